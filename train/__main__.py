@@ -16,6 +16,7 @@ try:
     from train.cli import (
         average,
         card,
+        closest,
         evaluate,
         evaluate_lines,
         evaluate_trees,
@@ -37,6 +38,7 @@ COMMANDS = (
     prepare,
     prepare_trees,
     prepare_lines,
+    closest,
     fit,
     average,
     history,

@@ -82,6 +82,13 @@ def _add_search_options(parser: argparse.ArgumentParser) -> None:
         help="exponent of the length penalty; 0 for none (default: 0.6)",
     )
     parser.add_argument(
+        "--n-best",
+        type=int,
+        default=1,
+        metavar="N",
+        help="up to N hypotheses a line, best first, with tabs between them (default: 1)",
+    )
+    parser.add_argument(
         "--draft",
         type=Path,
         metavar="FILE",
@@ -170,7 +177,7 @@ def _engine(options: argparse.Namespace, translator: Translator) -> Engine:
     """The search that the options ask for, with its defaults.
 
     Raises:
-        ValueError: an option is for another kind of model.
+        ValueError: an option is for another kind of model, or more hypotheses are asked for than there will be.
     """
     of_search, of_refinement = ("beam_size", "length_penalty"), ("iterations", "length_candidates")
     autoregressive = translator.config.autoregressive
@@ -187,7 +194,11 @@ def _engine(options: argparse.Namespace, translator: Translator) -> Engine:
         given = getattr(options, name)
         return default if given is None else given
 
-    common = threads_per_process(), options.precision
+    common: dict[str, Any] = {
+        "threads": threads_per_process(),
+        "precision": options.precision,
+        "n_best": options.n_best,
+    }
     if options.draft is not None:
         translator.require_autoregressive("--draft")
         if (beam_size := value("beam_size", 1)) != 1:
@@ -195,10 +206,28 @@ def _engine(options: argparse.Namespace, translator: Translator) -> Engine:
                 f"--draft with --beam-size {beam_size}: speculative decoding has the result of greedy search only; "
                 f"leave out one of them"
             )
-        return Engine(options.checkpoint, 1, value("length_penalty", 0.6), *common, draft=options.draft)
+        _require_n_best(options.n_best, "--beam-size", 1)
+        return Engine(options.checkpoint, 1, value("length_penalty", 0.6), draft=options.draft, **common)
     if autoregressive:
-        return Engine(options.checkpoint, value("beam_size", 4), value("length_penalty", 0.6), *common)
-    return Engine(options.checkpoint, value("length_candidates", 5), 0.0, *common, value("iterations", 10))
+        beam_size = value("beam_size", 4)
+        _require_n_best(options.n_best, "--beam-size", beam_size)
+        return Engine(options.checkpoint, beam_size, value("length_penalty", 0.6), **common)
+    length_candidates = value("length_candidates", 5)
+    _require_n_best(options.n_best, "--length-candidates", length_candidates)
+    return Engine(options.checkpoint, length_candidates, 0.0, iterations=value("iterations", 10), **common)
+
+
+def _require_n_best(n_best: int, option: str, limit: int) -> None:
+    """Check the number of hypotheses.
+
+    Args:
+        option: name of the option that limits it to `limit`; its own value is checked by the search.
+
+    Raises:
+        ValueError: the number is out of range.
+    """
+    if not 1 <= n_best <= max(1, limit):
+        raise ValueError(f"--n-best ({n_best}) must be from 1 to {option} ({limit})")
 
 
 def _option(name: str) -> str:

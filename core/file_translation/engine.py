@@ -12,8 +12,10 @@ import torch
 from core.cpu_inference import Precision
 from core.translator import Translator
 
-TranslateTexts = Callable[[list[str]], list[str]]  # texts -> their translations
-TranslateBatches = Callable[[Iterator[list[str]]], Iterator[tuple[int, list[str]]]]
+Hypotheses = tuple[str, ...]
+"""Translations of one text, best first."""
+TranslateTexts = Callable[[list[str]], list[Hypotheses]]
+TranslateBatches = Callable[[Iterator[list[str]]], Iterator[tuple[int, list[Hypotheses]]]]
 """Batches of texts -> the index of a batch and its translations, in any order."""
 
 
@@ -25,6 +27,7 @@ class Engine:
         beam_size: of the search; the number of length candidates in mask-predict.
         iterations: of mask-predict; None for an autoregressive model.
         draft: checkpoint of a draft model, for speculative decoding with a beam of one, a sentence at a time.
+        n_best: most hypotheses of a text.
         threads: threads of each process. Results may depend on their number where two hypotheses tie to rounding.
         precision: of the search. With `fast`, every process measures which products are fastest.
     """
@@ -36,6 +39,7 @@ class Engine:
     precision: Precision = "exact"
     iterations: int | None = None
     draft: Path | None = None
+    n_best: int = 1
 
     def load(self) -> TranslateTexts:
         """Load the checkpoint in this process, and set its number of threads."""
@@ -48,13 +52,13 @@ class Engine:
         if self.draft is not None:
             draft = Translator.from_checkpoint(self.draft, precision=self.precision)
             translator.check_draft(draft)
-            return lambda texts: [translator.translate_with_draft(text, draft).text for text in texts]
+            return lambda texts: [(translator.translate_with_draft(text, draft).text,) for text in texts]
 
-        def translate(texts: list[str]) -> list[str]:
+        def translate(texts: list[str]) -> list[Hypotheses]:
             translations = translator.translate_batch(
-                texts, self.beam_size, self.length_penalty, iterations=self.iterations or 10
+                texts, self.beam_size, self.length_penalty, self.n_best, iterations=self.iterations or 10
             )
-            return [translation.text for translation in translations]
+            return [tuple(hypothesis.text for hypothesis in each.hypotheses) for each in translations]
 
         return translate
 
@@ -69,7 +73,8 @@ class Engine:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         search = {"beam_size": self.beam_size, "length_penalty": self.length_penalty, "precision": self.precision}
         refinement = {} if self.iterations is None else {"iterations": self.iterations}
-        return {"checkpoint_sha256": digest, **search, **refinement}
+        lists = {} if self.n_best == 1 else {"n_best": self.n_best}
+        return {"checkpoint_sha256": digest, **search, **refinement, **lists}
 
 
 def threads_per_process() -> int:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from core.batch_translator import BATCH_TOKENS, batches_by_length
-from core.file_translation.engine import TranslateBatches
+from core.file_translation.engine import Hypotheses, TranslateBatches
 from core.file_translation.lines import LineWindow, split_lines
 from core.translator import Translator
 
@@ -15,7 +15,7 @@ class TranslatedLines:
     """A window with the translation of each line.
 
     Attributes:
-        lines: empty for blank lines, and for those that could not be translated.
+        lines: hypotheses with tabs between them; empty for blank lines, and for those that could not be translated.
         problems: a message for each line that could not be translated.
     """
 
@@ -81,11 +81,11 @@ class _Pending:
         self.texts = [sentence for line in sentences for sentence in line]
         self.complete = False
         self._sentences, self._problems = sentences, problems
-        self._translations = [""] * len(self.texts)
+        self._translations: list[Hypotheses] = [()] * len(self.texts)
         self._missing = len(self.texts)
         self._characters, self._characters_done = sum(map(len, self.texts)), 0
 
-    def fill(self, sentences: list[int], translations: list[str]) -> None:
+    def fill(self, sentences: list[int], translations: list[Hypotheses]) -> None:
         for sentence, translation in zip(sentences, translations, strict=True):
             self._translations[sentence] = translation
             self._characters_done += len(self.texts[sentence])
@@ -99,7 +99,16 @@ class _Pending:
         return lines if self.complete else lines * self._characters_done // (self._characters or 1)
 
     def translated(self) -> TranslatedLines:
-        """The translations, each with its line breaks replaced by spaces."""
+        """The translations.
+
+        The n-th hypothesis of a line that was split has the n-th hypotheses of its sentences.
+        """
         translations = iter(self._translations)
-        joined = (" ".join(next(translations) for _ in line) for line in self._sentences)
-        return TranslatedLines(self.window, [" ".join(line.splitlines()) for line in joined], self._problems)
+        found = [[next(translations) for _ in line] for line in self._sentences]
+        lines = ["\t".join(_one_line(" ".join(ranked)) for ranked in zip(*line, strict=False)) for line in found]
+        return TranslatedLines(self.window, lines, self._problems)
+
+
+def _one_line(text: str) -> str:
+    """The text with line breaks and tabs replaced by spaces."""
+    return " ".join(text.splitlines()).replace("\t", " ")

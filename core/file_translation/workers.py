@@ -8,7 +8,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from core.file_translation.engine import Engine, TranslateBatches
+from core.file_translation.engine import Engine, Hypotheses, TranslateBatches
 from core.file_translation.interrupt import SIGNALS
 
 START_METHOD = "spawn"  # a fork of a process that has computed with threads can hang
@@ -45,7 +45,7 @@ def worker_pool(engine: Engine, num_workers: int) -> Generator[TranslateBatches]
 
 def _translate_batches(
     workers: dict[Connection, BaseProcess], batches: Iterator[list[str]]
-) -> Iterator[tuple[int, list[str]]]:
+) -> Iterator[tuple[int, list[Hypotheses]]]:
     """A `TranslateBatches`; one batch per worker at a time, so pipes cannot fill up."""
     numbered = enumerate(batches)
     idle, busy = list(workers), dict[Connection, int]()
@@ -60,7 +60,7 @@ def _translate_batches(
         for connection in wait(list(busy)):
             assert isinstance(connection, Connection)
             with _expected_alive(workers[connection]):
-                answer: list[str] | Exception = connection.recv()
+                answer: list[Hypotheses] | Exception = connection.recv()
             if isinstance(answer, Exception):
                 raise answer
             idle.append(connection)

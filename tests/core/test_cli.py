@@ -63,7 +63,7 @@ def test_the_precision_is_the_translator_s(
 
     def translate_batch(translator: Translator, texts: list[str], *_: object, **__: object) -> list[SimpleNamespace]:
         used.append(translator.precision)
-        return [SimpleNamespace(text=text) for text in texts]
+        return [SimpleNamespace(hypotheses=[SimpleNamespace(text=text)]) for text in texts]
 
     monkeypatch.setattr(Translator, "translate_batch", translate_batch)
     feed(b"No.\n")
@@ -78,6 +78,39 @@ def test_a_line_too_long_for_one_sentence_is_split(
     assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "1"]) == 0
     sentence = " ".join(Translator.from_checkpoint(tiny_checkpoint).translate("It rains.", 1).text.splitlines())
     assert capsys.readouterr().out == " ".join([sentence] * 100) + "\n"
+
+
+def test_the_best_hypotheses_of_each_line_have_tabs_between_them(
+    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
+) -> None:
+    feed(("\n".join(LINES) + "\n" + "It rains. " * 100).encode())
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "3", "--n-best", "3"]) == 0
+    *found, split, end = capsys.readouterr().out.split("\n")
+    translator = Translator.from_checkpoint(tiny_checkpoint)
+
+    def hypotheses(text: str) -> list[str]:
+        found = translator.translate(text, 3, num_hypotheses=3).hypotheses
+        return [" ".join(each.text.splitlines()).replace("\t", " ") for each in found]
+
+    assert found == ["\t".join(hypotheses(line)) if line.strip() else "" for line in LINES]
+    assert split.split("\t") == [" ".join([each] * 100) for each in hypotheses("It rains.")]
+    assert end == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--n-best", "0"], "translate: --n-best (0) must be from 1 to --beam-size (4)"),
+        (["--n-best", "7", "--beam-size", "6"], "translate: --n-best (7) must be from 1 to --beam-size (6)"),
+        (["--n-best", "2", "--draft", "same"], "translate: --n-best (2) must be from 1 to --beam-size (1)"),
+    ],
+)
+def test_more_hypotheses_than_the_search_has_are_an_error(
+    capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, arguments: list[str], message: str
+) -> None:
+    arguments = [str(tiny_checkpoint) if argument == "same" else argument for argument in arguments]
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), *arguments]) == 1
+    assert message in capsys.readouterr().err.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +252,7 @@ def test_inspect_where_nothing_is_packed(
 
 
 def test_a_file_without_training_facts(
-    tmp_path: Path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, capsys
+    tmp_path: Path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     save_checkpoint(tmp_path / "bare.safetensors", tiny_model, tokenizer)
     assert cli.main(["inspect", str(tmp_path / "bare.safetensors")]) == 0

@@ -9,6 +9,7 @@ import pytest
 
 from core.batch_translator import BATCH_TOKENS
 from core.file_translation import lines
+from core.file_translation.engine import Hypotheses
 from core.file_translation.lines import LineReader, LineWindow, read_windows
 from core.file_translation.windows import translate_windows
 from core.translator import Translator
@@ -30,12 +31,12 @@ def text(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return text[:200] + [""] * 100 + ["A dog runs. " * 100] + text[200:]
 
 
-def in_another_order(batches: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+def in_another_order(batches: Iterator[list[str]]) -> Iterator[tuple[int, list[Hypotheses]]]:
     """Translate to upper case, three batches at a time, in any order, as processes might."""
     generator = random.Random(2)
-    waiting: list[tuple[int, list[str]]] = []
+    waiting: list[tuple[int, list[Hypotheses]]] = []
     for index, texts in enumerate(batches):
-        waiting.append((index, [text.upper() for text in texts]))
+        waiting.append((index, [(text.upper(),) for text in texts]))
         if len(waiting) == 3:
             yield waiting.pop(generator.randrange(3))
     yield from reversed(waiting)
@@ -54,10 +55,10 @@ def test_lines_keep_their_order(text: list[str], translator: Translator) -> None
 def batches_of(text: list[str], translator: Translator) -> list[list[str]]:
     batches: list[list[str]] = []
 
-    def record(parts: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
+    def record(parts: Iterator[list[str]]) -> Iterator[tuple[int, list[Hypotheses]]]:
         for index, texts in enumerate(parts):
             batches.append(texts)
-            yield index, texts
+            yield index, [(text,) for text in texts]
 
     list(translate_windows(read_windows(LineReader(io.BytesIO("\n".join(text).encode()))), translator, record))
     return batches

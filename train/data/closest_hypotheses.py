@@ -1,0 +1,100 @@
+"""Of several translations of each sentence, the one closest to its reference.
+
+Sequence-level interpolation (Kim and Rush 2016, section 3.3): a model trained on these learns from texts that a model
+finds probable, as in distillation, and that are close to what people wrote.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sacrebleu.metrics.bleu import BLEU
+
+from core.file_writing import check_folder_of, write_atomically
+from train.data.parallel_text import read_parallel
+
+
+@dataclass
+class ClosestCounts:
+    """Where the lines of an output come from.
+
+    Attributes:
+        chosen: number of lines from each file.
+        equal: number of lines that equal the reference.
+        empty: number of lines for which no file has a hypothesis.
+    """
+
+    chosen: list[int] = field(default_factory=list)
+    equal: int = 0
+    empty: int = 0
+
+    @property
+    def lines(self) -> int:
+        """Number of lines."""
+        return sum(self.chosen) + self.empty
+
+
+def write_closest(
+    reference: Path, hypotheses: Sequence[Path], output: Path, progress: Callable[[int], object] = lambda lines: None
+) -> ClosestCounts:
+    """Write the hypothesis of each line that has the highest BLEU with the reference.
+
+    BLEU of a sentence is of sacreBLEU, in lower case, smoothed (`smooth:exp`), up to the longest n-grams that the
+    sentence has (`eff:yes`). Of equally close ones the one of lower rank is written, then that of the first file.
+
+    Args:
+        reference: one sentence a line, plain or compressed.
+        hypotheses: files of as many lines, with the hypotheses of a sentence best first and tabs between them, as
+            `core translate --n-best` writes them. A line may be empty.
+        output: an empty line stands where no file has a hypothesis.
+        progress: called with the number of lines done.
+
+    Raises:
+        DataError: a file cannot be read, or has another number of lines than the reference.
+        ValueError: there is no folder for the output.
+        NotWrittenError: the output cannot be written.
+    """
+    check_folder_of(output)
+    counts = ClosestCounts([0] * len(hypotheses))
+
+    def write(temporary: Path) -> None:
+        with temporary.open("w", encoding="utf-8", newline="\n") as file:
+            for number, pairs in enumerate(
+                zip(*(read_parallel([reference], [path]) for path in hypotheses), strict=True), 1
+            ):
+                expected = pairs[0][0].strip()
+                chosen = closest(expected, [line.split("\t") for _, line in pairs])
+                if chosen is None:
+                    counts.empty += 1
+                else:
+                    counts.chosen[chosen[1]] += 1
+                    counts.equal += chosen[0] == expected
+                file.write(f"{chosen[0] if chosen else ''}\n")
+                progress(number)
+
+    write_atomically(output, write)
+    return counts
+
+
+def closest(reference: str, lists: Sequence[Sequence[str]]) -> tuple[str, int] | None:
+    """Return the hypothesis closest to a reference and the index of its list.
+
+    Args:
+        lists: hypotheses, best first; empty ones do not count.
+
+    Returns:
+        None if there is no hypothesis.
+    """
+    bleu = BLEU(lowercase=True, effective_order=True)
+    scores: dict[str, float] = {}
+    candidates: list[tuple[float, int, int, str]] = []
+    for index, hypotheses in enumerate(lists):
+        for rank, text in enumerate(hypothesis.strip() for hypothesis in hypotheses):
+            if text:
+                if text not in scores:
+                    scores[text] = bleu.sentence_score(text, [reference]).score
+                candidates.append((-scores[text], rank, index, text))
+    if not candidates:
+        return None
+    _, _, index, text = min(candidates)
+    return text, index
