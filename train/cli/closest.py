@@ -1,4 +1,4 @@
-"""`python -m train closest`: of several translations, the one closest to the reference."""
+"""`python -m train closest`: translations closest to their references."""
 
 import argparse
 from pathlib import Path
