@@ -90,7 +90,7 @@ def page() -> None:
             table_3(table_box(place or run_records.SHIPPED_TABLE_3), page_theme())
             return
         folder = run_box(place)
-        run = run_records.run_in(folder) if folder else run_records.shipped_run()
+        run = run_records.run_in(folder) if folder else run_records.shipped_run(readings.model())
         in_progress = folder is not None and run.is_in_progress
         st.fragment(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
     except run_records.RunRecordError as error:
@@ -128,7 +128,7 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
     theme = page_theme()
     heading(view)
     try:
-        run = run_records.run_in(folder) if folder else run_records.shipped_run()
+        run = run_records.run_in(folder) if folder else run_records.shipped_run(readings.model())
         if folder:
             st.caption(status(run))
             if in_progress and not run.is_in_progress:

@@ -241,7 +241,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)  # the shipped ones, and the one of HEADLIGHT_CHECKPOINT
+@st.cache_resource(max_entries=9, show_spinner=False)  # the shipped ones, and the one of HEADLIGHT_CHECKPOINT
 def _kept(path: str, digest: str, name: str) -> Model:
     with _refusals(name):
         return Model(name, digest, _shared(digest, lambda: _own_translator(Path(path)), is_kept=True), path)

@@ -13,8 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from core.paper import TABLE_3 as PAPER_TABLE_3
 from core.runlog import format_log
-from tests.viz_app.pages import Start, healthy, opened
+from tests.viz_app.pages import Start, healthy, opened, state_of
 from viz_app.features.training import run_records
+from viz_app.session.models import opened_model
+from viz_app.session.open_models import OpenModels
 
 LINES = [
     {"kind": "train", "step": 25, "nll": 3.0, "rate": 1e-4, "tokens_per_second": 900.0},
@@ -61,13 +63,14 @@ def view(app: AppTest, name: str) -> AppTest:
     return healthy(app.run())
 
 
-def test_a_card_is_shown_without_its_metadata_and_pictures(app: AppTest, shipped: Path) -> None:
-    card = "---\nlicense: other\n---\n\n# A model\n\n![Curves](a.svg)\n\nText.\n"
+def test_a_card_is_shown_without_its_metadata_pictures_and_links_to_files(app: AppTest, shipped: Path) -> None:
+    links = "[en-de](en-de.md) from [Tatoeba](https://tatoeba.org)"
+    card = f"---\nlicense: other\n---\n\n# A model\n\n![Curves](a.svg)\n\nText of {links}.\n"
     shipped.with_suffix(".md").write_text(card, encoding="utf-8")
     (shown,) = [text for text in view(app, "Card").markdown if "# A model" in text.value]
     assert "license" not in shown.value
     assert "Curves" not in shown.value
-    assert "Text." in shown.value
+    assert "Text of en-de from [Tatoeba](https://tatoeba.org)." in shown.value
 
 
 def test_a_checkpoint_without_log_and_card_says_how_to_make_them(app: AppTest) -> None:
@@ -88,6 +91,21 @@ def test_what_was_shipped_is_shown(app: AppTest, shipped: Path) -> None:
     ]
     assert app.dataframe.len == 0
     assert list(view(app, "Table 3").dataframe[0].value["row"]) == ["base", "A-h1"]
+
+
+def test_another_shipped_checkpoint_has_records_of_its_own(app: AppTest) -> None:
+    app.query_params["checkpoint"] = "multi30k"
+    view(app, "Card")
+    assert any("# multi30k.safetensors" in text.value for text in app.markdown)
+    assert not any("no records of its run" in text.value for text in app.caption)
+
+
+def test_an_uploaded_checkpoint_has_no_records(app: AppTest, shipped: Path, mask_predict_checkpoint: Path) -> None:
+    shipped.with_suffix(".log.jsonl").write_text(format_log(LINES), encoding="utf-8")
+    state_of(app, OpenModels).add(opened_model([mask_predict_checkpoint], "uploaded.safetensors"))
+    healthy(app.run())
+    note = f"{mask_predict_checkpoint.name} has no records of its run: these are those of {shipped.name}, the shipped"
+    assert any(note in text.value.replace("\\", "") for text in app.caption)
 
 
 def test_one_of_several_experiments_is_selected(app: AppTest) -> None:

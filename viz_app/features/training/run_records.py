@@ -69,15 +69,18 @@ class Run:
         return self.age < IN_PROGRESS_SECONDS and self.last_step is not None and self.step < self.last_step
 
 
-def shipped_run() -> Run:
-    """Read the records of the shipped checkpoint.
+def shipped_run(model: models.Model) -> Run:
+    """Read the records of a shipped checkpoint, which have its name with other suffixes.
 
-    They have its name with other suffixes.
+    Args:
+        model: if it is not a shipped one, the records are of the checkpoint that the app starts with.
 
     Raises:
         RunRecordError: a file is damaged.
     """
-    path = models.shipped_path()
+    path = Path(model.path)
+    if path not in models.shipped_paths().values():
+        path = models.shipped_path()
     log, card = path.with_suffix(".log.jsonl"), path.with_suffix(".md")
     lines = _lines(log) if log.exists() else ()
     return Run(
@@ -191,9 +194,10 @@ def _lines(log: Path) -> tuple[Line, ...]:
 
 
 def _body(markdown: str) -> str:
-    """Return a card without its metadata and pictures.
+    """Return a card without its metadata, its pictures and its links to other files.
 
-    The page shows the scores and draws the curves itself.
+    The page shows the scores and draws the curves itself, and the app has no addresses of files.
     """
     text = re.sub(r"\A---\n.*?\n---\n", "", markdown, flags=re.DOTALL)
-    return re.sub(r"!\[[^\]]*\]\([^)]*\)\s*", "", text)
+    text = re.sub(r"!\[[^\]]*\]\([^)]*\)\s*", "", text)
+    return re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]*\)", r"\1", text)
