@@ -70,7 +70,9 @@ class Run:
 
 
 def shipped_run(model: models.Model) -> Run:
-    """Read the records of a shipped checkpoint, which have its name with other suffixes.
+    """Read the records of a shipped checkpoint.
+
+    They have its name with other suffixes.
 
     Args:
         model: if it is not a shipped one, the records are of the checkpoint that the app starts with.
