@@ -149,9 +149,10 @@ def _resumed(path: Path, settings: dict[str, Any]) -> JobProgress:
         raise ValueError(f"{beside} has format {version}, expected {FORMAT}: {restart}")
     for name in {**before, **settings}:
         if before.get(name) != settings.get(name):
+            started = f"{name} {before[name]}" if name in before else f"no {name}"
             raise ValueError(
-                f"{path} was started with {name} {before.get(name)}, this command has {settings.get(name)}: give "
-                f"the same value, or {restart}"
+                f"{path} was started with {started}, this command has {settings.get(name, 'none')}: give the same "
+                f"value, or {restart}"
             )
     if size < progress.output_bytes or _count_lines(path, progress.output_bytes) != progress.lines:
         raise ValueError(

@@ -80,9 +80,16 @@ def test_a_complete_output_is_not_resumed(path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize(("name", "value"), [("beam_size", 5), ("checkpoint_sha256", "def"), ("precision", "fast")])
-def test_other_settings_do_not_resume(interrupted: Path, name: str, value: Any) -> None:
-    message = rf"out.txt was started with {name} {SETTINGS.get(name)}, this command has {value}: give the same value"
+@pytest.mark.parametrize(
+    ("name", "value", "started"),
+    [
+        ("beam_size", 5, "beam_size 4"),
+        ("checkpoint_sha256", "def", "checkpoint_sha256 abc"),
+        ("precision", "fast", "no precision"),
+    ],
+)
+def test_other_settings_do_not_resume(interrupted: Path, name: str, value: Any, started: str) -> None:
+    message = rf"out.txt was started with {started}, this command has {value}: give the same value"
     with pytest.raises(ValueError, match=message), open_output(interrupted, {**SETTINGS, name: value}, resume=True):
         pass
 
