@@ -5,7 +5,7 @@ finds probable, as in distillation, and that are close to what people wrote.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from sacrebleu.metrics.bleu import BLEU
@@ -24,7 +24,7 @@ class ClosestCounts:
         empty: number of lines for which no file has a hypothesis.
     """
 
-    chosen: list[int] = field(default_factory=list)
+    chosen: list[int]
     equal: int = 0
     empty: int = 0
 

@@ -90,8 +90,7 @@ def page() -> None:
             table_3(table_box(place or run_records.SHIPPED_TABLE_3), page_theme())
             return
         folder = run_box(place)
-        run = run_records.run_in(folder) if folder else run_records.shipped_run(readings.model())
-        in_progress = folder is not None and run.is_in_progress
+        in_progress = folder is not None and run_records.run_in(folder).is_in_progress
         st.fragment(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
     except run_records.RunRecordError as error:
         st.error(plain(str(error)))
