@@ -1,10 +1,12 @@
-"""Snapshots of one training run, loaded one at a time.
+"""Snapshots of one training, loaded one at a time.
 
 They are in a folder or in one archive. The files are named `step-00001000.safetensors`, as `python -m train fit` names
-them. In an archive that `pack_history` wrote, they end in `.shuffled`: first the bytes of the file at even positions,
+them. In a training of several parts, each begun with the checkpoint of the last, the number may be that of all steps.
+
+In an archive that `pack_history` wrote, their names end in `.shuffled`: first the bytes of the file at even positions,
 then those at odd positions (the shuffle filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which
-have few values, next to each other, and they compress. The archive is a zip archive with the run's thinned `log.jsonl`.
-Everything is untrusted.
+have few values, next to each other, and they compress. Or they end in `.8bit` (`core.history.eight_bits`). The archive
+is a zip archive with the run's thinned `log.jsonl`. Everything is untrusted.
 """
 
 import hashlib
@@ -14,24 +16,26 @@ import tempfile
 import threading
 import zipfile
 from collections import OrderedDict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Protocol
+from typing import Any, Protocol
 
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.device import best_device
 from core.file_writing import writing
 from core.formats.source_files import MAX_SMALL_FILE, archive_errors, check_entries, is_archive, open_source
+from core.history.eight_bits import from_eight_bits
 from core.runlog import Line, read_log
 from core.translator import Translator
 
-SNAPSHOT = re.compile(r"step-(\d{1,12})\.safetensors(\.shuffled)?")
-SHUFFLED = ".shuffled"
+SNAPSHOT = re.compile(r"step-(\d{1,12})\.safetensors(\.shuffled|\.8bit)?")
+SHUFFLED, EIGHT_BITS = ".shuffled", ".8bit"
 LOG = "log.jsonl"
 FOLDERS = ("history", "snapshots")  # of a run, in order of preference
 MAX_SNAPSHOTS = 200
-MAX_SHUFFLED = 256 * 2**20  # bytes of a shuffled snapshot, which is in memory as a whole while it is read
+MAX_PACKED = 256 * 2**20  # bytes of a shuffled or rounded snapshot, which is in memory as a whole while it is read
+MAX_PARTS = 100  # of a training
 KEPT = 3  # translators in memory
 
 
@@ -56,6 +60,7 @@ class History:
         label: name of the folder or archive.
         steps: of the snapshots, in increasing order.
         digest: in hexadecimal; differs between histories.
+        in_eight_bits: whether parameters are rounded to 8 bits.
         tokenizer: of all snapshots.
         log: train and valid lines of the run's log with `step` and `nll` (nats per token), if it came along.
     """
@@ -65,6 +70,7 @@ class History:
         self._names = _snapshot_names(label, files)
         self.steps = tuple(self._names)
         self.digest = files.digest()
+        self.in_eight_bits = any(name.endswith(EIGHT_BITS) for name in self._names.values())
         self.log = self._read_log()
         self._kept: OrderedDict[int, Translator] = OrderedDict()  # by step, the oldest use first
         self._lock = threading.Lock()
@@ -119,10 +125,12 @@ class History:
             )
         with self._files.opened(self._names[step]) as path:
             found = load_checkpoint(path)
-        if found.training.get("steps") != step:
+        own, whole = found.training.get("steps"), _steps_of_all_parts(found.training)
+        if step not in (own, whole):
+            parts = f", {whole} with the parts before" if whole not in (own, None) else ""
             raise CheckpointError(
-                f"{self.label}: {self._names[step]} says that it was trained for {found.training.get('steps')!r:.40} "
-                f"steps, its name says {step}"
+                f"{self.label}: {self._names[step]} says that it was trained for {own!r:.40} steps{parts}, its name "
+                f"says {step}"
             )
         return found
 
@@ -165,6 +173,21 @@ def open_history(source: str | Path) -> History:
             f"`python -m train history` writes it"
         )
     return History(path.name, _Archive(path))
+
+
+def _steps_of_all_parts(training: Mapping[str, Any]) -> int | None:
+    """Steps of a run and of those before it, each begun with the checkpoint of the last (`fit --init`).
+
+    None if the facts, which are untrusted, do not tell.
+    """
+    total, part = 0, training
+    for _ in range(MAX_PARTS):
+        if not isinstance(steps := part.get("steps"), int):
+            return None
+        total += steps
+        if not isinstance(part := part.get("init"), dict):
+            return total
+    return None
 
 
 def shuffled(data: bytes) -> bytes:
@@ -245,9 +268,10 @@ class _Archive:
     @contextmanager
     def opened(self, name: str) -> Generator[Path]:
         entry = self._entries[name]
-        if name.endswith(SHUFFLED) and entry.file_size > MAX_SHUFFLED:
+        is_packed = name.endswith((SHUFFLED, EIGHT_BITS))
+        if is_packed and entry.file_size > MAX_PACKED:
             raise CheckpointError(
-                f"{self._path.name}: {name} has {entry.file_size} bytes, at most {MAX_SHUFFLED} are read"
+                f"{self._path.name}: {name} has {entry.file_size} bytes, at most {MAX_PACKED} are read"
             )
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
             path = Path(folder) / name.removesuffix(SHUFFLED)
@@ -257,6 +281,9 @@ class _Archive:
                 else:
                     while block := packed.read(2**20):  # zipfile stops at the declared size
                         file.write(block)
+            if name.endswith(EIGHT_BITS):
+                rounded, path = path, path.with_suffix("")
+                from_eight_bits(rounded, path)
             yield path
 
     @contextmanager

@@ -114,8 +114,9 @@ def small_pages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Tiny models in place of the shipped ones that a few pages use beside the current model, and short turns."""
-    for module, path in ((parser_model, tree_checkpoint), (reader_model, line_checkpoint), (histories, history_file)):
+    for module, path in ((parser_model, tree_checkpoint), (reader_model, line_checkpoint)):
         monkeypatch.setattr(module, "SHIPPED", path)
+    monkeypatch.setattr(histories, "shipped_history", lambda model: history_file)
     monkeypatch.setattr(compared_models, "DRAFT", tree_checkpoint)  # drafts for no translation
     monkeypatch.setattr(compared_models, "MASK_PREDICT", mask_predict_checkpoint)
 

@@ -14,13 +14,16 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument("source", type=Path, metavar="RUN", help="a run's folder, or a folder of snapshots")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the .zip file to write")
+    parser.add_argument(
+        "--eight-bits", action="store_true", help="round weights to 8 bits, for a large model: a third of the size"
+    )
     parser.set_defaults(run=_history)
 
 
 def _history(options: argparse.Namespace) -> None:
     if options.output.suffix != ".zip":
         raise ValueError(f"{options.output} must end in .zip: it is a zip archive")
-    found = pack_history(options.source, options.output)
+    found = pack_history(options.source, options.output, options.eight_bits)
     steps = ", ".join(f"{step:,}" for step in found.steps)
     print(
         f"{options.output}: {len(found.steps)} snapshots of {steps} steps, {options.output.stat().st_size / 1e6:.1f} MB"

@@ -70,6 +70,10 @@ NOT_MEANT = marked(
     "One training with one seed: another one would give other heads these roles, at other steps. A role says where a "
     "head attends, not that the model needs it."
 )
+ROUNDED = marked(
+    "The parameters of these snapshots are rounded to 8 bits: numbers may differ a little from those of the checkpoint "
+    "itself."
+)
 ABOUT_BADGE = marked(
     "The last snapshot is given the translation that its own search has found: both must give each token the same "
     "probability."
@@ -137,7 +141,7 @@ def snapshots(training: Training, found: Measurement) -> None:
         translations(training, found)
     else:
         loss(training, found, step)
-    st.caption(tr(NOT_MEANT))
+    st.caption(f"{tr(NOT_MEANT)} {tr(ROUNDED)}" if training.history.in_eight_bits else tr(NOT_MEANT))
     badge(found)
 
 

@@ -31,7 +31,7 @@ CHROMIUM_FLAGS = [
 def find_chromium() -> str | None:
     """Return the path of the system's Chromium or Chrome, or else of Playwright's."""
     folders = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    names = ("chromium", "chromium-browser", "google-chrome")
+    names = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
     installed = sorted(folders.glob("chromium-*/chrome-linux*/chrome"))
     return next(filter(None, map(shutil.which, names)), None) or next(map(str, installed), None)
 

@@ -16,7 +16,7 @@ from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from core.formats import source_files
 from core.formats.opening import own_file
 from core.formats.source_files import open_source
-from core.history import open_history, snapshots
+from core.history import open_history, pack_history, snapshots
 from core.history.snapshots import LOG, SHUFFLED, shuffled, unshuffled
 from core.model import Transformer
 from core.preset_configs import PRESETS
@@ -62,6 +62,40 @@ def test_a_packed_history_keeps_the_last_snapshot_exactly_and_rounds_the_others(
         expected = own if step == STEPS[-1] else [each.bfloat16().float() for each in own]
         assert all(map(torch.equal, expected, found))
     assert packed.checkpoint(0).training == {"preset": "tiny", "steps": 0, "stored_as": "bfloat16"}
+
+
+def test_a_history_in_eight_bits_is_smaller_and_rounds_all_snapshots(
+    run_history: Path, history_file: Path, tmp_path: Path
+) -> None:
+    run, packed = open_history(run_history), pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
+    assert (tmp_path / "narrow.zip").stat().st_size < 0.7 * history_file.stat().st_size  # the tokenizer is as long
+    assert (packed.steps, packed.log) == (run.steps, run.log)
+    assert packed.checkpoint(300).training["stored_as"] == "8 bits"
+    for step in STEPS:
+        for own, found in zip(*(weights(each.checkpoint(step).model) for each in (run, packed)), strict=True):
+            assert torch.equal(found, own.bfloat16().float()) or (found - own).norm() < 0.06 * own.norm()
+
+
+def test_steps_in_a_name_may_be_those_of_all_parts(run_history: Path, tmp_path: Path) -> None:
+    shutil.copytree(run_history / "history", tmp_path / "parts")
+    last = load_checkpoint(tmp_path / "parts" / "step-00000300.safetensors")
+
+    def save(step: int, **training: object) -> None:
+        path = tmp_path / "parts" / f"step-{step:08d}.safetensors"
+        save_checkpoint(path, last.model, last.tokenizer, training)
+
+    before = {"steps": 300, "init": {"steps": 50}}
+    save(450, steps=100, init=before)
+    assert open_history(tmp_path / "parts").steps == (*STEPS, 450)
+    save(100, steps=100, init=before)  # the part's own steps
+    assert open_history(tmp_path / "parts").checkpoint(100).training["steps"] == 100
+    save(451, steps=100, init=before)
+    message = r"says that it was trained for 100 steps, 450 with the parts before, its name says 451$"
+    with pytest.raises(CheckpointError, match=message):
+        open_history(tmp_path / "parts")
+    save(451, steps=100, init={"steps": "many"})
+    with pytest.raises(CheckpointError, match=r"says that it was trained for 100 steps, its name says 451$"):
+        open_history(tmp_path / "parts")
 
 
 def test_a_digest_is_of_the_files(run_history: Path, history_file: Path, tmp_path: Path) -> None:
@@ -153,7 +187,7 @@ def test_damaged_and_hostile_archives_are_refused(
 
 
 def test_a_large_shuffled_snapshot_is_not_read(history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MAX_SHUFFLED", 1000)
+    monkeypatch.setattr(snapshots, "MAX_PACKED", 1000)
     with pytest.raises(CheckpointError, match=r"step-00000300.*has \d+ bytes, at most 1000 are read$"):
         open_history(history_file)
 

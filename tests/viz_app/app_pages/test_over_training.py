@@ -1,10 +1,12 @@
 """The page "Over training" without a browser."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.history import pack_history
 from tests.viz_app.pages import Start, healthy, opened, state_of
 from viz_app.controls import job_control
 from viz_app.features.over_training import histories, measurement, selection
@@ -12,7 +14,7 @@ from viz_app.features.over_training.histories import Upload
 from viz_app.features.over_training.measurement import Measurement, MeasurementSlot
 from viz_app.features.over_training.selection import Playing, SelectedHeads
 from viz_app.figures.lens import decided_text
-from viz_app.session import model_paths
+from viz_app.session import model_paths, models
 
 
 @pytest.fixture(autouse=True)
@@ -111,8 +113,31 @@ def test_what_is_no_history_is_refused(start: Start, tiny_checkpoint: Path) -> N
     assert any("There is no file or folder /nowhere" in each.value.replace("\\", "") for each in app.error)
 
 
+def test_the_history_is_that_of_the_current_model_or_a_shipped_one(
+    start: Start, tiny_checkpoint: Path, history_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = {name: tmp_path / f"{name}.safetensors" for name in ("current", histories.FALLBACK)}
+    for path in paths.values():
+        shutil.copy(tiny_checkpoint, path)
+    monkeypatch.setattr(models, "shipped_paths", lambda: paths)
+    current = models.model_at(paths["current"])
+    assert histories.shipped_history(current) is None
+    for name in (histories.FALLBACK, "current"):
+        history = shutil.copy(history_file, tmp_path / f"{name}.history.zip")
+        assert histories.shipped_history(current) == history
+    app = opened(start(beam_size="1", text="Where?"), "over_training")
+    assert app.text_input(key="history").placeholder == f"that of the shipped {histories.FALLBACK}"
+
+
+def test_the_page_says_that_parameters_are_rounded(start: Start, run_history: Path, tmp_path: Path) -> None:
+    packed = pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
+    for history, is_rounded in ((tmp_path / packed.label, True), (run_history, False)):
+        app = opened(start(beam_size="1", text="Where?", history=str(history)), "over_training")
+        assert any("rounded to 8 bits" in each.value for each in app.caption) == is_rounded
+
+
 def test_without_a_history_the_page_says_how_to_make_one(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(histories, "SHIPPED", Path("none"))
+    monkeypatch.setattr(histories, "shipped_history", lambda model: None)
     app = opened(start(beam_size="1", text="Where?"), "over_training")
     assert "No snapshots of a training are shipped" in app.info[0].value
 
@@ -125,7 +150,7 @@ def test_without_a_sentence_the_page_says_so(start: Start, history_file: Path) -
 def test_an_upload_is_opened_or_refused(
     start: Start, history_file: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(histories, "SHIPPED", Path("none"))
+    monkeypatch.setattr(histories, "shipped_history", lambda model: None)
     app = opened(start(beam_size="1", text="Where?"), "over_training")
     app.file_uploader(key="history_upload").set_value((history_file.name, history_file.read_bytes(), "application/zip"))
     healthy(app.run())

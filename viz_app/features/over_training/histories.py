@@ -8,16 +8,16 @@ import streamlit as st
 
 from core.history import History, open_history
 from core.history.snapshots import FOLDERS
-from core.shipped import shipped_folder
 from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.figures.display_text import plain
 from viz_app.language import marked, tr
-from viz_app.session import model_paths
+from viz_app.session import model_paths, models, readings
 from viz_app.session.models import ModelError
 from viz_app.session.state import session_object
 from viz_app.session.uploads import copies
 
-SHIPPED = shipped_folder("checkpoints") / "multi30k.history.zip"
+SUFFIX = ".history.zip"  # of a shipped history, beside its checkpoint
+FALLBACK = "multi30k"  # for a model without a shipped history
 ADDRESS = "history"  # query parameter
 ABOUT_PATH = marked("""
 A run's folder with snapshots, or a file of `python -m train history`. `python -m train fit PRESET --data DATA --run RUN
@@ -70,20 +70,33 @@ def training_at(path: Path) -> Training:
         raise ModelError(str(error)) from error
 
 
+def shipped_history(model: models.Model) -> Path | None:
+    """Return the shipped history of a model's training, or else that of `FALLBACK`.
+
+    None if neither is shipped.
+    """
+    checkpoints = models.shipped_paths()
+    candidates = [path for path in checkpoints.values() if str(path) == model.path]
+    candidates += [checkpoints[FALLBACK]] if FALLBACK in checkpoints else []
+    histories = (path.with_suffix(SUFFIX) for path in candidates)
+    return next((path for path in histories if path.exists()), None)
+
+
 def training_box() -> Training | None:
     """Select a training.
 
     None if there is none to show, for a reason that is on the page.
     """
-    typed, upload = _path_box(), session_object(Upload)
+    shipped, upload = shipped_history(readings.model()), session_object(Upload)
+    typed = _path_box(shipped)
     problem = upload.refused
     try:
         if typed:
             return training_at(model_paths.openable_path(typed))
         if upload.training is not None:
             return upload.training
-        if SHIPPED.exists() and not problem:
-            return training_at(SHIPPED)
+        if shipped is not None and not problem:
+            return training_at(shipped)
     except ModelError as error:
         problem = str(error)
     if problem:
@@ -94,7 +107,7 @@ def training_box() -> Training | None:
     return None
 
 
-def _path_box() -> str:
+def _path_box(shipped: Path | None) -> str:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         listed, typed = list(model_paths.listed_paths()), None
         if model_paths.may_type_path():
@@ -102,7 +115,9 @@ def _path_box() -> str:
                 tr("Training"),
                 key=ADDRESS,
                 bind="query-params",
-                placeholder=tr("that of the shipped multi30k"),
+                placeholder=tr("that of the shipped {name}", name=shipped.name.removesuffix(SUFFIX))
+                if shipped
+                else None,
                 help=tr(ABOUT_PATH),
                 width=320,
             )
