@@ -64,6 +64,7 @@ class DecoderCache:
         length: number of positions decoded.
         ancestry: [B, W, K] which keys each hypothesis of the last position descends from.
         distances: [1 or B, Q, K] position of each key minus those that the last mask is for, if `has_distances`.
+        pointers: of compiled steps, to the keys and values of all layers, see `reserve`.
     """
 
     def __init__(
@@ -84,6 +85,21 @@ class DecoderCache:
         self._has_distances, self._has_positions = has_distances, has_distances or neighbourhood is not None
         self._positions = torch.empty(memory.size(0), 0, dtype=torch.long, device=memory.device)  # [B, K] of the keys
         self._room = FIRST_KEYS
+        self.pointers: object = None
+        self._pointed_room = 0
+
+    def reserve(self, width: int) -> bool:
+        """Count W more keys in all layers, if `pointers` are still those of tensors with room for them."""
+        room = self._pointed_room
+        if self.pointers is None or any(each.room != room or each.num_keys + width > room for each in self.layers):
+            return False  # a tensor that moves has more room
+        for layer in self.layers:
+            layer.num_keys += width
+        return True
+
+    def point(self, pointers: object) -> None:
+        """Keep the `pointers` to the tensors of all layers."""
+        self.pointers, self._pointed_room = pointers, self.layers[0].room
 
     def extend(self, parents: Tensor) -> Tensor:
         """Make room for W hypotheses that continue those of the previous position.
@@ -135,6 +151,7 @@ class DecoderCache:
 
         Keys and values of a row that stays at its index are not moved.
         """
+        self.pointers = None
         self.memory, self.memory_mask, self.ancestry = (
             self.memory[sentences],
             self.memory_mask[sentences],
@@ -162,8 +179,8 @@ class LayerCache:
     """Cached keys and values of one decoder layer, for `MultiHeadAttention`."""
 
     def __init__(self) -> None:
-        self._own: KeysValues | None = None  # [B, H, room, E], of which the first `_num_keys` are in use
-        self._num_keys = 0
+        self._own: KeysValues | None = None  # [B, H, room, E], of which the first `num_keys` are in use
+        self.num_keys = 0
         self._of_memory: KeysValues | None = None
 
     def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
@@ -172,9 +189,9 @@ class LayerCache:
         [B, H, W, E] each are added.
         """
         new_keys, new_values = keys_values()
-        start = self._num_keys
+        start = self.num_keys
         buffers = self.extend(new_keys.size(2), new_keys[:, :, :0], new_values[:, :, :0])
-        keys, values = (buffer[:, :, : self._num_keys] for buffer in buffers)
+        keys, values = (buffer[:, :, : self.num_keys] for buffer in buffers)
         keys[:, :, start:], values[:, :, start:] = new_keys, new_values
         return keys, values
 
@@ -195,11 +212,11 @@ class LayerCache:
         Returns:
             [B, H, room, E] each
         """
-        self._num_keys += width
+        self.num_keys += width
         if self._own is None:
             self._own = _with_room(no_keys, FIRST_KEYS), _with_room(no_values, FIRST_KEYS)
-        if self._num_keys > self.room:
-            self._own = _with_room(self._own[0], 2 * self._num_keys), _with_room(self._own[1], 2 * self._num_keys)
+        if self.num_keys > self.room:
+            self._own = _with_room(self._own[0], 2 * self.num_keys), _with_room(self._own[1], 2 * self.num_keys)
         return self._own
 
     def cross_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
@@ -211,7 +228,7 @@ class LayerCache:
 
     def truncate(self, num_keys: int) -> None:
         """Keep the first keys and values of the decoded positions."""
-        self._num_keys = num_keys
+        self.num_keys = num_keys
 
     def keep(self, count: int, places: Tensor, sources: Tensor) -> None:
         """Keep the first `count` rows of the batch.
@@ -229,7 +246,7 @@ class LayerCache:
             for buffer in self._own:
                 index = kept[:, None, :, None].expand(-1, buffer.size(1), -1, buffer.size(3))
                 buffer[:, :, : kept.size(1)] = buffer.gather(2, index)
-            self._num_keys = kept.size(1)
+            self.num_keys = kept.size(1)
 
 
 def _extended(ancestry: Tensor, parents: Tensor) -> Tensor:

@@ -104,11 +104,30 @@ class CompiledDecoder:
         Returns:
             [B, W, V] logits of the next token.
         """
-        x, mask, memory_mask, heads = x.contiguous(), mask.contiguous(), cache.memory_mask.contiguous(), self._heads
+        x, mask, memory_mask = x.contiguous(), mask.contiguous(), cache.memory_mask.contiguous()
         batch, width, _ = x.shape
+        logits = x.new_empty(batch, width, self._projection.outputs)
+        caches = self._reserve(cache, x)
+        num_keys, source_length, room = mask.size(3) - width, memory_mask.size(3), cache.layers[0].room
+        sizes = batch, width, num_keys, room, source_length
+        pointers = mask.data_ptr(), memory_mask.data_ptr(), x.data_ptr(), logits.data_ptr()
+        of_weights = (None, None) if weights is None else map(_pointer, weights)
+        rows = batch * width
+        threads = library.threads_for(rows), library.threads_of_product(rows, self._projection)
+        step = library.StepStruct(*sizes, *pointers, cache.length, *threads, *of_weights)
+        self._compiled.decoder_step(*map(ctypes.addressof, (self._stack, caches, self._projection, step)))
+        return logits
+
+    def _reserve(self, cache: DecoderCache, x: Tensor) -> "ctypes.Array[library.LayerCacheStruct]":
+        """Make room for the keys and values of a position, [B, W, D] wide: pointers to those of each layer.
+
+        They are kept in the cache, as long as its tensors stay where they are.
+        """
+        (batch, width, _), heads = x.shape, self._heads
+        if cache.reserve(width):
+            return cast("ctypes.Array[library.LayerCacheStruct]", cache.pointers)
         shape = batch, heads.num_heads, 0
         no_keys, no_values = x.new_empty(*shape, heads.d_k), x.new_empty(*shape, heads.d_v)
-        logits = x.new_empty(batch, width, self._projection.outputs)
         caches = (library.LayerCacheStruct * len(self._layers))()
         for layer, projection, struct in zip(cache.layers, self._memory_projections, caches, strict=True):
             own = layer.extend(width, no_keys, no_values)
@@ -116,15 +135,8 @@ class CompiledDecoder:
             struct.keys, struct.values, struct.memory_keys, struct.memory_values = (
                 tensor.data_ptr() for tensor in (*own, *of_memory)
             )
-        num_keys, source_length, room = mask.size(3) - width, memory_mask.size(3), cache.layers[0].room
-        sizes = batch, width, num_keys, room, source_length
-        pointers = (tensor.data_ptr() for tensor in (mask, memory_mask, x, logits))
-        of_weights = map(_pointer, weights or (None, None))
-        rows = batch * width
-        threads = library.threads_for(rows), library.threads_of_product(rows, self._projection)
-        step = library.StepStruct(*sizes, *pointers, cache.length, *threads, *of_weights)
-        self._compiled.decoder_step(*map(ctypes.addressof, (self._stack, caches, self._projection, step)))
-        return logits
+        cache.point(caches)
+        return caches
 
     def _keys_values(self, projection: library.LinearStruct, memory: Tensor) -> KeysValues:
         """[B, S, D] -> keys [B, H, S, d_k] and values [B, H, S, d_v]."""

@@ -11,6 +11,7 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from operator import is_
 from typing import Literal
 
 import torch
@@ -126,7 +127,7 @@ class PackedTransformer(Transformer):
         self.length_projection = model.length_projection
         self.encoder, self.decoder = layers
         self.projection = packed(lambda: (stored_weight(model.output_layer), model.output_bias))
-        self._state = _state(model)
+        self._state = _State(model)
         self.step_seconds: dict[int, dict[str, float]] = {}
         self.compiled_encoder: CompiledEncoder | None = None
         self.steps: dict[int, CompiledDecoder] = {}
@@ -197,7 +198,7 @@ class PackedTransformer(Transformer):
 
     def packs(self, model: Transformer) -> bool:
         """Whether this was made from the model in its current state."""
-        return self._state == _state(model)
+        return self._state.is_of(model)
 
     def _compile(self, compiled: ctypes.CDLL, model: Transformer) -> None:
         """Set the compiled encoder and the compiled steps.
@@ -330,11 +331,25 @@ def all_modules(model: nn.Module) -> list[nn.Module]:
     return found
 
 
-def _state(model: Transformer) -> list[tuple[int, int]]:
-    """Identity and version of each parameter."""
-    return [
-        (id(parameter), 0 if parameter.is_inference() else parameter._version)
-        for module in all_modules(model)
-        for parameter in module._parameters.values()  # pyright: ignore[reportPrivateUsage]
-        if parameter is not None
-    ]
+class _State:
+    """What a model consists of, and the versions of its parameters."""
+
+    def __init__(self, model: Transformer) -> None:
+        modules = all_modules(model)
+        contents = [module._modules for module in modules] + [module._parameters for module in modules]  # pyright: ignore[reportPrivateUsage]
+        self._contents = [(each, [*each.values()]) for each in contents if each]
+        parameters = [each for module in modules for each in module._parameters.values() if each is not None]  # pyright: ignore[reportPrivateUsage]
+        self._parameters = [each for each in parameters if not each.is_inference()]  # those have no version
+        self._versions = [each._version for each in self._parameters]
+        self._weight = stored_weight(model.embedding.tokens)
+        self._kind = self._weight.dtype, self._weight.device
+
+    def is_of(self, model: Transformer) -> bool:
+        """Whether it is that of a model now. Called before each search, so it does not walk through the modules."""
+        return (
+            bool(self._contents)
+            and self._contents[0][0] is model._modules  # pyright: ignore[reportPrivateUsage]
+            and (self._weight.dtype, self._weight.device) == self._kind
+            and [each._version for each in self._parameters] == self._versions
+            and all(len(now) == len(then) and all(map(is_, now.values(), then)) for now, then in self._contents)
+        )

@@ -177,10 +177,12 @@ class SharedModel:
 
     def _packed_model(self, precision: Precision) -> Transformer:
         """The model packed for this CPU, if possible. Needs the lock."""
+        packed = self._packed.get(precision)
+        if packed and packed.packs(self.model):
+            return packed
         if not packable(self.model):
             return self.model
-        if precision not in self._packed or not self._packed[precision].packs(self.model):
-            self._packed[precision] = PackedTransformer(self.model, precision)
+        self._packed[precision] = PackedTransformer(self.model, precision)
         return self._packed[precision]
 
     def _recorded_pass(

@@ -142,21 +142,17 @@ def _padded(
 
     Shorter rows are padded with impossible hypotheses.
     """
-    width = max(len(hypotheses) for hypotheses in live)
+    width = max(map(len, live))
     last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
-    log_probs = [[h.log_prob for h in hypotheses] for hypotheses in live]
-    token_ids, parent_rows = torch.tensor(
-        [
-            [_filled(row, width, options.eos_id) for row in last_tokens],
-            [_filled(row, width, 0) for row in parents],
-        ],
-        device=device,
-    )
-    return token_ids, torch.tensor([_filled(row, width, -torch.inf) for row in log_probs], device=device), parent_rows
+    log_probs = [_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live]
+    token_ids = [_filled(row, width, options.eos_id) for row in last_tokens]
+    parent_rows = [_filled(row, width, 0) for row in parents]
+    integers = torch.tensor([token_ids, parent_rows], device=device)
+    return integers[0], torch.tensor(log_probs, device=device), integers[1]
 
 
-def _filled(row: Sequence[_T], width: int, filler: _T) -> list[_T]:
-    return [*row, *[filler] * (width - len(row))]
+def _filled(row: Sequence[_T], width: int, filler: _T) -> Sequence[_T]:
+    return row if len(row) == width else [*row, *[filler] * (width - len(row))]
 
 
 class _Continuations(NamedTuple):

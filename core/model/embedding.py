@@ -4,7 +4,6 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from core.config import TransformerConfig
 from core.config_fields import PositionExponent, PositionOrder
@@ -38,8 +37,8 @@ class Embedding(nn.Module):
 
         They take longer than the work for a few tokens.
         """
-        tokens = F.embedding(token_ids, stored_weight(self.tokens))
-        return tokens.float() * self.scale + self.positions.forward(position, position + 1)
+        tokens = torch.embedding(stored_weight(self.tokens), token_ids).float()
+        return tokens.mul_(self.scale).add_(self.positions.forward(position, position + 1))
 
     def _embedded(self, token_ids: Tensor, start: int, stop: int) -> Tensor:
         return self.dropout(self.tokens(token_ids) * self.scale + self.positions(start, stop))

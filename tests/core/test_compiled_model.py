@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.cache import cached_decoder
+from core.cache import cached_decoder, chain_decoder
 from core.capture import capture_attention
 from core.compiled_model import CompiledDecoder
 from core.config import TransformerConfig
 from core.cpu_inference import FEW_ROWS, LONGEST, MANY_ROWS, MOST_FEW_ROWS, PackedTransformer
 from core.decoding import NonFiniteError, SearchOptions, beam_search
 from core.measured_choice import choose
-from core.model import Transformer
+from core.model import AttentionWeights, Transformer
 from core.native import library
 from core.preset_configs import PRESETS
 from tests.core.compiled_variants import build
@@ -318,6 +318,23 @@ def test_hooks_on_the_weights_act_on_steps() -> None:
     assert {name for name in maps if name.startswith("decoder")} == {
         f"decoder.layers.{layer}.{kind}" for layer in range(2) for kind in ("self_attention", "cross_attention")
     }
+
+
+def test_keys_that_move_while_a_hook_takes_over_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch's steps make more room, so the pointers of the compiled steps before are out of date."""
+    model = random_model()
+    packed = PackedTransformer(model)
+    weights = next(module for module in packed.decoder.modules() if isinstance(module, AttentionWeights))
+    monkeypatch.setattr("core.cache.FIRST_KEYS", 3)
+    mixed, plain = (chain_decoder(each, SOURCE[1:]) for each in (packed, model))
+    seen: list[Tensor] = []
+    for token_ids, start, is_hooked in (([5], 0, False), ([6, 7, 8, 9], 1, True), ([7, 7], 1, False)):
+        hook = weights.register_forward_hook(lambda *given: seen.append(given[2])) if is_hooked else None
+        found = mixed(token_ids, start)
+        if hook:
+            hook.remove()
+        torch.testing.assert_close(found, plain(token_ids, start), atol=1e-5, rtol=1e-5)
+    assert len(seen) == 1
 
 
 def test_dropout_is_not_lost_in_training_mode() -> None:

@@ -1,11 +1,14 @@
 """A packed model computes what the model computes."""
 
+import copy
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, get_args
 
 import pytest
 import torch
+from torch import nn
 
 from core.capture import capture_attention
 from core.cpu_inference import (
@@ -140,6 +143,32 @@ def test_it_tells_when_the_model_has_changed(model: Transformer) -> None:
     model.encoder.layers[0].feed_forward.inner.bias.add_(1)
     assert not packed.packs(model)
     assert not PackedTransformer(model).packs(Transformer(PRESETS["tiny"]))
+
+
+@needs_onednn
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda inner: setattr(inner, "weight", nn.Parameter(inner.weight.clone())),
+        lambda inner: inner.register_parameter("bias", None),
+        lambda inner: inner.weight.mul_(2),
+    ],
+)
+def test_other_parameters_and_modules_are_a_change(model: Transformer, change: Callable[[nn.Linear], object]) -> None:
+    packed = PackedTransformer(model)
+    change(model.decoder.layers[0].feed_forward.inner)
+    assert not packed.packs(model)
+
+
+@needs_onednn
+def test_another_layer_or_type_is_a_change(model: Transformer) -> None:
+    packed = PackedTransformer(model)
+    layer, layers = copy.deepcopy(model.decoder.layers[0]), model.decoder.layers
+    layers[0], kept = layer, layers[0]
+    assert not packed.packs(model)
+    layers[0] = kept
+    assert packed.packs(model)
+    assert not packed.packs(model.double())
 
 
 def test_only_tokens_in_float32_on_a_cpu(model: Transformer) -> None:
