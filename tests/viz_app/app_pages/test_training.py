@@ -138,15 +138,25 @@ def test_a_folder_that_is_no_run_is_explained_and_stays_typed(app: AppTest, tmp_
 def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
     facts = {"init": {"file": "en-de.safetensors", "steps": 4450}}
     assert (
-        run_records.start_note(facts)
+        run_records.start_note(facts, 100)
         == "It started from en-de.safetensors, trained for 4,450 steps, which are not in this log."
     )
     longer = {"init": {"file": "en-de.safetensors", "steps": 3600, "init": facts["init"]}}
-    assert "trained for 8,050 steps" in run_records.start_note(longer)
+    assert "trained for 8,050 steps" in run_records.start_note(longer, 100)
     assert [
-        run_records.start_note(facts)
+        run_records.start_note(facts, 100)
         for facts in ({}, {"init": None}, {"init": {}}, {"init": "x"}, {"init": {"steps": "<b>"}})
     ] == [""] * 5
+
+
+def test_a_log_of_all_parts_of_a_training_says_where_they_began() -> None:
+    facts = {"steps": 500, "init": {"steps": 3600, "init": {"steps": 4450}}}
+    lines = [{"kind": "train", "step": step, "nll": 1.0} for step in (25, 8050, 8075, 8550)]
+    assert run_records.start_note(facts, 8550).endswith("They began at these steps: 0 · 4,450 · 8,050.")
+    assert [line["step"] for line in run_records.last_part(facts, lines)] == [25, 500]
+    own = lines[:1]  # a log of the last part alone
+    assert run_records.last_part(facts, own) == own
+    assert run_records.last_part({}, lines) == lines
 
 
 def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:

@@ -3,7 +3,9 @@
 import json
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -168,24 +170,58 @@ def table_3(folder: Path) -> pd.DataFrame | None:
     return table
 
 
-def start_note(facts: dict[str, Any]) -> str:
-    """Say which checkpoint a run started from, in a sentence.
+def start_note(facts: dict[str, Any], last_step: int) -> str:
+    """Say which checkpoint a run started from, in a sentence; or where the runs of a log of several began.
 
-    Returns "" if it started from random parameters.
+    Args:
+        facts: of the run.
+        last_step: of its log.
+
+    Returns:
+        "" if it started from random parameters.
     """
-    runs: list[dict[str, Any]] = []
-    init: object = facts.get("init")
-    while isinstance(init, dict):  # which may have started from another one
-        run: dict[str, Any] = init
-        runs.append(run)
-        init = run.get("init")
-    if not runs or not all(isinstance(run.get("steps"), int) for run in runs):
+    starts = part_starts(facts)
+    if len(starts) < 2:
         return ""
+    if is_of_all_parts(facts, last_step):
+        return tr(
+            "{count} runs, each started from the checkpoint of the one before. They began at these steps: {steps}.",
+            count=len(starts),
+            steps=" · ".join(f"{step:,}" for step in starts),
+        )
     return tr(
         "It started from {checkpoint}, trained for {steps:,} steps, which are not in this log.",
-        checkpoint=runs[0].get("file", tr("a checkpoint")),
-        steps=sum(run["steps"] for run in runs),
+        checkpoint=facts["init"].get("file", tr("a checkpoint")),
+        steps=starts[-1],
     )
+
+
+def part_starts(facts: dict[str, Any]) -> list[int]:
+    """Return the steps at which a run and those before it began, counted from the first one's start.
+
+    Each began with the checkpoint of the one before (`fit --init`). Empty if the facts do not tell.
+    """
+    steps: list[int] = []
+    init: object = facts.get("init")
+    while isinstance(init, dict):  # which may have started from another one
+        part: dict[str, Any] = init
+        if not isinstance(part.get("steps"), int):
+            return []
+        steps.insert(0, part["steps"])
+        init = part.get("init")
+    return [0, *accumulate(steps)]
+
+
+def is_of_all_parts(facts: dict[str, Any], last_step: int) -> bool:
+    """Whether a log that ends with `last_step` has the runs before, too."""
+    starts = part_starts(facts)
+    return len(starts) > 1 and isinstance(facts.get("steps"), int) and last_step == starts[-1] + facts["steps"]
+
+
+def last_part(facts: dict[str, Any], lines: Sequence[Line]) -> list[Line]:
+    """Return the lines of the last run, with its own steps."""
+    start = part_starts(facts)[-1] if lines and is_of_all_parts(facts, lines[-1]["step"]) else 0
+    return [{**line, "step": line["step"] - start} for line in lines if line["step"] > start]
 
 
 def _lines(log: Path) -> tuple[Line, ...]:
