@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from transformers import T5Config
-from transformers.models.t5.modeling_t5 import T5Attention, T5DenseActDense, T5DenseGatedActDense, T5LayerNorm
 
 from core.capture import capture_attention
 from core.model import FeedForward, RelativePositions, layer_norm, position_distances
 from tests.core.tiny_models import LIKE_T5, TINY, tiny, unlike_fresh
+from tests.lazy_imports import t5_layers, transformers
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])
@@ -22,7 +21,7 @@ def test_the_classes_of_distances_are_those_of_t5(bidirectional: bool, classes: 
     config = tiny(positions="relative", relative_buckets=classes, relative_max_distance=most).config
     distances = torch.arange(-2 * most, 2 * most + 1)
     found = RelativePositions(config, 2, bidirectional).classes(distances)
-    reference = T5Attention._relative_position_bucket(distances, bidirectional, classes, most)
+    reference = t5_layers.T5Attention._relative_position_bucket(distances, bidirectional, classes, most)
     assert found.tolist() == reference.tolist()
     assert len(set(found.tolist())) == classes - bidirectional, "no key has a distance of 0 and is later"
 
@@ -31,8 +30,8 @@ def test_the_classes_of_distances_are_those_of_t5(bidirectional: bool, classes: 
 def test_the_scores_of_a_stack_are_those_of_t5(decoder: bool) -> None:
     config = tiny(positions="relative").config
     stack = RelativePositions(config, 4, bidirectional=not decoder)
-    shape = T5Config(d_model=32, d_kv=8, num_heads=4, is_decoder=decoder)
-    reference = T5Attention(shape, has_relative_attention_bias=True, layer_idx=0)
+    shape = transformers.T5Config(d_model=32, d_kv=8, num_heads=4, is_decoder=decoder)
+    reference = t5_layers.T5Attention(shape, has_relative_attention_bias=True, layer_idx=0)
     reference.relative_attention_bias.weight = stack.scores.weight
     found = stack(torch.ones(1, 1, 1, 40, dtype=torch.bool), position_distances(40, torch.device("cpu")))
     assert torch.equal(found, reference.compute_bias(40, 40))
@@ -49,15 +48,18 @@ def test_a_hidden_key_has_no_score() -> None:
 
 def test_rms_norm_and_the_networks_are_those_of_t5() -> None:
     x = torch.randn(2, 5, 32, generator=torch.Generator().manual_seed(0))
-    norm, reference = layer_norm(tiny(norm_kind="rms", norm_eps=1e-2).config), T5LayerNorm(32, 1e-2)
+    norm, reference = layer_norm(tiny(norm_kind="rms", norm_eps=1e-2).config), t5_layers.T5LayerNorm(32, 1e-2)
     nn.init.uniform_(norm.weight)
     reference.weight = norm.weight
     torch.testing.assert_close(norm(x), reference(x), rtol=0, atol=1e-6)
-    for gated, proj, kind in ((True, "gated-gelu", T5DenseGatedActDense), (False, "relu", T5DenseActDense)):
+    for gated, proj, kind in (
+        (True, "gated-gelu", t5_layers.T5DenseGatedActDense),
+        (False, "relu", t5_layers.T5DenseActDense),
+    ):
         network = FeedForward(
             tiny(**LIKE_T5 | {"gated_feed_forward": gated, "activation": "gelu_tanh" if gated else "relu"}).config, 48
         )
-        theirs = kind(T5Config(d_model=32, d_ff=48, feed_forward_proj=proj, dropout_rate=0.0))
+        theirs = kind(transformers.T5Config(d_model=32, d_ff=48, feed_forward_proj=proj, dropout_rate=0.0))
         (theirs.wi_0 if gated else theirs.wi).weight = network.inner.weight
         theirs.wo.weight = network.outer.weight
         if network.multiplier is not None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers  # imports its models when they are used
+
+from tests.lazy_imports import transformers
 
 PIECE_END = "</w>"
 OPTIONS: dict[str, Any] = {

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers  # imports its models when they are used
 from sacremoses import MosesTokenizer
 
 from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+from tests.lazy_imports import transformers
 
 Pairs = Sequence[tuple[str, str]]
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")

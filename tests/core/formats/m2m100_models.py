@@ -9,12 +9,12 @@ from typing import Any
 
 import sentencepiece
 import torch
-import transformers  # imports its models when they are used
 from torch.nn.utils.rnn import pad_sequence
 
 from core.formats.m2m100 import LANGUAGES
 from tests.core.formats.marian_models import sentencepiece_model
 from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+from tests.lazy_imports import transformers
 
 Pairs = Sequence[tuple[str, str]]
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")

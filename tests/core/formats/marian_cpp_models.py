@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
-import transformers  # imports its models when they are used
 
 from core.model import sinusoidal_encoding
 from tests.core.formats.marian_models import Pairs, write_model
+from tests.lazy_imports import transformers
 
 OPTIONS: dict[str, Any] = {
     "dec-cell": "gru",

@@ -10,9 +10,9 @@ from typing import Any
 
 import sentencepiece
 import torch
-import transformers  # imports its models when they are used
 
 from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+from tests.lazy_imports import transformers
 
 Pairs = Sequence[tuple[str, str]]
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import transformers  # imports its models when they are used
 
 from tests.core.formats.marian_models import sentencepiece_model
 from tests.core.formats.small_models import learn
+from tests.lazy_imports import transformers
 
 Pairs = Sequence[tuple[str, str]]
 V1_1 = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}

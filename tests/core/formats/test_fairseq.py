@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-import transformers  # imports its models when they are used
 from sentencepiece import SentencePieceProcessor
 
 from core import __main__ as cli
@@ -24,6 +23,7 @@ from tests.core.formats.fairseq_models import as_args, as_cfg, fairseq_state, ol
 from tests.core.formats.fsmt_models import Pairs, target_ids, write_model
 from tests.core.formats.marian_models import sentencepiece_model
 from tests.core.formats.test_weights import Command
+from tests.lazy_imports import transformers
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import torch
-import transformers  # imports its models when they are used
 
 from core import __main__ as cli
 from core.checkpoint import CheckpointError, load_checkpoint
@@ -17,6 +16,7 @@ from core.formats import import_checkpoint
 from core.translator import Translator
 from tests.core.formats.fsmt_models import Pairs, target_ids, write_model
 from tests.core.formats.marian_models import short_pairs
+from tests.lazy_imports import transformers
 
 SHAPES: dict[str, dict[str, Any]] = {
     "wmt19": {"two": True},

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-import transformers  # imports its models when they are used
 from safetensors.torch import load_file
 from sentencepiece import SentencePieceProcessor
 
@@ -20,6 +19,7 @@ from core.formats.model_facts import model_facts
 from core.translator import Translator
 from tests.core.formats.m2m100_models import DIRECTIONS, NLLB_LANGUAGES, Pairs, write_model
 from tests.core.formats.marian_models import short_pairs, without_padding
+from tests.lazy_imports import transformers
 
 
 @pytest.mark.parametrize("shape", [{}, {"encoder_layers": 3, "decoder_layers": 1, "decoder_ffn_dim": 40}])

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import torch
-import transformers  # imports its models when they are used
 from safetensors.torch import load_file, save_file
 
 from core import __main__ as cli
@@ -22,6 +21,7 @@ from core.formats.opening import content_digest
 from core.formats.progress import reporting
 from core.translator import Translator
 from tests.core.formats.marian_models import Pairs, short_pairs, without_padding, write_model
+from tests.lazy_imports import transformers
 
 SHAPES: dict[str, dict[str, Any]] = {
     "opus": {},

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import T5Tokenizer
 
 from core.checkpoint import CheckpointError
 from core.formats import import_checkpoint
@@ -28,6 +27,7 @@ from tests.core.formats.opennmt_models import old_names as old_norms
 from tests.core.formats.opennmt_models import write_opennmt
 from tests.core.formats.torch_models import write_torch
 from tests.damage import damaged
+from tests.lazy_imports import transformers
 
 CASES = int(os.environ.get("FUZZ_CASES", "500"))  # of all formats together
 FORMATS = (
@@ -74,7 +74,7 @@ def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> di
     m2m100_models.write_model(root / "nllb", parallel_text, nllb=True, **one_layer)
     t5_models.write_model(root / "t5", parallel_text, tasks=t5_models.TASKS, num_layers=1)
     shutil.copytree(root / "t5", root / "t5-json")
-    T5Tokenizer.from_pretrained(root / "t5").save_pretrained(root / "t5-json")
+    transformers.T5Tokenizer.from_pretrained(root / "t5").save_pretrained(root / "t5-json")
     (root / "t5-json" / "spiece.model").unlink()
     write_opennmt(root / "opennmt", parallel_text)
     write_opennmt(root / "old-opennmt", parallel_text, rename=old_norms, generator="0.", legacy=True)

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import torch
-import transformers  # imports its models when they are used
 
 from core import __main__ as cli
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
@@ -26,6 +25,7 @@ from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.formats.marian_models import Pairs, short_pairs, write_model
+from tests.lazy_imports import transformers
 
 QUOTED = "“Where,” she said, ‘is the nearest station…’"
 SHAPES: dict[str, dict[str, Any]] = {

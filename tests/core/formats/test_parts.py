@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 import torch
-import transformers  # imports its models when they are used
 from safetensors.torch import load_file
 
 from core.checkpoint import CheckpointError
 from core.formats import import_checkpoint
 from tests.core.formats.marian_models import Pairs, write_model
+from tests.lazy_imports import transformers
 
 INDEX = "model.safetensors.index.json"
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-import transformers  # imports its models when they are used
 from safetensors.torch import load_file, save_file
 
 from core import __main__ as cli
@@ -20,6 +19,7 @@ from core.formats.model_facts import model_facts
 from core.translator import Translator
 from tests.core.formats.marian_models import short_pairs, without_padding
 from tests.core.formats.t5_models import PREFIX, TASKS, V1_1, Pairs, write_model, zipped
+from tests.lazy_imports import transformers
 
 SHAPES: dict[str, dict[str, Any]] = {
     "t5": {},
