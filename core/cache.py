@@ -89,7 +89,10 @@ class DecoderCache:
         self._pointed_room = 0
 
     def reserve(self, width: int) -> bool:
-        """Count W more keys in all layers, if `pointers` are still those of tensors with room for them."""
+        """Count W more keys in all layers, if `pointers` are still valid.
+
+        They are if no tensor has moved, and each has room for the keys.
+        """
         room = self._pointed_room
         if self.pointers is None or any(each.room != room or each.num_keys + width > room for each in self.layers):
             return False  # a tensor that moves has more room

@@ -119,9 +119,13 @@ class CompiledDecoder:
         return logits
 
     def _reserve(self, cache: DecoderCache, x: Tensor) -> "ctypes.Array[library.LayerCacheStruct]":
-        """Make room for the keys and values of a position, [B, W, D] wide: pointers to those of each layer.
+        """Make room for the keys and values of a position.
 
-        They are kept in the cache, as long as its tensors stay where they are.
+        Args:
+            x: [B, W, D] embeddings of that position.
+
+        Returns:
+            Pointers to the tensors of each layer. The cache keeps them as long as no tensor moves.
         """
         (batch, width, _), heads = x.shape, self._heads
         if cache.reserve(width):

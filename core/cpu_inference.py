@@ -345,7 +345,10 @@ class _State:
         self._kind = self._weight.dtype, self._weight.device
 
     def is_of(self, model: Transformer) -> bool:
-        """Whether it is that of a model now. Called before each search, so it does not walk through the modules."""
+        """Whether it is that of a model now.
+
+        Called before each search, so it does not walk through the modules.
+        """
         return (
             bool(self._contents)
             and self._contents[0][0] is model._modules  # pyright: ignore[reportPrivateUsage]

@@ -24,7 +24,7 @@ EXPONENTS = ".exponents"  # after the name of a matrix: of the steps of its rows
 
 
 def to_eight_bits(path: Path) -> bytes:
-    """Return a checkpoint as a safetensors file with 8 bits for each weight of a matrix.
+    """Return a checkpoint as a safetensors file with 8 bits a weight.
 
     Args:
         path: of the checkpoint, whose parameters are finite.

@@ -176,9 +176,9 @@ def open_history(source: str | Path) -> History:
 
 
 def _steps_of_all_parts(training: Mapping[str, Any]) -> int | None:
-    """Steps of a run and of those before it, each begun with the checkpoint of the last (`fit --init`).
+    """Steps of a run and of those that it began with the checkpoint of.
 
-    None if the facts, which are untrusted, do not tell.
+    Each began with the checkpoint of the last (`fit --init`). None if the facts, which are untrusted, do not tell.
     """
     total, part = 0, training
     for _ in range(MAX_PARTS):

@@ -171,7 +171,9 @@ def table_3(folder: Path) -> pd.DataFrame | None:
 
 
 def start_note(facts: dict[str, Any], last_step: int) -> str:
-    """Say which checkpoint a run started from, in a sentence; or where the runs of a log of several began.
+    """Say which checkpoint a run started from, in a sentence.
+
+    If the log has the runs before, too: at which steps they began.
 
     Args:
         facts: of the run.
@@ -197,9 +199,9 @@ def start_note(facts: dict[str, Any], last_step: int) -> str:
 
 
 def part_starts(facts: dict[str, Any]) -> list[int]:
-    """Return the steps at which a run and those before it began, counted from the first one's start.
+    """Return the steps at which a run and those before it began.
 
-    Each began with the checkpoint of the one before (`fit --init`). Empty if the facts do not tell.
+    They are counted from the start of the first one. Each began with the checkpoint of the one before (`fit --init`). Empty if the facts do not tell.
     """
     steps: list[int] = []
     init: object = facts.get("init")
