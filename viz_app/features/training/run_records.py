@@ -201,7 +201,8 @@ def start_note(facts: dict[str, Any], last_step: int) -> str:
 def part_starts(facts: dict[str, Any]) -> list[int]:
     """Return the steps at which a run and those before it began.
 
-    They are counted from the start of the first one. Each began with the checkpoint of the one before (`fit --init`). Empty if the facts do not tell.
+    They are counted from the start of the first one. Each began with the checkpoint of the one before (`fit --init`).
+    Empty if the facts do not tell.
     """
     steps: list[int] = []
     init: object = facts.get("init")
