@@ -8,6 +8,7 @@ choice may differ from one start to the next.
 
 import copy
 import ctypes
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -102,20 +103,13 @@ class PackedTransformer(Transformer):
         if precision == "fast":
             self.products += [*([Int8Linear] if has_int8() else []), *([BFloat16Linear] if has_bfloat16() else [])]
         packed = self._fastest if len(self.products) > 1 else self._exact
-        shared = [
-            *model.parameters(),
-            *(module for module in model.modules() if isinstance(module, AttentionWeights)),
-        ]
-        layers = copy.deepcopy(nn.ModuleList((model.encoder, model.decoder)), {id(part): part for part in shared})
+        layers = nn.ModuleList(map(self._copied, (model.encoder, model.decoder)))
         for layer in list(layers.modules()):
             if isinstance(layer, EncoderLayer | DecoderLayer):
                 layer.self_attention = PackedSelfAttention(layer.self_attention, packed)
             if isinstance(layer, DecoderLayer):
                 layer.cross_attention = PackedAttention(layer.cross_attention)
         for module in list(layers.modules()):
-            if not isinstance(module, AttentionWeights):  # do not copy temporary hooks
-                module._forward_hooks.clear()
-                module._forward_pre_hooks.clear()
             for name, child in module.named_children():
                 if isinstance(child, nn.Linear):
                     linear = self._exact if isinstance(module, FeedForward) and name == "outer" else packed
@@ -237,6 +231,22 @@ class PackedTransformer(Transformer):
             return decoder.step(self.fed_embedding(token_ids, 0), cache, mask)
 
         return step
+
+    @staticmethod
+    def _copied(module: nn.Module) -> nn.Module:
+        """Copy a module and those in it, without temporary hooks.
+
+        Parameters and attention weights are shared.
+        """
+        if isinstance(module, AttentionWeights):
+            return module
+        copied = copy.copy(module)
+        copied._parameters = dict(module._parameters)
+        copied._forward_hooks, copied._forward_pre_hooks = OrderedDict(), OrderedDict()
+        copied._modules = {
+            name: None if child is None else PackedTransformer._copied(child) for name, child in module._modules.items()
+        }
+        return copied
 
     def _exact(self, weights: Weights) -> nn.Module:
         product = self.products[0]
