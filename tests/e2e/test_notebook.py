@@ -119,6 +119,7 @@ def test_numbers_are_whole_in_a_narrow_cell(page: Page, tiny_checkpoint: Path) -
     page.set_viewport_size({"width": 320, "height": 900})
     show(page, Translator.from_checkpoint(tiny_checkpoint).translate("A dog runs through it.", beam_size=3).show())
     numbers = page.locator(".hypotheses td.number")
+    expect(numbers).to_have_count(12)  # it is drawn
     lines = numbers.evaluate_all(
         """(cells) => cells.map((cell) => {
           const range = document.createRange();
