@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.file_writing import write_atomically, write_text
 from core.runlog import Line, format_log, of_kind, read_log, thin_log
+from core.training_runs import training_runs
 
 METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate"}  # names of the Hub, and fields of a score
 # a new score replaces an older one with the same settings
@@ -217,9 +218,7 @@ def _rebuilding(name: str, facts: dict[str, Any]) -> str:
 
     The parts are those of its training.
     """
-    parts = [facts]
-    while "init" in parts[0]:
-        parts.insert(0, parts[0]["init"])
+    parts = training_runs(facts)
     if not all("command" in part and "steps" in part for part in parts):
         return ""
     commands = [part["command"] for part in parts]

@@ -16,10 +16,10 @@ import tempfile
 import threading
 import zipfile
 from collections import OrderedDict
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import Protocol
 
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.device import best_device
@@ -27,6 +27,7 @@ from core.file_writing import writing
 from core.formats.source_files import MAX_SMALL_FILE, archive_errors, check_entries, is_archive, open_source
 from core.history.eight_bits import from_eight_bits
 from core.runlog import Line, read_log
+from core.training_runs import steps_of_runs
 from core.translator import Translator
 
 SNAPSHOT = re.compile(r"step-(\d{1,12})\.safetensors(\.shuffled|\.8bit)?")
@@ -35,7 +36,6 @@ LOG = "log.jsonl"
 FOLDERS = ("history", "snapshots")  # of a run, in order of preference
 MAX_SNAPSHOTS = 200
 MAX_PACKED = 256 * 2**20  # bytes of a shuffled or rounded snapshot, which is in memory as a whole while it is read
-MAX_PARTS = 100  # of a training
 KEPT = 3  # translators in memory
 
 
@@ -125,11 +125,13 @@ class History:
             )
         with self._files.opened(self._names[step]) as path:
             found = load_checkpoint(path)
-        own, whole = found.training.get("steps"), _steps_of_all_parts(found.training)
+        own, runs = found.training.get("steps"), steps_of_runs(found.training)
+        known = [steps for steps in runs if steps is not None]
+        whole = sum(known) if len(known) == len(runs) else None
         if step not in (own, whole):
-            parts = f", {whole} with the parts before" if whole not in (own, None) else ""
+            before = f", {whole} with the runs before" if whole not in (own, None) else ""
             raise CheckpointError(
-                f"{self.label}: {self._names[step]} says that it was trained for {own!r:.40} steps{parts}, its name "
+                f"{self.label}: {self._names[step]} says that it was trained for {own!r:.40} steps{before}, its name "
                 f"says {step}"
             )
         return found
@@ -173,21 +175,6 @@ def open_history(source: str | Path) -> History:
             f"`python -m train history` writes it"
         )
     return History(path.name, _Archive(path))
-
-
-def _steps_of_all_parts(training: Mapping[str, Any]) -> int | None:
-    """Steps of a run and of those that it began with the checkpoint of.
-
-    Each began with the checkpoint of the last (`fit --init`). None if the facts, which are untrusted, do not tell.
-    """
-    total, part = 0, training
-    for _ in range(MAX_PARTS):
-        if not isinstance(steps := part.get("steps"), int):
-            return None
-        total += steps
-        if not isinstance(part := part.get("init"), dict):
-            return total
-    return None
 
 
 def shuffled(data: bytes) -> bytes:

@@ -239,7 +239,7 @@ def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
         rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
         cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, int(recipe.get("cooldown", 0)), 1, run),
     )
-    figure = training_curves.schedule(schedule, int(last_step), theme, run_records.last_part(facts, run.lines))
+    figure = training_curves.schedule(schedule, int(last_step), theme, run_records.last_run(facts, run.lines))
     show_chart(figure, "schedule", tr(TEXTS[RATE]))
     code = f"""
 from viz_app.figures.training_curves import Schedule, schedule_table

@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Iterable
-from typing import Any
 
 import streamlit as st
 
@@ -179,12 +178,9 @@ def training_text(training: object) -> str:
     Args:
         training: the checkpoint's record of its training; `init` is that of the checkpoint it started from.
     """
-    runs: list[int | None] = []
-    while isinstance(training, dict):
-        facts: dict[str, Any] = training
-        steps = facts.get("steps")
-        runs.append(steps if isinstance(steps, int) else None)
-        training = facts.get("init")
+    from core.training_runs import steps_of_runs  # imports torch, which the sentence box does not wait for
+
+    runs = steps_of_runs(training)
     known = [steps for steps in runs if steps is not None]
     if not known:
         return ""

@@ -76,26 +76,26 @@ def test_a_history_in_eight_bits_is_smaller_and_rounds_all_snapshots(
             assert torch.equal(found, own.bfloat16().float()) or (found - own).norm() < 0.06 * own.norm()
 
 
-def test_steps_in_a_name_may_be_those_of_all_parts(run_history: Path, tmp_path: Path) -> None:
-    shutil.copytree(run_history / "history", tmp_path / "parts")
-    last = load_checkpoint(tmp_path / "parts" / "step-00000300.safetensors")
+def test_steps_in_a_name_may_be_those_of_all_runs(run_history: Path, tmp_path: Path) -> None:
+    shutil.copytree(run_history / "history", tmp_path / "runs")
+    last = load_checkpoint(tmp_path / "runs" / "step-00000300.safetensors")
 
     def save(step: int, **training: object) -> None:
-        path = tmp_path / "parts" / f"step-{step:08d}.safetensors"
+        path = tmp_path / "runs" / f"step-{step:08d}.safetensors"
         save_checkpoint(path, last.model, last.tokenizer, training)
 
     before = {"steps": 300, "init": {"steps": 50}}
     save(450, steps=100, init=before)
-    assert open_history(tmp_path / "parts").steps == (*STEPS, 450)
-    save(100, steps=100, init=before)  # the part's own steps
-    assert open_history(tmp_path / "parts").checkpoint(100).training["steps"] == 100
+    assert open_history(tmp_path / "runs").steps == (*STEPS, 450)
+    save(100, steps=100, init=before)  # the run's own steps
+    assert open_history(tmp_path / "runs").checkpoint(100).training["steps"] == 100
     save(451, steps=100, init=before)
-    message = r"says that it was trained for 100 steps, 450 with the parts before, its name says 451$"
+    message = r"says that it was trained for 100 steps, 450 with the runs before, its name says 451$"
     with pytest.raises(CheckpointError, match=message):
-        open_history(tmp_path / "parts")
+        open_history(tmp_path / "runs")
     save(451, steps=100, init={"steps": "many"})
     with pytest.raises(CheckpointError, match=r"says that it was trained for 100 steps, its name says 451$"):
-        open_history(tmp_path / "parts")
+        open_history(tmp_path / "runs")
 
 
 def test_a_digest_is_of_the_files(run_history: Path, history_file: Path, tmp_path: Path) -> None:

@@ -149,14 +149,14 @@ def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
     ] == [""] * 5
 
 
-def test_a_log_of_all_parts_of_a_training_says_where_they_began() -> None:
+def test_a_log_of_all_runs_of_a_training_says_where_they_began() -> None:
     facts = {"steps": 500, "init": {"steps": 3600, "init": {"steps": 4450}}}
     lines = [{"kind": "train", "step": step, "nll": 1.0} for step in (25, 8050, 8075, 8550)]
     assert run_records.start_note(facts, 8550).endswith("They began at these steps: 0 · 4,450 · 8,050.")
-    assert [line["step"] for line in run_records.last_part(facts, lines)] == [25, 500]
-    own = lines[:1]  # a log of the last part alone
-    assert run_records.last_part(facts, own) == own
-    assert run_records.last_part({}, lines) == lines
+    assert [line["step"] for line in run_records.last_run(facts, lines)] == [25, 500]
+    own = lines[:1]  # a log of the last run alone
+    assert run_records.last_run(facts, own) == own
+    assert run_records.last_run({}, lines) == lines
 
 
 def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from core.runlog import Line, read_log
 from core.shipped import shipped_folder
+from core.training_runs import steps_of_runs
 from viz_app.language import tr
 from viz_app.session import models
 
@@ -182,10 +183,10 @@ def start_note(facts: dict[str, Any], last_step: int) -> str:
     Returns:
         "" if it started from random parameters.
     """
-    starts = part_starts(facts)
+    starts = run_starts(facts)
     if len(starts) < 2:
         return ""
-    if is_of_all_parts(facts, last_step):
+    if has_all_runs(facts, last_step):
         return tr(
             "{count} runs, each started from the checkpoint of the one before. They began at these steps: {steps}.",
             count=len(starts),
@@ -198,32 +199,25 @@ def start_note(facts: dict[str, Any], last_step: int) -> str:
     )
 
 
-def part_starts(facts: dict[str, Any]) -> list[int]:
+def run_starts(facts: dict[str, Any]) -> list[int]:
     """Return the steps at which a run and those before it began.
 
-    They are counted from the start of the first one. Each began with the checkpoint of the one before (`fit --init`).
-    Empty if the facts do not tell.
+    They are counted from the start of the first one. Empty if the facts do not tell.
     """
-    steps: list[int] = []
-    init: object = facts.get("init")
-    while isinstance(init, dict):  # which may have started from another one
-        part: dict[str, Any] = init
-        if not isinstance(part.get("steps"), int):
-            return []
-        steps.insert(0, part["steps"])
-        init = part.get("init")
-    return [0, *accumulate(steps)]
+    before = steps_of_runs(facts.get("init"))
+    known = [steps for steps in before if steps is not None]
+    return [0, *accumulate(known)] if len(known) == len(before) else []
 
 
-def is_of_all_parts(facts: dict[str, Any], last_step: int) -> bool:
+def has_all_runs(facts: dict[str, Any], last_step: int) -> bool:
     """Whether a log that ends with `last_step` has the runs before, too."""
-    starts = part_starts(facts)
+    starts = run_starts(facts)
     return len(starts) > 1 and isinstance(facts.get("steps"), int) and last_step == starts[-1] + facts["steps"]
 
 
-def last_part(facts: dict[str, Any], lines: Sequence[Line]) -> list[Line]:
+def last_run(facts: dict[str, Any], lines: Sequence[Line]) -> list[Line]:
     """Return the lines of the last run, with its own steps."""
-    start = part_starts(facts)[-1] if lines and is_of_all_parts(facts, lines[-1]["step"]) else 0
+    start = run_starts(facts)[-1] if lines and has_all_runs(facts, lines[-1]["step"]) else 0
     return [{**line, "step": line["step"] - start} for line in lines if line["step"] > start]
 
 

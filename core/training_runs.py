@@ -1,0 +1,23 @@
+"""The runs of a training, each begun with the checkpoint of the one before (`train fit --init`)."""
+
+from typing import Any
+
+
+def training_runs(training: object) -> list[dict[str, Any]]:
+    """Return the facts of all runs that made a checkpoint, the first run first.
+
+    Args:
+        training: untrusted facts of the checkpoint; `init` has those of the checkpoint that its run began with.
+    """
+    runs: list[dict[str, Any]] = []
+    while isinstance(training, dict):
+        facts: dict[str, Any] = training
+        runs.append(facts)
+        training = facts.get("init")
+    return runs[::-1]
+
+
+def steps_of_runs(training: object) -> list[int | None]:
+    """Return the number of steps of each of these runs, None where it is not known."""
+    found = [run.get("steps") for run in training_runs(training)]
+    return [steps if isinstance(steps, int) else None for steps in found]
