@@ -1,4 +1,7 @@
-"""The runs of a training, each begun with the checkpoint of the one before (`train fit --init`)."""
+"""The runs of a training, each begun with the checkpoint of the one before.
+
+That is what `train fit --init` does.
+"""
 
 from typing import Any
 
