@@ -29,6 +29,7 @@ from core.history.eight_bits import from_eight_bits
 from core.runlog import Line, read_log
 from core.training_runs import steps_of_runs
 from core.translator import Translator
+from core.untrusted_parameters import ADVICE
 
 SNAPSHOT = re.compile(r"step-(\d{1,12})\.safetensors(\.shuffled|\.8bit)?")
 SHUFFLED, EIGHT_BITS = ".shuffled", ".8bit"
@@ -170,11 +171,19 @@ def open_history(source: str | Path) -> History:
     if path.is_dir():
         return History(path.resolve().name, _Folder(path))
     if not is_archive(path):
+        if _is_cut_off(path):
+            raise CheckpointError(f"{path.name} is a zip archive without its end: {ADVICE}")
         raise CheckpointError(
             f"{path.name} is not a history: give a run's folder, or a zip archive of its snapshots, as "
             f"`python -m train history` writes it"
         )
     return History(path.name, _Archive(path))
+
+
+def _is_cut_off(path: Path) -> bool:
+    """Whether a file begins as a zip archive does, and has no list of files at its end."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"PK\x03\x04" and not zipfile.is_zipfile(path)
 
 
 def shuffled(data: bytes) -> bytes:

@@ -18,7 +18,7 @@ from viz_app.session.sample_sentences import SHIPPED
 
 
 def main() -> None:
-    """Print the differences of log-probabilities and attention weights."""
+    """Print the differences of translations, log-probabilities and attention weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("history", type=Path, help="a file of `train history --eight-bits`")
     parser.add_argument("--checkpoint", type=Path, required=True, help="what the last snapshot was rounded from")
@@ -31,8 +31,10 @@ def main() -> None:
     rounded = history.translator(step)
     nats: list[float] = []
     weights: list[torch.Tensor] = []
+    num_same = 0
     for text in SHIPPED:
         target = rounded.translate(text, beam_size=1).hypotheses[0].token_ids
+        num_same += exact.translate(text).text == rounded.translate(text).text
         one, other = (each.explain(text, target) for each in (exact, rounded))
         nats += [abs(a - b) for a, b in zip(one.log_probs, other.log_probs, strict=True)]
         for a, b in zip(chain(*one.maps.values()), chain(*other.maps.values()), strict=True):
@@ -40,6 +42,7 @@ def main() -> None:
     differences = torch.cat(weights)
     print(f"step {step:,}, {len(nats)} tokens: {sum(nats) / len(nats):.4f} nats on average, {max(nats):.2f} at most")
     print(f"{len(differences):,} weights: {differences.mean():.4f} on average, {differences.max():.2f} at most")
+    print(f"{num_same} of {len(SHIPPED)} translations are the same (beam 4)")
     if arguments.output:
         found = history.checkpoint(step)
         save_checkpoint(arguments.output, found.model, found.tokenizer, found.training)

@@ -71,8 +71,8 @@ NOT_MEANT = marked(
     "head attends, not that the model needs it."
 )
 ROUNDED = marked(
-    "The parameters of these snapshots are rounded to 8 bits: numbers may differ a little from those of the checkpoint "
-    "itself."
+    "The parameters of these snapshots are rounded to 8 bits: translations and numbers may differ from those of the "
+    "checkpoint itself."
 )
 ABOUT_BADGE = marked(
     "The last snapshot is given the translation that its own search has found: both must give each token the same "
@@ -108,6 +108,8 @@ def snapshots(training: Training, found: Measurement) -> None:
     step = step_box(found)
     now = found.sentence.readings[step]
     snapshot_view.translation(now, found.last)
+    if training.history.in_eight_bits:
+        st.caption(tr(ROUNDED))
     kind = kind_box()
     head, bases = selected_head(kind, found.last.explanation.maps[kind]), {each: tr(each) for each in BASES}
     with st.container(key="side-by-side"):
@@ -141,7 +143,7 @@ def snapshots(training: Training, found: Measurement) -> None:
         translations(training, found)
     else:
         loss(training, found, step)
-    st.caption(f"{tr(NOT_MEANT)} {tr(ROUNDED)}" if training.history.in_eight_bits else tr(NOT_MEANT))
+    st.caption(tr(NOT_MEANT))
     badge(found)
 
 

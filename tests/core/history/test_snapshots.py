@@ -138,6 +138,13 @@ def test_what_is_no_history_is_refused(tiny_checkpoint: Path, tmp_path: Path) ->
         open_history(tiny_checkpoint)
 
 
+def test_an_incomplete_download_is_told_from_another_file(history_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cut.zip"
+    path.write_bytes(history_file.read_bytes()[:-1000])
+    with pytest.raises(CheckpointError, match=r"^cut.zip is a zip archive without its end: copy or download it again$"):
+        open_history(path)
+
+
 def test_other_pages_say_where_a_packed_history_opens(history_file: Path) -> None:
     with (
         open_source([history_file]) as files,
