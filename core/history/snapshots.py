@@ -181,7 +181,7 @@ def open_history(source: str | Path) -> History:
 
 
 def _is_cut_off(path: Path) -> bool:
-    """Whether a file begins as a zip archive does, and has no list of files at its end."""
+    """Whether a file begins as a zip archive, and has no list of files at its end."""
     with open(path, "rb") as file:
         return file.read(4) == b"PK\x03\x04" and not zipfile.is_zipfile(path)
 
