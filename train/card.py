@@ -16,7 +16,10 @@ from core.file_writing import write_atomically, write_text
 from core.runlog import Line, format_log, of_kind, read_log, thin_log
 from core.training_runs import training_runs
 
-METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate"}  # names of the Hub, and fields of a score
+# names of the Hub, and fields of a score
+METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate", "f1": "f1"}
+# The task of a score with a field, in the words of the Hub's model index; without one of these it is translation.
+TASKS = {"character_error_rate": "image-to-text", "f1": "constituency-parsing"}
 # a new score replaces an older one with the same settings
 SETTINGS = ("test_set", "beam_size", "length_penalty", "iterations")
 
@@ -51,6 +54,7 @@ def write_card(
     limits: str = "",
     license_name: str | None = None,
     languages: Sequence[str] = (),
+    datasets: Sequence[str] = (),
 ) -> None:
     """Write a checkpoint's training facts as Markdown.
 
@@ -65,11 +69,12 @@ def write_card(
         limits: Markdown on the model's weaknesses.
         license_name: identifier of the licence of the weights, such as `cc-by-4.0`, or `other`.
         languages: their codes, such as `en` and `de`.
+        datasets: names of the data; without them those that its pairs are labelled with.
     """
     checkpoint = load_checkpoint(path)
     facts = checkpoint.training
     sections = [
-        f"{_metadata(path.stem, facts, license_name, languages)}\n\n# {path.name}",
+        f"{_metadata(path.stem, facts, license_name, languages, datasets)}\n\n# {path.name}",
         _summary(path, checkpoint),
         "## Data",
         _data(facts.get("manifest", {})),
@@ -119,7 +124,9 @@ def draw_curves(lines: Sequence[Line], output: Path) -> None:
     figure.savefig(output)
 
 
-def _metadata(name: str, facts: dict[str, Any], license_name: str | None, languages: Sequence[str]) -> str:
+def _metadata(
+    name: str, facts: dict[str, Any], license_name: str | None, languages: Sequence[str], datasets: Sequence[str]
+) -> str:
     """Return the YAML that opens a card.
 
     What the Hub's model cards name, as far as it is known.
@@ -127,7 +134,7 @@ def _metadata(name: str, facts: dict[str, Any], license_name: str | None, langua
     scores: list[dict[str, Any]] = facts.get("scores", [])
     results = [
         {
-            "task": {"type": "image-to-text" if "character_error_rate" in score else "translation"},
+            "task": {"type": next((task for field, task in TASKS.items() if field in score), "translation")},
             "dataset": {"name": score["test_set"], "type": score["test_set"]},
             "metrics": [
                 {"type": metric, "value": score[field], "name": _metric_name(field, score)}
@@ -142,7 +149,7 @@ def _metadata(name: str, facts: dict[str, Any], license_name: str | None, langua
         "language": list(languages),
         "library_name": "headlight",
         "tags": ["transformer", *([facts["preset"]] if facts.get("preset") else [])],
-        "datasets": [origin for origin in facts.get("manifest", {}).get("pairs_by_label", {}) if origin],
+        "datasets": list(datasets) or [label for label in facts.get("manifest", {}).get("pairs_by_label", {}) if label],
         "metrics": [metric for metric, field in METRICS.items() if any(field in score for score in scores)],
         "model-index": [{"name": name, "results": results}] if results else [],
     }
@@ -152,8 +159,11 @@ def _metadata(name: str, facts: dict[str, Any], license_name: str | None, langua
 
 
 def _metric_name(field: str, score: dict[str, Any]) -> str:
-    signature = score.get(f"{field}_signature")
-    return f"sacreBLEU {signature}" if signature else field.replace("_", " ")
+    if signature := score.get(f"{field}_signature"):
+        return f"sacreBLEU {signature}"
+    if evaluator := score.get("evaluator"):
+        return f"labelled {field.upper()} by {evaluator}"
+    return field.replace("_", " ")
 
 
 def _summary(path: Path, checkpoint: Checkpoint) -> str:
@@ -248,6 +258,10 @@ _COLUMNS = (
     ("sentences", "sentences", None),
     ("character error rate, %", "character_error_rate", None),
     ("exact lines, %", "exact_lines", None),
+    ("F1, %", "f1", "evaluator"),
+    ("precision, %", "precision", None),
+    ("recall, %", "recall", None),
+    ("exact match, %", "exact", None),
     ("BLEU", "bleu", "bleu_signature"),
     ("chrF", "chrf", "chrf_signature"),
     ("BLEU as in the paper", "paper_bleu", "paper_bleu_signature"),

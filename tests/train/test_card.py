@@ -14,6 +14,7 @@ from train.card import draw_curves, record_scores, write_card
 from train.eval.line_scores import LineScore
 from train.eval.translation_scores import Score
 
+SHIPPED = Path(__file__).parents[2] / "checkpoints"
 SCORE = Score(
     test_set="newstest",
     sentences=7,
@@ -152,10 +153,8 @@ def test_a_card_leaves_out_unknown_facts(tiny_checkpoint: Path, tmp_path: Path) 
 def test_a_card_begins_with_metadata(checkpoint: Path, tmp_path: Path) -> None:
     record_scores(checkpoint, [SCORE])
     write_card(checkpoint, tmp_path / "card.md", license_name="other", languages=("en", "de"))
-    opening, metadata, rest = (tmp_path / "card.md").read_text(encoding="utf-8").split("---\n", 2)
-    values: dict[str, Any] = {
-        key: json.loads(value) for key, _, value in (line.partition(": ") for line in metadata.splitlines())
-    }
+    values = metadata_of(tmp_path / "card.md")
+    opening, _, rest = (tmp_path / "card.md").read_text(encoding="utf-8").split("---\n", 2)
     assert opening == ""
     assert rest.startswith("\n# tiny.safetensors")
     assert values["license"] == "other"
@@ -164,6 +163,36 @@ def test_a_card_begins_with_metadata(checkpoint: Path, tmp_path: Path) -> None:
     (result,) = values["model-index"][0]["results"]
     assert result["dataset"]["name"] == "newstest"
     assert [metric["value"] for metric in result["metrics"]] == [12.35, 45.68]
+
+
+def metadata_of(card: Path) -> dict[str, Any]:
+    _, metadata, _ = card.read_text(encoding="utf-8").split("---\n", 2)
+    return {key: json.loads(value) for key, _, value in (line.partition(": ") for line in metadata.splitlines())}
+
+
+def test_the_card_of_a_parser(tree_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, gold = tmp_path / "trees.safetensors", tmp_path / "gold.mrg"
+    shutil.copy(tree_checkpoint, path)
+    gold.write_text("(S (NP (DT The) (NN dog)) (VP (VBZ runs)) (. .))\n", encoding="utf-8")
+    assert main(["evaluate-trees", str(path), "--trees", str(gold), "--beam-size", "2", "--json", "--record"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert load_checkpoint(path).training["scores"] == [printed]
+    assert main(["card", str(path), "--datasets", "a treebank"]) == 0
+    values = metadata_of(path.with_suffix(".md"))
+    assert values["datasets"] == ["a treebank"]
+    (result,) = values["model-index"][0]["results"]
+    assert result["task"]["type"] == "constituency-parsing"
+    assert [(metric["type"], metric["value"]) for metric in result["metrics"]] == [("f1", printed["f1"])]
+    assert f"| gold.mrg | 1 | {printed['f1']} | {printed['precision']} |" in path.with_suffix(".md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("card", sorted(SHIPPED.glob("*.md")), ids=lambda card: card.stem)
+def test_shipped_cards_name_license_languages_data_and_metrics(card: Path) -> None:
+    values = metadata_of(card)
+    assert all(values[key] for key in ("license", "language", "datasets", "metrics"))
+    results = values["model-index"][0]["results"]
+    recorded = load_checkpoint(card.with_suffix(".safetensors")).training["scores"]
+    assert [result["dataset"]["name"] for result in results] == [score["test_set"] for score in recorded]
 
 
 def test_a_card_has_the_commands_and_the_cost_of_every_part(tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -24,11 +24,23 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--limits", type=Path, metavar="FILE", help="Markdown on the model's weaknesses")
     parser.add_argument("--license", metavar="ID", help="licence of the weights, such as cc-by-4.0 or other")
     parser.add_argument("--languages", nargs="+", default=[], metavar="CODE", help="such as en de")
+    parser.add_argument(
+        "--datasets", nargs="+", default=[], metavar="NAME", help="names of the data (default: its labels of origin)"
+    )
     parser.set_defaults(run=_card)
 
 
 def _card(options: argparse.Namespace) -> None:
     licences, limits = (path.read_text(encoding="utf-8") if path else "" for path in (options.licences, options.limits))
     output = options.output or options.checkpoint.with_suffix(".md")
-    write_card(options.checkpoint, output, options.log, licences, limits, options.license, options.languages)
+    write_card(
+        options.checkpoint,
+        output,
+        options.log,
+        licences,
+        limits,
+        options.license,
+        options.languages,
+        options.datasets,
+    )
     print(output)

@@ -7,6 +7,7 @@ from pathlib import Path
 from core.file_writing import write_text
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
+from train.card import record_scores
 from train.cli.options import DEFAULT, Commands, add_device_option
 from train.data.parallel_text import TEXT_FORMATS
 
@@ -28,6 +29,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--length-penalty", type=float, default=LENGTH_PENALTY, help=DEFAULT)
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the predicted trees, with the gold tags")
     parser.add_argument("--json", action="store_true", help="print the score as JSON")
+    parser.add_argument("--record", action="store_true", help="add the score to the checkpoint's training facts")
     add_device_option(parser)
     parser.set_defaults(run=_evaluate_trees)
 
@@ -40,3 +42,5 @@ def _evaluate_trees(options: argparse.Namespace) -> None:
     if options.write:
         write_text(options.write, "".join(f"{line}\n" for line in with_tags(parses, gold)))
     print(json.dumps(score.facts(), indent=2, ensure_ascii=False) if options.json else score)
+    if options.record:
+        record_scores(options.checkpoint, [score])

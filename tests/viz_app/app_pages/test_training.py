@@ -109,14 +109,15 @@ def test_an_uploaded_checkpoint_has_no_records(app: AppTest, shipped: Path, mask
 
 
 def test_one_of_several_experiments_is_selected(app: AppTest) -> None:
+    """The one with the most results is shown first."""
     for name, row in (("narrow", "base"), ("wide", "base-of-wide")):
         (run_records.SHIPPED_TABLE_3 / name).mkdir(parents=True)
         (run_records.SHIPPED_TABLE_3 / name / "table3.csv").write_text(TABLE_3.replace("base", row), encoding="utf-8")
-    assert view(app, "Table 3").dataframe[0].value["row"][0] == "base"
+    assert view(app, "Table 3").dataframe[0].value["row"][0] == "base-of-wide"
     box = app.selectbox(key="experiment")
-    assert box.options == ["narrow", "wide"]
-    box.set_value(run_records.SHIPPED_TABLE_3 / "wide")
-    assert healthy(app.run()).dataframe[0].value["row"][0] == "base-of-wide"
+    assert box.options == ["wide", "narrow"]
+    box.set_value(run_records.SHIPPED_TABLE_3 / "narrow")
+    assert healthy(app.run()).dataframe[0].value["row"][0] == "base"
 
 
 def test_a_run_in_progress_is_followed_and_its_half_written_line_left_out(app: AppTest, run: Path) -> None:

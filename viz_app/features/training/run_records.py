@@ -135,12 +135,13 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def tables_in(folder: Path) -> list[Path]:
-    """List the folders with results of Table 3 in a folder.
+    """List the folders with results of Table 3 in a folder, the largest first.
 
     That is the folder itself if it has some, or if none has.
     """
     within = [] if (folder / TABLE_3).exists() else folder.glob(f"*/{TABLE_3}")
-    return sorted(path.parent for path in within) or [folder]
+    by_size = sorted(within, key=lambda path: (-path.stat().st_size, path))
+    return [path.parent for path in by_size] or [folder]
 
 
 def table_3(folder: Path) -> pd.DataFrame | None:
