@@ -76,8 +76,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors: some tests wait for a server or for the end of a process."""
-    return (os.cpu_count() or 1) + 1
+    """One for each processor: one more takes more time to start than others wait for a server or a process."""
+    return os.cpu_count() or 1
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -135,3 +135,9 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000)
     gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Leave nothing to look through for the five searches for garbage with which pytest ends, a second in all."""
+    gc.freeze()

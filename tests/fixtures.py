@@ -171,6 +171,8 @@ def fit_end(model: Transformer, start: int = 8, logit: float = 9.5) -> None:
     """
     config = model.config
     source, target = torch.randint(4, config.vocab_size, (2, 256, 3 * start))
+    if config.patch_size:
+        source = torch.rand(256, 3 * start, config.patch_size**2)
     target[::2, 2:] = target[::2, 1:2]
     target[:, 0] = config.bos_id
     states = model.decode(target, model.encode(source), model.source_mask(source))  # [256, 3 * start, D]
@@ -249,13 +251,17 @@ def tree_checkpoint(tmp_path_factory: pytest.TempPathFactory, tree_tokenizer: Se
 
 @pytest.fixture(scope="session")
 def line_reader() -> LineReader:
-    """A reader with an untrained `tiny` model for lines of 24 pixels. Do not modify it."""
+    """A reader with an untrained `tiny` model for lines of 24 pixels. Do not modify it.
+
+    It ends its lines as `tiny_model` ends its sentences.
+    """
     tokenizer = SentencePieceTokenizer.of_characters(CHARACTERS)
     config = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, patch_size=8, patch_rows=3)
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        model = Transformer(config)
-    return LineReader(Translator(model.eval().requires_grad_(False), tokenizer))
+        model = Transformer(config).eval().requires_grad_(False)
+        fit_end(model)
+    return LineReader(Translator(model, tokenizer))
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PORT = "8501"
+PATIENCE = "timeout=4"
 START_TIMEOUT = 120  # seconds
 
 
@@ -41,8 +42,8 @@ def is_healthy(port: str) -> Callable[..., bool]:
     assert found
     python, *rest = json.loads(found[1])
     assert python.endswith("/python")
-    assert sum(each.count(PORT) for each in rest) == 1
-    command = [sys.executable, *(each.replace(PORT, port) for each in rest)]
+    assert sum(each.count(PORT) for each in rest) == sum(each.count(PATIENCE) for each in rest) == 1
+    command = [sys.executable, *(each.replace(PORT, port).replace(PATIENCE, "timeout=1") for each in rest)]
 
     def check(**variables: str) -> bool:
         environment = {**os.environ, **variables}

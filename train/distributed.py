@@ -26,6 +26,11 @@ from torch import Tensor, nn
 from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
+# The groups that this process has joined. Whoever drops the last reference to one waits for its threads. Python does so
+# without its global lock; the reducer of DistributedDataParallel holds the lock, for which a thread that still has a
+# tensor waits in turn, forever.
+_joined: list[Any] = []
+
 
 @dataclass(frozen=True)
 class World:
@@ -107,6 +112,7 @@ def join(device: torch.device) -> Iterator[World]:
     dist.init_process_group(
         "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo", store=store, rank=rank, world_size=size
     )
+    _joined.append(dist.group.WORLD)
     try:
         yield World(device, dist.get_rank(), dist.get_world_size())
     finally:

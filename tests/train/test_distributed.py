@@ -1,11 +1,14 @@
 """Two processes on the CPU, started by torchrun's agent, compared with one."""
 
+import gc
 import json
 import os
 import re
 import shlex
 import signal
+import socket
 import time
+import weakref
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -105,6 +108,21 @@ def test_several_processes_on_mps_are_refused(monkeypatch: pytest.MonkeyPatch) -
         join(torch.device("mps")),
     ):
         pass
+
+
+def test_the_last_reference_to_a_group_is_one_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reducer of DistributedDataParallel, which may outlive the block, could wait for its threads forever."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name, value in (("WORLD_SIZE", 1), ("RANK", 0), ("MASTER_ADDR", "127.0.0.1"), ("MASTER_PORT", port)):
+        monkeypatch.setenv(name, str(value))
+    with join(torch.device("cpu")) as world:
+        group = weakref.ref(torch.distributed.group.WORLD)
+        assert world.size == 1
+    assert not torch.distributed.is_initialized()
+    gc.collect()
+    assert group() is not None
 
 
 def test_a_single_process_needs_no_communication() -> None:

@@ -86,16 +86,21 @@ def run_command(module: str, arguments: list[str], clock_jumps: bool) -> None:
     sys.exit(importlib.import_module(module).main(arguments))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def commands(
-    prepared: Path, tiny_checkpoint: Path, parallel_text: list[tuple[str, str]], run_history: Path, tmp_path: Path
+    prepared: Path,
+    tiny_checkpoint: Path,
+    parallel_text: list[tuple[str, str]],
+    run_history: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, Command]:
     """prepare, fit, average and translate, on tiny data."""
+    inputs = tmp_path_factory.mktemp("inputs")
     for side, sentences in zip(("en", "de"), zip(*parallel_text, strict=True), strict=True):
         for name, part in (("train", sentences[:16] * 3), ("valid", sentences[16:])):
-            (tmp_path / f"{name}.{side}").write_text("".join(f"{each}\n" for each in part), encoding="utf-8")
+            (inputs / f"{name}.{side}").write_text("".join(f"{each}\n" for each in part), encoding="utf-8")
     texts = [
-        f"--{part}{side}={tmp_path}/{name}.{language}"
+        f"--{part}{side}={inputs}/{name}.{language}"
         for name, part in (("train", ""), ("valid", "valid-"))
         for side, language in (("source", "en"), ("target", "de"))
     ]
@@ -132,7 +137,7 @@ def commands(
         "translate": Command(
             "core.__main__",
             lambda folder: [
-                *("translate", "--checkpoint", str(tiny_checkpoint), "--input", f"{tmp_path}/train.en"),
+                *("translate", "--checkpoint", str(tiny_checkpoint), "--input", f"{inputs}/train.en"),
                 *("--output", str(folder / "out.txt"), "--resume", "--workers", "1", "--beam-size", "2"),
             ],
             assert_same_files,
@@ -141,7 +146,7 @@ def commands(
     }
 
 
-@pytest.fixture(params=["prepare", "fit", "average", "translate"])
+@pytest.fixture(scope="module", params=["prepare", "fit", "average", "translate"])
 def command(request: pytest.FixtureRequest, commands: dict[str, Command]) -> Command:
     return commands[request.param]
 
@@ -149,7 +154,7 @@ def command(request: pytest.FixtureRequest, commands: dict[str, Command]) -> Com
 Run = Callable[..., int | None]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def run(command: Command, processes: ForkServerContext) -> Run:
     """`run(folder)`: run the command in a process, and return its exit status.
 
@@ -174,31 +179,44 @@ def run(command: Command, processes: ForkServerContext) -> Run:
     return run
 
 
+@dataclass(frozen=True)
+class Whole:
+    """The folder of an undisturbed run, and the seconds that it took."""
+
+    folder: Path
+    seconds: float
+
+
+@pytest.fixture(scope="module")
+def whole(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    """An undisturbed run of the command."""
+    folder, started = tmp_path_factory.mktemp("whole") / "whole", time.monotonic()
+    assert run(folder) == 0
+    return Whole(folder, time.monotonic() - started)
+
+
 def test_a_command_killed_at_any_moment_and_run_again_writes_the_same(
-    request: pytest.FixtureRequest, command: Command, run: Run, tmp_path: Path
+    request: pytest.FixtureRequest, command: Command, run: Run, whole: Whole, tmp_path: Path
 ) -> None:
-    generator, whole, killed = random.Random(request.node.name), tmp_path / "whole", 0
-    started = time.monotonic()
-    assert run(whole) == 0
-    seconds = time.monotonic() - started
+    generator, killed = random.Random(request.node.name), 0
     for number in range(4 * KILLS):  # some end before they are killed
         folder = tmp_path / f"killed-{number}"
-        status = run(folder, generator.uniform(0, seconds))
+        status = run(folder, generator.uniform(0, whole.seconds))
         assert status in (0, -SIGNAL, 128 + SIGNAL)
         killed += status != 0
         if status and not command.is_finished(folder):
             assert run(folder) == 0
-        command.assert_same(whole, folder)
+        command.assert_same(whole.folder, folder)
         shutil.rmtree(folder)
         if killed == KILLS:
             break
-    print(f"{request.node.name}: killed {killed} times within {seconds:.1f} s")
+    print(f"{request.node.name}: killed {killed} times within {whole.seconds:.1f} s")
     assert killed > 0
 
 
-def test_a_clock_that_jumps_changes_nothing(command: Command, run: Run, tmp_path: Path) -> None:
-    assert run(tmp_path / "whole") == run(tmp_path / "jumps", clock_jumps=True) == 0
-    command.assert_same(tmp_path / "whole", tmp_path / "jumps")
+def test_a_clock_that_jumps_changes_nothing(command: Command, run: Run, whole: Whole, tmp_path: Path) -> None:
+    assert run(tmp_path / "jumps", clock_jumps=True) == 0
+    command.assert_same(whole.folder, tmp_path / "jumps")
 
 
 def test_a_run_removes_temporary_files_of_a_killed_process(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Prefetching of batches in a thread, so that the device does not wait for them."""
 
+import contextlib
 import queue
 import threading
 from collections.abc import Iterator
@@ -30,6 +31,9 @@ class Prefetched:
 
     def __exit__(self, *_: object) -> None:
         self._closed.set()
+        with contextlib.suppress(queue.Empty):  # the thread may wait for room
+            while True:
+                self._ready.get_nowait()
         self._thread.join()
 
     def __iter__(self) -> Iterator[Group]:
@@ -55,11 +59,6 @@ class Prefetched:
             self._put(error)
 
     def _put(self, item: Group | BaseException) -> bool:
-        """Put an item into the queue; False if the context was left first."""
-        while not self._closed.is_set():
-            try:
-                self._ready.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-            return True
-        return False
+        """Put an item into the queue; False if the context is left."""
+        self._ready.put(item)
+        return not self._closed.is_set()

@@ -61,11 +61,11 @@ def page() -> None:
         return
     if not panels:
         return
-    picture, table = appendix_figure(panels, "svg", page_theme()).decode(), appendix_table(panels)
+    table = appendix_table(panels)
     view = segments(tr("View"), {each: tr(each) for each in VIEWS}, PICTURE, "paper_view", hide_label=True)
     if view == PICTURE:
         st.image(
-            picture,
+            appendix_figure(panels, "svg", page_theme()).decode(),
             width=min(MAX_PIXELS, round(PIXELS * figure_width(panels))),
             alt=tr("{figure}: lines between words", figure=figure_name(figure)),
         )

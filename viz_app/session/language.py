@@ -1,9 +1,10 @@
 """The language of the interface that a visitor has selected."""
 
 from dataclasses import dataclass
+from threading import local
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import ScriptRunContext, get_script_run_ctx
 
 from viz_app import language
 from viz_app.language import ENGLISH, IN_ADDRESS, LANGUAGES, language_of_visit, tr
@@ -50,8 +51,23 @@ def _known(text: str) -> str:
     return text
 
 
+class _Run(local):
+    """The run of this thread, and its visitor: a page asks hundreds of times."""
+
+    context: ScriptRunContext | None = None
+    visitor = VisitorLanguage()
+
+
+_run = _Run()
+
+
 def _code() -> str:
-    return ENGLISH if get_script_run_ctx(suppress_warning=True) is None else session_object(VisitorLanguage).code
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None:
+        return ENGLISH
+    if context is not _run.context:
+        _run.context, _run.visitor = context, session_object(VisitorLanguage)
+    return _run.visitor.code
 
 
 language.use_language_of(_code)

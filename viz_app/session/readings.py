@@ -3,7 +3,9 @@
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import streamlit as st
 
@@ -125,6 +127,17 @@ class Reading:
 
         The results of all sessions are shared.
         """
+        found = self._explained.get(0)
+        if found is None:
+            found = self._explained[0] = self._explain()
+        return found
+
+    @cached_property
+    def _explained(self) -> "WeakValueDictionary[int, Explanation]":
+        """The pass while its cache has it; a page asks for it a dozen times a run."""
+        return WeakValueDictionary()
+
+    def _explain(self) -> "Explanation":
         if self.hypothesis.fed_ids is not None:
             ids = self.hypothesis.token_ids, self.hypothesis.fed_ids
             return _iteration(self.model, self.translation.source, ids, self.hypothesis)

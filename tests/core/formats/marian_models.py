@@ -36,11 +36,11 @@ def sentencepiece_model(
 
 
 def short_pairs(pairs: Pairs) -> list[tuple[str, str]]:
-    """50 different sentences of at most four words, which a small model learns fast."""
+    """24 different sentences of at most four words, which a small model learns fast."""
     words = [(source.split(), target.split()) for source, target in pairs]
     found = [(" ".join(one[at : at + 4]), " ".join(other[at : at + 4])) for at in range(3) for one, other in words]
-    assert len({source for source, _ in found[:50]}) == 50
-    return found[:50]
+    assert len({source for source, _ in found[:24]}) == 24
+    return found[:24]
 
 
 def without_padding(token_ids: list[int], eos_id: int) -> list[int]:

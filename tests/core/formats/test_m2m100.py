@@ -63,7 +63,7 @@ def test_a_large_model_stays_in_half_precision(
 
 
 def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
-    """50 sentences, beam 4, to several languages, of which the model is not sure."""
+    """24 sentences, beam 4, to several languages, of which the model is not sure."""
     pairs = short_pairs(parallel_text)
     reference = write_model(tmp_path / "model", pairs, steps=70, init_std=0.05, encoder_layers=1, decoder_layers=1)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])

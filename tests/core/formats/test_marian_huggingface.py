@@ -82,7 +82,7 @@ def test_the_same_logits_as_transformers(shape: str, tmp_path: Path, parallel_te
 
 
 def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
-    """50 sentences, beam 4, with the settings of generation_config.json; trained so that ties do not decide."""
+    """24 sentences, beam 4, with the settings of generation_config.json; trained so that ties do not decide."""
     pairs = short_pairs(parallel_text)
     reference = write_model(tmp_path / "model", pairs, steps=60, init_std=0.05, encoder_layers=1, decoder_layers=1)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])

@@ -82,7 +82,7 @@ def test_as_version_5_of_transformers_saves_them(tmp_path: Path, parallel_text: 
 
 @pytest.mark.parametrize("shape", [{}, V1_1], ids=["t5", "v1.1"])
 def test_the_same_translations_as_generate(shape: dict[str, Any], tmp_path: Path, parallel_text: Pairs) -> None:
-    """50 sentences, beam 4, of which the model is not sure; after `convert`, with the prefix of the task."""
+    """24 sentences, beam 4, of which the model is not sure; after `convert`, with the prefix of the task."""
     pairs = short_pairs(parallel_text)
     reference = write_model(tmp_path / "model", pairs, steps=60, tasks=TASKS, num_layers=1, **shape)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
@@ -96,7 +96,7 @@ def test_the_same_translations_as_generate(shape: dict[str, Any], tmp_path: Path
     for text, ids, ours in zip(texts, found, translations, strict=True):
         assert [0, *ours.hypotheses[0].token_ids] == without_padding(ids, 1), text
         assert ours.text == tokenizer.decode(ids, skip_special_tokens=True)
-    assert len({ours.text for ours in translations}) > 25
+    assert len({ours.text for ours in translations}) > 12
     one = translator.translate(texts[0], beam_size=4, length_penalty=1.0)
     assert one.hypotheses[0].token_ids == translations[0].hypotheses[0].token_ids
     explanation = translator.explain(texts[0], one.hypotheses[0].token_ids)

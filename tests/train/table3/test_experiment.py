@@ -82,6 +82,13 @@ def test_rows_are_trained_scored_and_put_beside_the_papers(
     assert (tmp_path / "table3.csv").read_bytes() == before  # earlier rows are kept
 
 
+@pytest.fixture
+def no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no figure, which takes longer than training."""
+    monkeypatch.setattr(experiment, "draw_rows", lambda *_: None)
+
+
+@pytest.mark.usefixtures("no_figure")
 def test_each_row_is_trained_with_each_seed(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ("--rows", "C-N2", "base")
     assert main(arguments(prepared, tmp_path, *rows)) == 0  # before more seeds are wanted
@@ -97,11 +104,11 @@ def test_each_row_is_trained_with_each_seed(prepared: Path, tmp_path: Path, caps
     assert not models[0].embedding.tokens.weight.equal(models[1].embedding.tokens.weight)
 
 
+@pytest.mark.usefixtures("no_figure")
 def test_all_rows_compute_in_the_precision_of_the_first(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is measured later, and whichever rows are requested next."""
-    monkeypatch.setattr(experiment, "draw_rows", lambda *_: None)  # the tests above have the figure
     for rows, bfloat16 in ((["C-N2", "base"], 50.0), (["A-h1"], 0.25)):
         monkeypatch.setattr(
             train.loop, "measure_precisions", lambda *_, bfloat16=bfloat16: ProductTimes(bfloat16, 1.0, 200)

@@ -52,33 +52,46 @@ def test_logits_are_those_of_the_explanation(trace: LogitTrace):
         assert float(log_probs[row, token]) == pytest.approx(expected, abs=1e-5)
 
 
-def logit_without(trace: LogitTrace, row: int, token: int, change: Callable[[object], Tensor | None]) -> float:
+def writes(trace: LogitTrace, row: int) -> list[Tensor | None]:
+    """What each step of the residual stream writes in one row: [D], or None for a norm."""
+    found: list[Tensor | None] = []
+    for step in trace.stream:
+        if isinstance(step, FrozenNorm):
+            found.append(None)
+        elif isinstance(step, FeedForwardWrite):
+            found.append(step.output[row] + step.bias)
+        else:
+            heads = torch.einsum("hk,hkv->hv", step.weights[:, row], step.values)
+            found.append(torch.einsum("hv,dhv->d", heads, step.output_matrix) + step.bias)
+    return found
+
+
+def logit_without(
+    trace: LogitTrace, row: int, token: int, written: list[Tensor | None], change: Callable[[object], Tensor | None]
+) -> float:
     """The logit by running the residual stream of one row forward, with frozen norms.
 
     Args:
+        written: `writes` of the row.
         change: for a write, the vector [D] to leave out of it; None for nothing.
     """
     x = trace.token_embedding[row] + trace.position_embedding[row]
-    for step in trace.stream:
+    for step, vector in zip(trace.stream, written, strict=True):
         if isinstance(step, FrozenNorm):
             mean = x.mean() if isinstance(step.norm, nn.LayerNorm) else 0
             x = step.gain * (x - mean) / step.sigma[row] + step.bias
             continue
-        if isinstance(step, FeedForwardWrite):
-            written = step.output[row] + step.bias
-        else:
-            heads = torch.einsum("hk,hkv->hv", step.weights[:, row], step.values)
-            written = torch.einsum("hv,dhv->d", heads, step.output_matrix) + step.bias
+        assert vector is not None
         left_out = change(step)
-        x = x + written - (0 if left_out is None else left_out)
+        x = x + vector - (0 if left_out is None else left_out)
     return float(trace.unembedding[token].double() @ x + trace.output_bias[token])
 
 
 @pytest.mark.parametrize("row", [0, 4])
 def test_a_term_is_the_change_of_the_logit_without_it(trace: LogitTrace, row: int):
-    token = trace.predicted_ids[row]
+    token, written = trace.predicted_ids[row], writes(trace, row)
     found = attribute_logit(trace, row)
-    whole = logit_without(trace, row, token, lambda step: None)
+    whole = logit_without(trace, row, token, written, lambda step: None)
     assert whole == pytest.approx(found.logit, abs=1e-4)
     for term in found.terms():
 
@@ -91,7 +104,7 @@ def test_a_term_is_the_change_of_the_logit_without_it(trace: LogitTrace, row: in
             return None
 
         if term.part in ("decoder_self", "cross", "feed_forward"):
-            assert whole - logit_without(trace, row, token, left_out) == pytest.approx(term.value, abs=1e-9)
+            assert whole - logit_without(trace, row, token, written, left_out) == pytest.approx(term.value, abs=1e-9)
 
 
 def test_a_head_has_the_sum_over_what_it_attends_to(trace: LogitTrace):

@@ -244,9 +244,10 @@ def test_changes_are_relative_to_the_output_and_estimates_follow_effects(run: Re
 
 
 def test_the_weights_of_an_edge_are_those_of_a_pass(run: Replacement):
+    own = values_of(run.runs, 0)
     for edge in (edge for edge in EDGES if edge.receiver.head is not None):
         flow, receives, head = edge_flow(run, edge), path_of(edge.receiver), edge.receiver.head
-        own, (computed, _) = values_of(run.runs, 0), sending_pass(run, edge.sender, None)
+        computed, _ = sending_pass(run, edge.sender, None)
         count = run.runs.num_heads(edge.receiver.as_head.kind)  # type: ignore[union-attr]
         read = {name: own[f"{receives}.{path}"] for name, path in PROJECTIONS.items()}
         sent = {**read, edge.input: computed[f"{receives}.{PROJECTIONS[edge.input]}"]}

@@ -27,10 +27,20 @@ PATHS = [  # encoder, encoder to cross, decoder to decoder, decoder to cross of 
 
 
 def in_two_passes(
-    runs: PairRuns, sender: Head, receiver: Receiver, base: int, position: int | None, hold_networks: bool
+    runs: PairRuns,
+    values: list[dict[str, torch.Tensor]],
+    sender: Head,
+    receiver: Receiver,
+    base: int,
+    position: int | None,
+    hold_networks: bool,
 ) -> float:
-    """Path patching by two whole passes of the model, as Wang et al. describe it."""
-    own, other = values_of(runs, base), values_of(runs, 1 - base)
+    """Path patching by two whole passes of the model, as Wang et al. describe it.
+
+    Args:
+        values: `values_of` of both runs.
+    """
+    own, other = values[base], values[1 - base]
     sends, receives = attention_path(*sender[:2]), attention_path(*receiver.head[:2])
     wanted, arrived = f"{receives}.{PROJECTIONS[receiver.input]}", dict[str, torch.Tensor]()
     positions = slice(None) if position is None else slice(position, position + 1)
@@ -64,11 +74,11 @@ def test_a_path_is_that_of_two_whole_passes(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int
 ):
     runs = record(random_translator(tokenizer, **changes))
-    moved = 0.0
+    values, moved = [values_of(runs, source) for source in (0, 1)], 0.0
     for sender, receiver in PATHS:
         for position, hold_networks in ((None, False), (None, True), (4, False)):
             found = path_effects(runs, [sender], [receiver], into, [position], hold_networks)
-            expected = in_two_passes(runs, sender, receiver, base, position, hold_networks)
+            expected = in_two_passes(runs, values, sender, receiver, base, position, hold_networks)
             assert found.values.item() == pytest.approx(expected, abs=2e-4), (sender, receiver)
             moved = max(moved, abs(found.moved(into).item()))
     assert moved > 1e-3
