@@ -15,7 +15,7 @@ SHAPE = {
     "decoder_attention_heads": 4,
     "encoder_ffn_dim": 64,
     "decoder_ffn_dim": 64,
-    "max_position_embeddings": 128,
+    "max_position_embeddings": 64,
     "dropout": 0.0,
     "init_std": 0.2,
 }

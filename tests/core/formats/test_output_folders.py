@@ -68,6 +68,12 @@ def batches(
         )
 
 
+@pytest.fixture(autouse=True)
+def _few_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transformers computes the table of a Marian model number by number in Python."""
+    monkeypatch.setattr("core.formats.marian_folder.MAX_POSITIONS", 128)
+
+
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs, tokenizer: SentencePieceTokenizer) -> Path:
     """A checkpoint of Headlight that has learned short sentences by heart: neither ties nor stopping rules decide."""
