@@ -16,5 +16,7 @@ class LazyModule:
         return getattr(importlib.import_module(self._name), name)
 
 
+parseval = LazyModule("train.eval.parseval")
+sacremoses = LazyModule("sacremoses")
 transformers = LazyModule("transformers")
 t5_layers = LazyModule("transformers.models.t5.modeling_t5")

@@ -59,12 +59,12 @@ def test_learns_three_letters(folder: Path, tmp_path: Path, capsys: pytest.Captu
     )
     recipe = replace(
         recipe_for("lines"),
-        steps=180,
+        steps=120,
         batch_tokens=600,
         warmup=60,
         cooldown=60,
         rate_scale=0.2,
-        snapshot_every=180,
+        snapshot_every=120,
         precision="float32",
     )
     fit("lines", config, recipe, folder, tmp_path / "run", torch.device("cpu"))

@@ -6,8 +6,8 @@ There are its default, and two variants on tokenized text.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 
-import sacremoses
 from sacrebleu.metrics.bleu import BLEU
 
 
@@ -58,7 +58,9 @@ def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], langua
 
 def tokenized(lines: Sequence[str], language: str) -> list[str]:
     """Tokenize lines by the rules of Moses, with spaces between tokens."""
-    tokenizer = sacremoses.MosesTokenizer(lang=language)
+    from sacremoses import MosesTokenizer  # here, as the import takes a quarter of a second
+
+    tokenizer = MosesTokenizer(lang=language)
     return [str(tokenizer.tokenize(line, return_str=True)) for line in lines]
 
 
@@ -71,7 +73,7 @@ def split_compounds(line: str) -> str:
 
 
 def _moses(language: str) -> str:
-    return f"tokenized by sacremoses {sacremoses.__version__} ({language})"
+    return f"tokenized by sacremoses {version('sacremoses')} ({language})"
 
 
 def _score(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from sacremoses import MosesTokenizer
 
 from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
-from tests.lazy_imports import transformers
+from tests.lazy_imports import sacremoses, transformers
 
 Pairs = Sequence[tuple[str, str]]
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
@@ -37,7 +36,7 @@ def learned_merges(words: Sequence[str], number: int) -> list[tuple[str, str]]:
 
 
 def words_of(lines: Sequence[str], language: str) -> list[str]:
-    moses = MosesTokenizer(language)
+    moses = sacremoses.MosesTokenizer(language)
     return [word for line in lines for word in moses.tokenize(line, aggressive_dash_splits=True)]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from core.parsing.trees import Tree, read_trees
-from train.eval.parseval import parseval
+from tests.lazy_imports import parseval as scores
 
 GOLD = "(S (NP (DT The) (NN dog)) (VP (VBZ sees) (NP (NP (DT a) (NN cat)) (PP (IN in) (NP (DT the) (NN sea))))) (. .))"
 
@@ -13,7 +13,7 @@ def trees(*texts: str) -> list[Tree]:
 
 
 def percent(gold: str, found: str) -> tuple[float, float, float, float]:
-    score = parseval(trees(gold), trees(found))
+    score = scores.parseval(trees(gold), trees(found))
     return score.precision, score.recall, score.f1, score.exact
 
 
@@ -29,7 +29,7 @@ def test_a_tree_that_hangs_a_phrase_elsewhere() -> None:
 
 def test_brackets_are_counted_over_all_sentences() -> None:
     """2 of 2 brackets are correct, then 1 of 2, where the gold tree has 1: precision 3/4, recall 3/3."""
-    score = parseval(
+    score = scores.parseval(
         trees("(S (NP (NN sea)))", "(NP (DT the) (NN sea))"), trees("(S (NP (XX sea)))", "(NP (XX the) (NP (XX sea)))")
     )
     assert (score.precision, score.recall, score.f1, score.exact) == pytest.approx((75, 100, 600 / 7, 50))
@@ -60,14 +60,14 @@ def test_different_trees() -> None:
 
 
 def test_a_sentence_of_nothing_but_punctuation_does_not_count() -> None:
-    score = parseval(trees("(FRAG (: ...))", "(NP (NN sea))"), trees("(S (XX ...))", "(NP (XX sea))"))
+    score = scores.parseval(trees("(FRAG (: ...))", "(NP (NN sea))"), trees("(S (XX ...))", "(NP (XX sea))"))
     assert (score.f1, score.exact) == (100, 100)
     with pytest.raises(ValueError, match="there is nothing to score"):
-        parseval(trees("(FRAG (: ...))"), trees("(S (XX ...))"))
+        scores.parseval(trees("(FRAG (: ...))"), trees("(S (XX ...))"))
 
 
 def test_other_words_are_no_tree_of_the_sentence() -> None:
     with pytest.raises(ValueError, match="tree 1 has the words the sun, expected the sea"):
-        parseval(trees("(NP (DT the) (NN sea))"), trees("(NP (XX the) (XX sun))"))
+        scores.parseval(trees("(NP (DT the) (NN sea))"), trees("(NP (XX the) (XX sun))"))
     with pytest.raises(ValueError, match="there are 0 predicted trees for 1 gold trees"):
-        parseval(trees("(NP (NN sea))"), [])
+        scores.parseval(trees("(NP (NN sea))"), [])
