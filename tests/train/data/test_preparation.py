@@ -1,6 +1,7 @@
 import itertools
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +191,7 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
     """Die before each file is renamed, in a folder with older, finished output."""
     monkeypatch.setattr(train.data.preparation, "CHUNK", 6)
     prepare(tmp_path / "whole", *texts, vocab_size=400, segmentation=segmentation)
-    old = text(tmp_path, "old", parallel_text[4:12])
+    prepare(tmp_path / "old", text(tmp_path, "old", parallel_text[4:12]), texts[1], vocab_size=400)
     replace = os.replace
     for number in itertools.count(1):
         folder, calls = tmp_path / f"killed-{number}", itertools.count(1)
@@ -200,7 +201,7 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
                 raise Killed
             replace(source, target)
 
-        prepare(folder, old, texts[1], vocab_size=400)
+        shutil.copytree(tmp_path / "old", folder)
         before = contents(folder)
         monkeypatch.setattr(os, "replace", die)
         try:
