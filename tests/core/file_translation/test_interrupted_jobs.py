@@ -36,11 +36,16 @@ WORDS = [
 ]
 
 
-def program(arguments: list[str], stderr: Path) -> None:
-    """The command line with small windows, in a process group of its own; its workers share one import of PyTorch."""
+def program(arguments: list[str], stderr: Path, start_method: str) -> None:
+    """The command line with small windows, in a process group of its own.
+
+    Args:
+        start_method: of its workers. By `forkserver` they share one import of PyTorch. By `fork` they need none, but
+            hold what this process has locked, even when it is killed.
+    """
     os.setsid()
     multiprocessing.get_context("forkserver").set_forkserver_preload(["core.__main__"])
-    workers.START_METHOD = "forkserver"
+    workers.START_METHOD = start_method
     with stderr.open("w") as file:
         os.dup2(file.fileno(), 2)
     lines.WINDOW_LINES = 20
@@ -77,9 +82,9 @@ class Job:
         """Run in this process, and return the exit status."""
         return cli.main([*self.arguments, *more])
 
-    def start(self, processes: ForkServerContext, *more: str) -> BaseProcess:
+    def start(self, processes: ForkServerContext, *more: str, start_method: str = "forkserver") -> BaseProcess:
         """Start in a process of its own."""
-        process = processes.Process(target=program, args=([*self.arguments, *more], self.stderr))
+        process = processes.Process(target=program, args=([*self.arguments, *more], self.stderr, start_method))
         process.start()
         return process
 
@@ -151,7 +156,7 @@ def test_killed_at_random_moments(
 def test_stopped_by_a_signal(
     job: Job, processes: ForkServerContext, expected: bytes, number: signal.Signals, num_workers: str
 ) -> None:
-    process = job.start(processes, "--workers", num_workers)
+    process = job.start(processes, "--workers", num_workers, start_method="fork")
     job.wait_for_output(process, 1)
     os.killpg(process.pid or 0, number)  # as Ctrl-C on a terminal does
     process.join(60)
