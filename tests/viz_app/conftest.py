@@ -77,8 +77,15 @@ def make_map() -> MakeMap:
     return make
 
 
+@pytest.fixture(scope="module")
+def caches() -> Iterator[None]:
+    """Caches of the app that only tests of one file share, which run in one process and in one order."""
+    yield
+    st.cache_resource.clear()
+
+
 @pytest.fixture
-def start(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) -> Start:
     """`start(text=..., beam_size=...)`: the app before its first run, with these in its address, on a tiny checkpoint
     or another.
 
@@ -94,8 +101,7 @@ def start(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[St
         app.query_params.update(address)
         return app
 
-    yield make
-    st.cache_resource.clear()
+    return make
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from viz_app.session import models
 from viz_app.session.core_import import import_core
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels, distinct_names
+from viz_app.session.readings import Current
 from viz_app.session.state import Widget, is_left_out, put_in_address, session_object
 
 OPEN_MODEL = Widget[str]("open_model")  # digest of an open model, or the name of a shipped one that is not open
@@ -32,7 +34,7 @@ def checkpoint_box() -> Model | None:
         with opening:
             refused = checkpoint_opening.opening_box(problem)
     try:
-        with facts, st.spinner(tr("Loading the model")):
+        with facts, _while_loading(opened):
             import_core()
             refused = refused or _open_named(opened)
             model = opened.model()
@@ -53,6 +55,15 @@ def checkpoint_box() -> Model | None:
     with facts:
         _model_box(opened, model)
     return model
+
+
+def _while_loading(opened: OpenModels) -> AbstractContextManager[object]:
+    """Say that the model is being loaded, if this run may be the first to need it.
+
+    Streamlit starts a thread for a spinner, which would be a fiftieth of every run.
+    """
+    is_loaded = session_object(Current).model is not None and st.query_params.get(NAME, "") in ("", opened.named)
+    return nullcontext() if is_loaded else st.spinner(tr("Loading the model"))
 
 
 def _open_named(opened: OpenModels) -> str:

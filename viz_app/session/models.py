@@ -178,12 +178,13 @@ def model_at(path: Path) -> Model:
     """
     try:
         stat = path.stat()
-        digest = _file_digest(str(path), stat.st_mtime_ns, stat.st_size)
+        # By name: for an argument without one, Streamlit inspects the function's signature at every call.
+        digest = _file_digest(path=str(path), mtime_ns=stat.st_mtime_ns, size=stat.st_size)
     except OSError as error:
         raise ModelError(
             tr("There is no checkpoint to read at {path} ({error}).", path=path, error=error.strerror)
         ) from error
-    return _kept(str(path.resolve()), digest, path.name)
+    return _kept(path=str(path.absolute()), digest=digest, name=path.name)
 
 
 def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None) -> Model:
@@ -244,7 +245,8 @@ def _sha256(path: Path) -> str:
 @st.cache_resource(max_entries=9, show_spinner=False)  # the shipped ones, and the one of HEADLIGHT_CHECKPOINT
 def _kept(path: str, digest: str, name: str) -> Model:
     with _refusals(name):
-        return Model(name, digest, _shared(digest, lambda: _own_translator(Path(path)), is_kept=True), path)
+        content = _shared(digest, lambda: _own_translator(Path(path)), is_kept=True)
+        return Model(name, digest, content, str(Path(path).resolve()))
 
 
 def _own_translator(path: Path) -> "Translator":

@@ -29,7 +29,7 @@ from tests.core.formats.torch_models import write_torch
 from tests.damage import damaged
 from tests.lazy_imports import transformers
 
-CASES = int(os.environ.get("FUZZ_CASES", "320"))  # of all formats together
+CASES = int(os.environ.get("FUZZ_CASES", "160"))  # of all formats together
 FORMATS = (
     "fairseq",
     "fsmt",
@@ -123,4 +123,4 @@ def test_damage_is_an_error_or_another_model(name: str, models: dict[str, list[P
             error.add_note(f"case {seed}")
             raise
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MAX_MEMORY
-    assert fates["refused"] or CASES < 320
+    assert fates["refused"] or CASES < 160

@@ -90,7 +90,7 @@ def test_a_stopped_measurement_shows_the_last_snapshot(
 ) -> None:
     monkeypatch.setattr(job_control, "TURN", 0.0)
     address = {"history": str(history_file), "trained_steps": "100"}
-    app = opened(start(beam_size="1", text="Where?", **address), "over_training")
+    app = opened(start(beam_size="1", text="A sentence that no test measures.", **address), "over_training")
     job = measured(app).job
     assert (measured(app).steps, job.done) == ((300,), 1)
     healthy(app.button(key="over_training").click().run())  # Stop
@@ -100,7 +100,7 @@ def test_a_stopped_measurement_shows_the_last_snapshot(
 
 def test_a_long_sentence_is_refused(start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurement, "MAX_TOKENS", 2)
-    app = opened(start(beam_size="1", text="Where?", history=str(history_file)), "over_training")
+    app = opened(start(beam_size="1", text="A dog that no test measures.", history=str(history_file)), "over_training")
     assert any(
         "at most 2 are followed over a training: shorten it" in each.value.replace("\\", "") for each in app.error
     )

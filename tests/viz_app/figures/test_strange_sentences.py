@@ -30,7 +30,7 @@ from tests.viz_app.drawn_sentence import Models, Subject
 from viz_app import figures
 
 DRAWINGS = (*attention_drawings.DRAWINGS, *analysis_drawings.DRAWINGS)
-NUMBERS = sentence_numbers(2 * len(DRAWINGS))
+NUMBERS = sentence_numbers(len(DRAWINGS))
 MOST = 30  # tokens to which sentences are cut, but for one in a thousand: drawings take the square of the length
 WITH_FILES = 100  # one in so many drawings has files: they take twenty times as long
 MOST_FAILURES = 20

@@ -68,8 +68,10 @@ def in_two_passes(
     return float(runs.measured(whole_pass(runs, base, second)[None]))
 
 
-@pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])
-@pytest.mark.parametrize(("into", "base"), [("corrupted", 1), ("clean", 0)])
+@pytest.mark.parametrize(
+    ("changes", "into", "base"),
+    [({}, "corrupted", 1), ({}, "clean", 0), (PRE_NORM, "corrupted", 1), (LIKE_T5, "clean", 0)],
+)
 def test_a_path_is_that_of_two_whole_passes(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int
 ):
