@@ -11,6 +11,7 @@ from core.checkpoint import Checkpoint, CheckpointError, check_header
 from core.formats.source_files import SourceFiles, is_archive
 
 SUFFIX = ".safetensors"
+PACKED = tuple(SUFFIX + ending for ending in (".shuffled", ".8bit", ".8bit-difference"))  # see `core.history`
 
 
 def own_file(files: SourceFiles) -> Path | None:
@@ -23,7 +24,7 @@ def own_file(files: SourceFiles) -> Path | None:
     Raises:
         CheckpointError: there are several checkpoints of Headlight, or it is a file of `core.history`.
     """
-    if any(name.endswith(f"{SUFFIX}.shuffled") for name in files.names):
+    if any(name.endswith(PACKED) for name in files.names):
         raise CheckpointError(
             f"{files.label} has the snapshots of a training, not one checkpoint: open it on the page Over training"
         )

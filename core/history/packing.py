@@ -4,7 +4,8 @@ Of 16 bits of a trained weight, sign and significand are nearly random, and only
 such bits, float16 has 11: deflated and shuffled (see `core.history.snapshots`), a weight takes about 11 bits in
 bfloat16 and 14 in float16. So all snapshots but the last are rounded to bfloat16, which changes weights by at most
 0.4 %; the last one keeps float16, and equals the checkpoint that `python -m train average --last 1 --half` writes.
-For large models all snapshots may take 8 bits a weight instead, which some 5.4 are left of (`core.history.eight_bits`).
+For large models all snapshots may take 8 bits a weight instead, and all but the first be stored as differences from
+the one before (`core.history.eight_bits`).
 """
 
 import tempfile
@@ -15,8 +16,8 @@ import torch
 
 from core.checkpoint import save_checkpoint
 from core.file_writing import write_atomically
-from core.history.eight_bits import to_eight_bits
-from core.history.snapshots import EIGHT_BITS, LOG, SHUFFLED, History, open_history, shuffled
+from core.history.eight_bits import RoundedSnapshot, to_eight_bits
+from core.history.snapshots import DIFFERENCE, EIGHT_BITS, LOG, SHUFFLED, History, open_history, shuffled
 from core.runlog import format_log, thin_log
 
 
@@ -43,16 +44,23 @@ def pack_history(source: str | Path, output: str | Path, eight_bits: bool = Fals
 
 def _write(history: History, path: Path, eight_bits: bool) -> None:
     with zipfile.ZipFile(path, "w") as archive, tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+        before: tuple[str, RoundedSnapshot] | None = None
         for step in history.steps:
             dtype = torch.float16 if step == history.steps[-1] else torch.bfloat16
             stored_as = "8 bits" if eight_bits else str(dtype).removeprefix("torch.")
             found, file = history.checkpoint(step), Path(folder) / f"step-{step:08d}.safetensors"
             facts = {**found.training, "stored_as": stored_as}
             save_checkpoint(file, found.model, found.tokenizer, facts, torch.float32 if eight_bits else dtype)
-            if eight_bits:
-                _add(archive, f"{file.name}{EIGHT_BITS}", to_eight_bits(file))
-            else:
+            if not eight_bits:
                 _add(archive, f"{file.name}{SHUFFLED}", shuffled(file.read_bytes()))
+                continue
+            rounded = to_eight_bits(file)
+            if before is None:
+                _add(archive, f"{file.name}{EIGHT_BITS}", rounded.to_bytes())
+            else:
+                name, other = before
+                _add(archive, f"{file.name}{DIFFERENCE}", rounded.difference(other, name))
+            before = file.name, rounded
         if history.log:
             _add(archive, LOG, format_log(thin_log(history.log)).encode())
 

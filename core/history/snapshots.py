@@ -5,8 +5,9 @@ them. In a training of several parts, each begun with the checkpoint of the last
 
 In an archive that `pack_history` wrote, their names end in `.shuffled`: first the bytes of the file at even positions,
 then those at odd positions (the shuffle filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which
-have few values, next to each other, and they compress. Or they end in `.8bit` (`core.history.eight_bits`). The archive
-is a zip archive with the run's thinned `log.jsonl`. Everything is untrusted.
+have few values, next to each other, and they compress. Or they end in `.8bit`, and in `.8bit-difference` where they are
+differences from the snapshot before (`core.history.eight_bits`). The archive is a zip archive with the run's thinned
+`log.jsonl`. Everything is untrusted.
 """
 
 import hashlib
@@ -25,14 +26,14 @@ from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.device import best_device
 from core.file_writing import writing
 from core.formats.source_files import MAX_SMALL_FILE, archive_errors, check_entries, is_archive, open_source
-from core.history.eight_bits import from_eight_bits
+from core.history.eight_bits import RoundedSnapshot, read_eight_bits
 from core.runlog import Line, read_log
 from core.training_runs import steps_of_runs
 from core.translator import Translator
 from core.untrusted_parameters import ADVICE
 
-SNAPSHOT = re.compile(r"step-(\d{1,12})\.safetensors(\.shuffled|\.8bit)?")
-SHUFFLED, EIGHT_BITS = ".shuffled", ".8bit"
+SNAPSHOT = re.compile(r"step-(\d{1,12})\.safetensors(\.shuffled|\.8bit|\.8bit-difference)?")
+SHUFFLED, EIGHT_BITS, DIFFERENCE = ".shuffled", ".8bit", ".8bit-difference"
 LOG = "log.jsonl"
 FOLDERS = ("history", "snapshots")  # of a run, in order of preference
 MAX_SNAPSHOTS = 200
@@ -71,7 +72,7 @@ class History:
         self._names = _snapshot_names(label, files)
         self.steps = tuple(self._names)
         self.digest = files.digest()
-        self.in_eight_bits = any(name.endswith(EIGHT_BITS) for name in self._names.values())
+        self.in_eight_bits = any(name.endswith((EIGHT_BITS, DIFFERENCE)) for name in self._names.values())
         self.log = self._read_log()
         self._kept: OrderedDict[int, Translator] = OrderedDict()  # by step, the oldest use first
         self._lock = threading.Lock()
@@ -198,6 +199,11 @@ def unshuffled(data: bytes) -> bytes:
     return bytes(found)
 
 
+def _checkpoint_name(name: str) -> str:
+    """The name that a snapshot's file has when it is unpacked."""
+    return name.removesuffix(SHUFFLED).removesuffix(DIFFERENCE).removesuffix(EIGHT_BITS)
+
+
 def _snapshot_names(label: str, files: _Files) -> dict[int, str]:
     """Return the names of the snapshots by step, in increasing order.
 
@@ -256,6 +262,11 @@ class _Archive:
                 raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give the snapshots of one run")
             self._entries[name] = entry
         self.names = frozenset(self._entries)
+        matches = {name: SNAPSHOT.fullmatch(name) for name in self.names}
+        self._steps_in_eight_bits = {
+            name: int(parts[1]) for name, parts in matches.items() if parts and parts[2] in (EIGHT_BITS, DIFFERENCE)
+        }
+        self._last: tuple[str, RoundedSnapshot | None] = "", None  # read, as the next one may be a difference from it
 
     def digest(self) -> str:
         with open(self._path, "rb") as file:
@@ -263,8 +274,20 @@ class _Archive:
 
     @contextmanager
     def opened(self, name: str) -> Generator[Path]:
+        if name not in self._steps_in_eight_bits:
+            with self._unpacked(name) as path:
+                yield path
+            return
+        with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+            path = Path(folder) / _checkpoint_name(name)
+            self._rounded(name).write_checkpoint(path)
+            yield path
+
+    @contextmanager
+    def _unpacked(self, name: str) -> Generator[Path]:
+        """Path of the file that an entry has, which exists inside the block."""
         entry = self._entries[name]
-        is_packed = name.endswith((SHUFFLED, EIGHT_BITS))
+        is_packed = name.endswith((SHUFFLED, EIGHT_BITS, DIFFERENCE))
         if is_packed and entry.file_size > MAX_PACKED:
             raise CheckpointError(
                 f"{self._path.name}: {name} has {entry.file_size} bytes, at most {MAX_PACKED} are read"
@@ -277,10 +300,26 @@ class _Archive:
                 else:
                     while block := packed.read(2**20):  # zipfile stops at the declared size
                         file.write(block)
-            if name.endswith(EIGHT_BITS):
-                rounded, path = path, path.with_suffix("")
-                from_eight_bits(rounded, path)
             yield path
+
+    def _rounded(self, name: str) -> RoundedSnapshot:
+        """Read a snapshot in 8 bits.
+
+        If it is a difference, read the one before it too, unless that was read last.
+
+        Raises:
+            CheckpointError: as `read_eight_bits`.
+        """
+        last_name, last = self._last
+        if last is not None and last_name == name:
+            return last
+        steps = self._steps_in_eight_bits
+        previous = max((each for each in steps if steps[each] < steps[name]), key=steps.__getitem__, default="")
+        before = self._rounded(previous) if name.endswith(DIFFERENCE) and previous else None
+        with self._unpacked(name) as path:
+            found = read_eight_bits(path, before, _checkpoint_name(previous))
+        self._last = name, found
+        return found
 
     @contextmanager
     def _open(self) -> Generator[zipfile.ZipFile]:

@@ -15,7 +15,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("source", type=Path, metavar="RUN", help="a run's folder, or a folder of snapshots")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the .zip file to write")
     parser.add_argument(
-        "--eight-bits", action="store_true", help="round weights to 8 bits, for a large model: half the size"
+        "--eight-bits", action="store_true", help="round weights to 8 bits, for a large model: less than half the size"
     )
     parser.set_defaults(run=_history)
 
