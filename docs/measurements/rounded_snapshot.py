@@ -7,6 +7,7 @@ translations. `-o FILE` writes the snapshot, for `python -m train evaluate FILE`
 """
 
 import argparse
+import time
 from itertools import chain
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from viz_app.session.sample_sentences import SHIPPED
 
 
 def main() -> None:
-    """Print the differences of translations, log-probabilities and attention weights."""
+    """Print the time of opening, and differences of translations, log-probabilities and weights."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("history", type=Path, help="a file of `train history --eight-bits`")
     parser.add_argument("--checkpoint", type=Path, required=True, help="what the last snapshot was rounded from")
@@ -26,7 +27,10 @@ def main() -> None:
         "-o", "--output", type=Path, metavar="FILE", help="write the snapshot to this .safetensors file"
     )
     arguments = parser.parse_args()
-    history, exact = open_history(arguments.history), Translator.from_checkpoint(arguments.checkpoint)
+    started = time.perf_counter()
+    history = open_history(arguments.history)
+    print(f"{len(history.steps)} snapshots, opened in {time.perf_counter() - started:.1f} s")
+    exact = Translator.from_checkpoint(arguments.checkpoint)
     step = history.steps[-1]
     rounded = history.translator(step)
     nats: list[float] = []
