@@ -19,7 +19,7 @@ from viz_app.session.sample_sentences import SHIPPED
 
 
 def main() -> None:
-    """Print the time of opening, and differences of translations, log-probabilities and weights."""
+    """Print the time of opening, and what rounding changes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("history", type=Path, help="a file of `train history --eight-bits`")
     parser.add_argument("--checkpoint", type=Path, required=True, help="what the last snapshot was rounded from")
