@@ -15,6 +15,8 @@ def test_another_alternative_and_a_sample_that_is_stopped(page: Page, app: str) 
     wait_until_idle(page)  # until all methods are done
     bars = grid.locator(".cell.bar")
     assert bars.count() % 8 == 0
+    fits = "element => element.parentElement.scrollWidth <= element.parentElement.clientWidth"
+    assert grid.evaluate(fits), "a method is out of sight"
     assert "linear-gradient" in bars.first.evaluate("cell => getComputedStyle(cell).backgroundImage")
     word = grid.get_by_role("button").nth(1)
     word.click()

@@ -98,7 +98,7 @@ def attribution(reading: Reading, known: Scored, methods: list[ContrastMethod], 
         return
     headline(reading, found)
     done: list[ContrastMethod] = [method for method in methods if method in found.scores]
-    left, right = st.container(key="side-by-side").columns([7, 5], gap="large")
+    left, right = st.container(key="scores-and-curves").columns([7, 5], gap="large")
     if done:
         with left:
             scores(reading, found, done, tokens)

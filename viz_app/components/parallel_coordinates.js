@@ -25,7 +25,7 @@ const TOP = 46; // pixels above the axes, for their names
 const HEIGHT = 220; // of the axes
 const BOTTOM = 24;
 const SIDE = 44; // left and right of the outermost axes
-const PITCH = 84; // least distance of two axes
+const PITCH = 70; // least distance of two axes: twelve fit a window of 1280, and no word of a name is wider
 const NAME = 70; // for the name of the marked line
 const STEP = 0.01; // of an axis, for an arrow key
 
