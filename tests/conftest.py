@@ -10,7 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before torch is imported: t
 os.environ.setdefault("HEADLIGHT_DEVICE", "cpu")  # bitwise comparisons hold on the CPU only
 # The workers, and what tests start, import what an earlier run has compiled: a third of the time until the first test.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# offline/sitecustomize.py is for this process and all that it starts
+# offline/ is for this process and all that it starts
 sys.path.append(os.path.join(os.path.dirname(__file__), "offline"))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [sys.path[-1], os.environ.get("PYTHONPATH")]))
 

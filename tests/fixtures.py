@@ -11,7 +11,7 @@ from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
-import sitecustomize
+import refused_connections
 import torch
 
 from core.checkpoint import save_checkpoint
@@ -107,7 +107,7 @@ def connections_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file that lists refused connections, of this process and of those that it starts."""
     path = tmp_path_factory.mktemp("connections") / "refused.txt"
     path.touch()
-    os.environ[sitecustomize.REPORT] = str(path)
+    os.environ[refused_connections.REPORT] = str(path)
     return path
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -52,6 +53,18 @@ def required(*extras: str) -> set[str]:
 def test_every_dependency_is_pinned() -> None:
     assert required("test") - pins().keys() == set()
     assert all(re.fullmatch(r"\d[\w.]*", version) for version in pins().values()), "only public releases"
+
+
+def test_the_oldest_python_can_install_the_pinned_versions() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (oldest,) = SpecifierSet(project["requires-python"])
+    refused = {
+        name: versions
+        for name in sorted(required("test"))
+        if (versions := distribution(name).metadata["Requires-Python"])
+        if oldest.version not in SpecifierSet(versions)
+    }
+    assert refused == {}, f"not for Python {oldest.version}"
 
 
 def test_the_requirements_with_hashes_have_the_pinned_versions() -> None:
