@@ -131,10 +131,11 @@ def _require_cluster(address: str) -> None:
     if address == "auto":  # Ray looks for a cluster on this machine, and says if there is none
         return
     host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise ValueError(f"--ray ({address}) must be HOST:PORT or auto")
+    # Ports are compared here, as getaddrinfo takes a larger one modulo 65,536.
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise ValueError(f"--ray ({address}) must be HOST:PORT, with a port from 1 to 65535, or auto")
     try:
         socket.create_connection((host, int(port)), timeout=CONNECTION_SECONDS).close()
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         advice = "start one with `ray start --head`, or correct the address"
         raise ConnectionError(f"there is no Ray cluster at {address} ({error}): {advice}") from error

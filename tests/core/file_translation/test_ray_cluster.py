@@ -14,10 +14,10 @@ from core.file_translation import lines
     ("address", "message"),
     [
         ("auto", "--ray needs Ray, which is not installed"),
-        ("cluster", "--ray (cluster) must be HOST:PORT or auto"),
-        ("localhost:", "--ray (localhost:) must be HOST:PORT or auto"),
+        ("cluster", "--ray (cluster) must be HOST:PORT, with a port from 1 to 65535, or auto"),
+        ("localhost:", "--ray (localhost:) must be HOST:PORT, with a port from 1 to 65535, or auto"),
         ("localhost:1", "there is no Ray cluster at localhost:1 ([Errno 111] Connection refused): start one with"),
-        ("localhost:99999", "there is no Ray cluster at localhost:99999"),
+        ("localhost:65536", "--ray (localhost:65536) must be HOST:PORT, with a port from 1 to 65535, or auto"),
     ],
 )
 def test_without_a_cluster(
