@@ -16,6 +16,7 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from streamlit import App, config, net_util
+from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
 
 from viz_app.layout import sentence_input
@@ -53,6 +54,9 @@ def configure_streamlit() -> None:
     config.set_option("server.maxUploadSize", environment.upload_megabytes())
     # Streamlit would ask other machines for the address of this one, to compare origins with it.
     net_util.get_external_ip = net_util.get_internal_ip = lambda: None
+    if config.get_option("server.fileWatcherType") == "none":
+        # It looks at files with settings five times a second all the same: more than half of what an idle app took.
+        setattr(PollingPathWatcher, "_schedule", lambda _: None)  # noqa: B010
 
 
 def address() -> str:

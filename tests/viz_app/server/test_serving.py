@@ -7,8 +7,9 @@ import socket
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import streamlit as st
@@ -19,6 +20,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit import config, net_util
 from streamlit.testing.v1 import AppTest
+from streamlit.watcher import polling_path_watcher
+from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
 
 from viz_app.layout import sentence_input
@@ -27,8 +30,14 @@ from viz_app.session import models, readings
 
 
 @pytest.fixture(autouse=True)
-def process_as_before() -> Iterator[None]:
+def process_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The server sets its process up for itself; other tests run in this one."""
+    for owner, name in (
+        (net_util, "get_external_ip"),
+        (net_util, "get_internal_ip"),
+        (PollingPathWatcher, "_schedule"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(owner, name))  # as before in the end
     threads = torch.get_num_threads()
     yield
     gc.unfreeze()
@@ -42,12 +51,26 @@ def client() -> Iterator[TestClient]:
         yield client
 
 
-def test_origins_are_compared_without_asking_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_origins_are_compared_without_asking_another_machine() -> None:
     """Tests fail that reach one; Streamlit looks up this machine's address where an origin is none of the names."""
-    for name in ("get_external_ip", "get_internal_ip"):
-        monkeypatch.setattr(net_util, name, getattr(net_util, name))  # as before in the end
     serving.configure_streamlit()
     assert not server_util.is_url_from_allowed_origins("http://[::1]:8501")
+
+
+@pytest.mark.parametrize(("setting", "looks"), [("none", 1), ("poll", 2)])
+def test_an_idle_app_looks_at_files_only_if_it_is_told_to(
+    setting: str, looks: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Streamlit begins to look at the files with its settings before the app can tell it not to."""
+    get = config.get_option
+    monkeypatch.setattr(config, "get_option", lambda name: setting if name == "server.fileWatcherType" else get(name))
+    tasks: list[Callable[[], None]] = []
+    monkeypatch.setattr(PollingPathWatcher, "_executor", SimpleNamespace(submit=tasks.append))
+    monkeypatch.setattr(polling_path_watcher, "_POLLING_PERIOD_SECS", 0)
+    PollingPathWatcher(str(tmp_path / "config.toml"), lambda _: None, allow_nonexistent=True)
+    serving.configure_streamlit()
+    tasks[0]()
+    assert len(tasks) == looks
 
 
 @pytest.mark.parametrize(
