@@ -61,6 +61,7 @@ def test_the_oldest_python_can_install_the_pinned_versions() -> None:
     refused = {
         name: versions
         for name in sorted(required("test"))
+        if distribution(name).version.partition("+")[0] == pins()[name]  # of other versions nothing is known here
         for versions in distribution(name).metadata.get_all("Requires-Python", [])
         if oldest.version not in SpecifierSet(versions)
     }
