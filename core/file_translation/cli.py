@@ -131,6 +131,10 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--resume needs --output FILE: standard output cannot be continued")
     if options.workers is not None and not 1 <= options.workers <= MAX_WORKERS:
         raise ValueError(f"--workers ({options.workers}) must be from 1 to {MAX_WORKERS}")
+    if options.ray:
+        from core.file_translation.ray_cluster import require_cluster  # Ray is optional
+
+        require_cluster(options.ray)
     translator = Translator.from_checkpoint(options.checkpoint, precision=options.precision)
     engine = _engine(options, translator)
     engine.with_translator(translator)([])  # raises before any file is touched

@@ -6,11 +6,13 @@ checkpoint and the lines travel through Ray's object store, which spills to the 
 
 import logging
 import os
+import re
 import socket
 import tempfile
 from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -102,13 +104,10 @@ class _BlockTranslator:
 @contextmanager
 def _connection(address: str) -> Generator[Any]:
     """Ray, connected and silent, as standard output is for translations."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    _require_cluster(address)
-    try:
-        import ray  # pyright: ignore[reportMissingImports]
-        import ray.data  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise ValueError(f"--ray needs Ray, which is not installed ({error}): pip install 'ray[data]'") from error
+    require_cluster(address)
+    import ray  # pyright: ignore[reportMissingImports]
+    import ray.data  # pyright: ignore[reportMissingImports]
+
     ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
     try:
         context = ray.data.DataContext.get_current()
@@ -121,19 +120,32 @@ def _connection(address: str) -> Generator[Any]:
         ray.shutdown()
 
 
-def _require_cluster(address: str) -> None:
-    """Check an address at once; Ray itself would retry for minutes.
+def require_cluster(address: str) -> None:
+    """Check that Ray is installed, and that an address answers.
+
+    That takes seconds; Ray itself would retry for minutes.
+
+    Args:
+        address: as for `translate_on_ray`; with `auto` only Ray is looked for.
 
     Raises:
-        ValueError: the address is malformed.
+        ValueError: Ray is not installed, or the address is malformed.
         ConnectionError: there is no cluster at this address.
     """
-    if address == "auto":  # Ray looks for a cluster on this machine, and says if there is none
-        return
+    if address != "auto":  # for which Ray looks itself, and says if there is none
+        _connect(address)
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import_module("ray.data")
+    except ImportError as error:
+        raise ValueError(f"--ray needs Ray, which is not installed ({error}): pip install 'ray[data]'") from error
+
+
+def _connect(address: str) -> None:
     host, _, port = address.rpartition(":")
     # Ports are compared here, as getaddrinfo takes a larger one modulo 65,536.
-    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
-        raise ValueError(f"--ray ({address}) must be HOST:PORT, with a port from 1 to 65535, or auto")
+    if not host or re.fullmatch("[0-9]{1,5}", port) is None or not 0 < int(port) < 2**16:
+        raise ValueError(f"--ray ({address:.60}) must be HOST:PORT, with a port from 1 to 65535, or auto")
     try:
         socket.create_connection((host, int(port)), timeout=CONNECTION_SECONDS).close()
     except OSError as error:

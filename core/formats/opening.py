@@ -11,7 +11,8 @@ from core.checkpoint import Checkpoint, CheckpointError, check_header
 from core.formats.source_files import SourceFiles, is_archive
 
 SUFFIX = ".safetensors"
-PACKED = tuple(SUFFIX + ending for ending in (".shuffled", ".8bit", ".8bit-difference"))  # see `core.history`
+# see `core.history`
+PACKED = tuple(SUFFIX + ending for ending in (".shuffled", ".shuffled.gz", ".8bit", ".8bit-difference"))
 
 
 def own_file(files: SourceFiles) -> Path | None:

@@ -3,24 +3,26 @@
 They are in a folder or in one archive. The files are named `step-00001000.safetensors`, as `python -m train fit` names
 them. In a training of several parts, each begun with the checkpoint of the last, the number may be that of all steps.
 
-In an archive that `pack_history` wrote, their names end in `.shuffled`: first the bytes of the file at even positions,
-then those at odd positions (the shuffle filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which
-have few values, next to each other, and they compress. Or they end in `.8bit`, and in `.8bit-difference` where they are
-differences from the snapshot before (`core.history.eight_bits`). The archive is a zip archive with the run's thinned
-`log.jsonl`. Everything is untrusted.
+Where `pack_history` wrote them, their names end in `.shuffled`: first the bytes of the file at even positions, then
+those at odd positions (the shuffle filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which have
+few values, next to each other, and they compress: by the zip archive, or, in a folder, by gzip (`.shuffled.gz`). Or
+they end in `.8bit`, and in `.8bit-difference` where they are differences from the snapshot before
+(`core.history.eight_bits`). The run's thinned `log.jsonl` lies beside them. Everything is untrusted.
 """
 
+import gzip
 import hashlib
 import math
 import re
 import tempfile
 import threading
 import zipfile
+import zlib
+from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.device import best_device
@@ -32,8 +34,8 @@ from core.training_runs import steps_of_runs
 from core.translator import Translator
 from core.untrusted_parameters import ADVICE
 
-SNAPSHOT = re.compile(r"step-(\d{1,12})\.safetensors(\.shuffled|\.8bit|\.8bit-difference)?")
-SHUFFLED, EIGHT_BITS, DIFFERENCE = ".shuffled", ".8bit", ".8bit-difference"
+SNAPSHOT = re.compile(r"(step-(\d{1,12})\.safetensors)(\.shuffled|\.shuffled\.gz|\.8bit|\.8bit-difference)?")
+SHUFFLED, COMPRESSED, EIGHT_BITS, DIFFERENCE = ".shuffled", ".shuffled.gz", ".8bit", ".8bit-difference"
 LOG = "log.jsonl"
 FOLDERS = ("history", "snapshots")  # of a run, in order of preference
 MAX_SNAPSHOTS = 200
@@ -41,18 +43,92 @@ MAX_PACKED = 256 * 2**20  # bytes of a shuffled or rounded snapshot, which is in
 KEPT = 3  # translators in memory
 
 
-class _Files(Protocol):
-    """Files of a history by name."""
+class _Files(ABC):
+    """Files of a history by name.
 
-    names: frozenset[str]
+    Attributes:
+        label: name of the folder or archive.
+        names: of the files.
+    """
 
+    def __init__(self, label: str, names: Iterable[str]) -> None:
+        self.label, self.names = label, frozenset(names)
+        self._suffixes: dict[str, str | None] = {}
+        self._steps_in_eight_bits: dict[str, int] = {}
+        for name in self.names:
+            if (parts := SNAPSHOT.fullmatch(name)) is not None:
+                self._suffixes[name] = parts[3]
+                if parts[3] in (EIGHT_BITS, DIFFERENCE):
+                    self._steps_in_eight_bits[name] = int(parts[2])
+        self._last: tuple[str, RoundedSnapshot | None] = "", None  # read, as the next one may be a difference from it
+
+    @abstractmethod
     def digest(self) -> str:
         """Return a digest that changes with the files."""
         ...
 
-    def opened(self, name: str) -> AbstractContextManager[Path]:
-        """Return the path of a file, which exists inside the block."""
+    @abstractmethod
+    def stored(self, name: str) -> AbstractContextManager[Path]:
+        """Return the path of a file as it is stored; it exists inside the block."""
         ...
+
+    @contextmanager
+    def opened(self, name: str) -> Generator[Path]:
+        """Return the path of a file, of a snapshot as a checkpoint.
+
+        It exists inside the block.
+        """
+        suffix = self._suffixes.get(name)
+        if suffix is None:
+            with self.stored(name) as path:
+                yield path
+            return
+        with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+            path = Path(folder) / _checkpoint_name(name)
+            if suffix in (EIGHT_BITS, DIFFERENCE):
+                self._rounded(name).write_checkpoint(path)
+            else:
+                with writing(path):
+                    path.write_bytes(self._unshuffled(name))
+            yield path
+
+    def _unshuffled(self, name: str) -> bytes:
+        try:
+            with self.stored(name) as path, (gzip.open if name.endswith(COMPRESSED) else open)(path, "rb") as file:
+                packed = file.read(MAX_PACKED + 1)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise CheckpointError(f"{self.label}: {name} is cut off or damaged: {ADVICE} ({error})") from error
+        self.check_packed_size(name, len(packed))
+        return unshuffled(packed)
+
+    def check_packed_size(self, name: str, size: int) -> None:
+        """Check the size of a snapshot that is shuffled or rounded.
+
+        Raises:
+            CheckpointError: it has too many bytes.
+        """
+        if self._suffixes.get(name) is not None and size > MAX_PACKED:
+            raise CheckpointError(f"{self.label}: {name} has more than {MAX_PACKED} bytes, the most that is read")
+
+    def _rounded(self, name: str) -> RoundedSnapshot:
+        """Read a snapshot in 8 bits.
+
+        If it is a difference, read the one before it too, unless that was read last.
+
+        Raises:
+            CheckpointError: as `read_eight_bits`.
+        """
+        last_name, last = self._last
+        if last is not None and last_name == name:
+            return last
+        steps = self._steps_in_eight_bits
+        previous = max((each for each in steps if steps[each] < steps[name]), key=steps.__getitem__, default="")
+        before = self._rounded(previous) if name.endswith(DIFFERENCE) and previous else None
+        with self.stored(name) as path:
+            self.check_packed_size(name, path.stat().st_size)
+            found = read_eight_bits(path, before, _checkpoint_name(previous))
+        self._last = name, found
+        return found
 
 
 class History:
@@ -67,9 +143,9 @@ class History:
         log: train and valid lines of the run's log with `step` and `nll` (nats per token), if it came along.
     """
 
-    def __init__(self, label: str, files: _Files) -> None:
-        self.label, self._files = label, files
-        self._names = _snapshot_names(label, files)
+    def __init__(self, files: _Files) -> None:
+        self.label, self._files = files.label, files
+        self._names = _snapshot_names(files)
         self.steps = tuple(self._names)
         self.digest = files.digest()
         self.in_eight_bits = any(name.endswith((EIGHT_BITS, DIFFERENCE)) for name in self._names.values())
@@ -159,8 +235,8 @@ def open_history(source: str | Path) -> History:
     """Open the snapshots of a run; only the last one is loaded.
 
     Args:
-        source: a run's folder, a folder or zip archive of snapshots, or a file of `pack_history`, which must stay where
-            it is while the history is in use.
+        source: a run's folder, a folder or zip archive of snapshots, or a file or folder of `pack_history`, which must
+            stay where it is while the history is in use.
 
     Raises:
         CheckpointError: it has no two snapshots, the last one cannot be used, or an archive is damaged or hostile.
@@ -170,7 +246,7 @@ def open_history(source: str | Path) -> History:
     if not path.exists():
         raise FileNotFoundError(f"there is no {path}: give a run's folder, or a file of `python -m train history`")
     if path.is_dir():
-        return History(path.resolve().name, _Folder(path))
+        return History(_Folder(path))
     if not is_archive(path):
         if _is_cut_off(path):
             raise CheckpointError(f"{path.name} is a zip archive without its end: {ADVICE}")
@@ -178,7 +254,7 @@ def open_history(source: str | Path) -> History:
             f"{path.name} is not a history: give a run's folder, or a zip archive of its snapshots, as "
             f"`python -m train history` writes it"
         )
-    return History(path.name, _Archive(path))
+    return History(_Archive(path))
 
 
 def _is_cut_off(path: Path) -> bool:
@@ -201,10 +277,11 @@ def unshuffled(data: bytes) -> bytes:
 
 def _checkpoint_name(name: str) -> str:
     """The name that a snapshot's file has when it is unpacked."""
-    return name.removesuffix(SHUFFLED).removesuffix(DIFFERENCE).removesuffix(EIGHT_BITS)
+    parts = SNAPSHOT.fullmatch(name)
+    return parts[1] if parts else name
 
 
-def _snapshot_names(label: str, files: _Files) -> dict[int, str]:
+def _snapshot_names(files: _Files) -> dict[int, str]:
     """Return the names of the snapshots by step, in increasing order.
 
     Raises:
@@ -213,18 +290,18 @@ def _snapshot_names(label: str, files: _Files) -> dict[int, str]:
     found: dict[int, str] = {}
     for name in files.names:
         if (parts := SNAPSHOT.fullmatch(name)) is not None:
-            if int(parts[1]) in found:
-                raise CheckpointError(f"{label} has two snapshots of step {int(parts[1])}: remove one")
-            found[int(parts[1])] = name
+            if int(parts[2]) in found:
+                raise CheckpointError(f"{files.label} has two snapshots of step {int(parts[2])}: remove one")
+            found[int(parts[2])] = name
     if not 2 <= len(found) <= MAX_SNAPSHOTS:
         raise CheckpointError(
-            f"{label} has {len(found)} snapshots named as step-00001000.safetensors, expected 2 to {MAX_SNAPSHOTS}: "
-            f"`python -m train fit --history 12` keeps some of a run"
+            f"{files.label} has {len(found)} snapshots named as step-00001000.safetensors, expected 2 to "
+            f"{MAX_SNAPSHOTS}: `python -m train fit --history 12` keeps some of a run"
         )
     return dict(sorted(found.items()))
 
 
-class _Folder:
+class _Folder(_Files):
     """A run's folder, or one of snapshots."""
 
     def __init__(self, path: Path) -> None:
@@ -236,18 +313,18 @@ class _Folder:
             if set(found) - {LOG}:
                 self._paths = {name: file for name, file in self._paths.items() if name == LOG}
             self._paths |= found
-        self.names = frozenset(self._paths)
+        super().__init__(path.resolve().name, self._paths)
 
     def digest(self) -> str:
         facts = sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in self._paths.values())
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     @contextmanager
-    def opened(self, name: str) -> Generator[Path]:
+    def stored(self, name: str) -> Generator[Path]:
         yield self._paths[name]
 
 
-class _Archive:
+class _Archive(_Files):
     """A zip archive; an entry is unpacked into a temporary file while it is read."""
 
     def __init__(self, path: Path) -> None:
@@ -261,65 +338,22 @@ class _Archive:
             if name in self._entries:
                 raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give the snapshots of one run")
             self._entries[name] = entry
-        self.names = frozenset(self._entries)
-        matches = {name: SNAPSHOT.fullmatch(name) for name in self.names}
-        self._steps_in_eight_bits = {
-            name: int(parts[1]) for name, parts in matches.items() if parts and parts[2] in (EIGHT_BITS, DIFFERENCE)
-        }
-        self._last: tuple[str, RoundedSnapshot | None] = "", None  # read, as the next one may be a difference from it
+        super().__init__(path.name, self._entries)
 
     def digest(self) -> str:
         with open(self._path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     @contextmanager
-    def opened(self, name: str) -> Generator[Path]:
-        if name not in self._steps_in_eight_bits:
-            with self._unpacked(name) as path:
-                yield path
-            return
-        with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
-            path = Path(folder) / _checkpoint_name(name)
-            self._rounded(name).write_checkpoint(path)
-            yield path
-
-    @contextmanager
-    def _unpacked(self, name: str) -> Generator[Path]:
-        """Path of the file that an entry has, which exists inside the block."""
+    def stored(self, name: str) -> Generator[Path]:
         entry = self._entries[name]
-        is_packed = name.endswith((SHUFFLED, EIGHT_BITS, DIFFERENCE))
-        if is_packed and entry.file_size > MAX_PACKED:
-            raise CheckpointError(
-                f"{self._path.name}: {name} has {entry.file_size} bytes, at most {MAX_PACKED} are read"
-            )
+        self.check_packed_size(name, entry.file_size)
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
-            path = Path(folder) / name.removesuffix(SHUFFLED)
+            path = Path(folder) / name
             with self._open() as archive, archive.open(entry) as packed, writing(path), open(path, "wb") as file:
-                if name.endswith(SHUFFLED):
-                    file.write(unshuffled(packed.read()))
-                else:
-                    while block := packed.read(2**20):  # zipfile stops at the declared size
-                        file.write(block)
+                while block := packed.read(2**20):  # zipfile stops at the declared size
+                    file.write(block)
             yield path
-
-    def _rounded(self, name: str) -> RoundedSnapshot:
-        """Read a snapshot in 8 bits.
-
-        If it is a difference, read the one before it too, unless that was read last.
-
-        Raises:
-            CheckpointError: as `read_eight_bits`.
-        """
-        last_name, last = self._last
-        if last is not None and last_name == name:
-            return last
-        steps = self._steps_in_eight_bits
-        previous = max((each for each in steps if steps[each] < steps[name]), key=steps.__getitem__, default="")
-        before = self._rounded(previous) if name.endswith(DIFFERENCE) and previous else None
-        with self._unpacked(name) as path:
-            found = read_eight_bits(path, before, _checkpoint_name(previous))
-        self._last = name, found
-        return found
 
     @contextmanager
     def _open(self) -> Generator[zipfile.ZipFile]:

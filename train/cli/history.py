@@ -1,4 +1,4 @@
-"""`python -m train history`: the snapshots of a run in one file."""
+"""`python -m train history`: the snapshots of a run in one file, or in a folder."""
 
 import argparse
 from pathlib import Path
@@ -10,21 +10,22 @@ from train.cli.options import Commands
 def add_command(commands: Commands) -> None:
     """Add `history` to the commands."""
     parser = commands.add_parser(
-        "history", help="pack the snapshots of a run into one file, for the page Over training"
+        "history", help="pack the snapshots of a run into one file or a folder, for the page Over training"
     )
     parser.add_argument("source", type=Path, metavar="RUN", help="a run's folder, or a folder of snapshots")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the .zip file to write")
     parser.add_argument(
-        "--eight-bits", action="store_true", help="round weights to 8 bits, for a large model: less than half the size"
+        "-o", "--output", type=Path, required=True, metavar="PATH", help="a .zip file, or a new folder, to write"
+    )
+    parser.add_argument(
+        "--eight-bits",
+        action="store_true",
+        help="round weights to 8 bits, for a large model in one file: less than half the size",
     )
     parser.set_defaults(run=_history)
 
 
 def _history(options: argparse.Namespace) -> None:
-    if options.output.suffix != ".zip":
-        raise ValueError(f"{options.output} must end in .zip: it is a zip archive")
-    found = pack_history(options.source, options.output, options.eight_bits)
+    found, output = pack_history(options.source, options.output, options.eight_bits), options.output
     steps = ", ".join(f"{step:,}" for step in found.steps)
-    print(
-        f"{options.output}: {len(found.steps)} snapshots of {steps} steps, {options.output.stat().st_size / 1e6:.1f} MB"
-    )
+    size = sum(path.stat().st_size for path in ([output] if output.is_file() else output.iterdir()))
+    print(f"{output}: {len(found.steps)} snapshots of {steps} steps, {size / 1e6:.1f} MB")

@@ -11,6 +11,7 @@ lock                   held by the process that trains here
 """
 
 import fcntl
+import functools
 import json
 import shutil
 import subprocess
@@ -263,6 +264,7 @@ def _step_of(line: str) -> float:
         return float("inf")  # a line truncated by a kill
 
 
+@functools.cache  # the code that a process has imported stays the same
 def commit() -> str | None:
     """Return the commit of the running code, with `+` if the tree has changes.
 

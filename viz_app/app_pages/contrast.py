@@ -77,7 +77,7 @@ def page() -> None:
     if reading is None:
         st.caption(tr("Enter a sentence above to see why a word was chosen rather than another."))
         return
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(reading)
         against = contrast_scores.against_box(reading, position)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

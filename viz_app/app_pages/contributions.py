@@ -62,7 +62,7 @@ def page() -> None:
     if reading is None:
         st.caption(tr("Enter a sentence above to see what its heads write."))
         return
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(reading)
         against = logit_terms.against_box(reading, position)
     try:

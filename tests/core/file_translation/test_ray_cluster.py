@@ -18,6 +18,7 @@ from core.file_translation import lines
         ("localhost:", "--ray (localhost:) must be HOST:PORT, with a port from 1 to 65535, or auto"),
         ("localhost:1", "there is no Ray cluster at localhost:1 ([Errno 111] Connection refused): start one with"),
         ("localhost:65536", "--ray (localhost:65536) must be HOST:PORT, with a port from 1 to 65535, or auto"),
+        (f"localhost:{'1' * 5000}", "--ray (localhost:11111111"),  # Python converts at most 4300 digits
     ],
 )
 def test_without_a_cluster(
@@ -31,8 +32,9 @@ def test_without_a_cluster(
     monkeypatch.setitem(sys.modules, "ray", None)  # not to be imported
     (tmp_path / "in.txt").write_text("No.\n")
     arguments = ["translate", "--checkpoint", str(tiny_checkpoint), "--input", str(tmp_path / "in.txt")]
-    assert cli.main([*arguments, "--ray", address]) == 1
+    assert cli.main([*arguments, "--output", str(tmp_path / "out.txt"), "--ray", address]) == 1
     assert message in capsys.readouterr().err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]  # nothing that a corrected command would refuse
 
 
 @pytest.fixture

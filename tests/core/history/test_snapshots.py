@@ -1,5 +1,7 @@
 """Histories: opened one snapshot at a time, packed without loss where that is promised, and refused if hostile."""
 
+import errno
+import gzip
 import random
 import shutil
 import zipfile
@@ -13,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from core.file_writing import NotWrittenError
 from core.formats import source_files
 from core.formats.opening import own_file
 from core.formats.source_files import open_source
 from core.history import open_history, pack_history, snapshots
 from core.history.eight_bits import to_eight_bits
-from core.history.snapshots import EIGHT_BITS, LOG, SHUFFLED, shuffled, unshuffled
+from core.history.snapshots import COMPRESSED, EIGHT_BITS, LOG, SHUFFLED, shuffled, unshuffled
 from core.model import Transformer
 from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
@@ -63,6 +66,79 @@ def test_a_packed_history_keeps_the_last_snapshot_exactly_and_rounds_the_others(
         expected = own if step == STEPS[-1] else [each.bfloat16().float() for each in own]
         assert all(map(torch.equal, expected, found))
     assert packed.checkpoint(0).training == {"preset": "tiny", "steps": 0, "stored_as": "bfloat16"}
+
+
+def test_a_folder_has_the_same_snapshots_as_one_file(run_history: Path, history_file: Path, tmp_path: Path) -> None:
+    """Also where it was put into an archive, and where the one file was unpacked into a folder."""
+    folder, packed = pack_history(run_history, tmp_path / "tiny.history"), open_history(history_file)
+    names = [f"step-{step:08d}.safetensors{COMPRESSED}" for step in STEPS]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny.history"]
+    assert sorted(path.name for path in (tmp_path / "tiny.history").iterdir()) == [LOG, *names]
+    shutil.make_archive(str(tmp_path / "of_folder"), "zip", tmp_path, "tiny.history")
+    shutil.unpack_archive(history_file, tmp_path / "of_file")
+    pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
+    shutil.unpack_archive(tmp_path / "narrow.zip", tmp_path / "of_narrow_file")
+    for found, same in (
+        (folder, packed),
+        (open_history(tmp_path / "of_folder.zip"), packed),
+        (open_history(tmp_path / "of_file"), packed),
+        (open_history(tmp_path / "of_narrow_file"), open_history(tmp_path / "narrow.zip")),
+    ):
+        assert (found.steps, found.log, found.in_eight_bits) == (same.steps, same.log, same.in_eight_bits)
+        for step in STEPS:
+            one, other = found.checkpoint(step), same.checkpoint(step)
+            assert one.training == other.training
+            assert all(map(torch.equal, weights(one.model), weights(other.model)))
+
+
+def test_a_folder_is_written_to_a_new_place_or_not_at_all(
+    run_history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "there").mkdir()
+    with pytest.raises(ValueError, match=r"there exists already: give a new folder, or a file that ends in \.zip$"):
+        pack_history(run_history, tmp_path / "there")
+    with pytest.raises(ValueError, match=r"narrow must end in \.zip: snapshots in 8 bits are differences"):
+        pack_history(run_history, tmp_path / "narrow", eight_bits=True)
+    with pytest.raises(
+        NotWrittenError, match=r"none/new cannot be written \(No such file or directory\): give another"
+    ):
+        pack_history(run_history, tmp_path / "none" / "new")
+
+    def full(data: bytes, **options: object) -> bytes:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("core.history.packing.gzip.compress", full)
+    with pytest.raises(NotWrittenError, match=r"new cannot be written \(No space left on device\): free disk space"):
+        pack_history(run_history, tmp_path / "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda data: data[:-100],
+            r"^damaged: step-00000300\S*\.gz is cut off or damaged: copy or download it again \(",
+        ),
+        (lambda data: b"x" + data[1:], r"^damaged: step-00000300\S*\.gz is cut off or damaged: copy or download it"),
+        (lambda data: data[:99] + bytes(9) + data[108:], r"^damaged: step-00000300\S*\.gz is cut off or damaged: "),
+        (lambda data: gzip.compress(b"no checkpoint"), r"^step-00000300\.safetensors \(13 bytes\) is not a "),
+        (lambda data: gzip.compress(bytes(2**20)), r"^damaged: step-00000300\S* has more than 1000000 bytes, the most"),
+    ],
+)
+def test_a_damaged_file_of_a_folder_is_refused(
+    run_history: Path,
+    tmp_path: Path,
+    change: Callable[[bytes], bytes],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pack_history(run_history, tmp_path / "damaged")
+    path = tmp_path / "damaged" / f"step-00000300.safetensors{COMPRESSED}"
+    path.write_bytes(change(path.read_bytes()))
+    monkeypatch.setattr(snapshots, "MAX_PACKED", 10**6)
+    with pytest.raises(CheckpointError, match=message):
+        open_history(tmp_path / "damaged")
 
 
 def test_a_history_in_eight_bits_is_smaller_and_rounds_all_snapshots(
@@ -194,7 +270,8 @@ def test_an_incomplete_download_is_told_from_another_file(history_file: Path, tm
 
 def test_other_pages_say_where_a_packed_history_opens(run_history: Path, history_file: Path, tmp_path: Path) -> None:
     pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
-    for path in (history_file, tmp_path / "narrow.zip"):
+    pack_history(run_history, tmp_path / "folder")
+    for path in (history_file, tmp_path / "narrow.zip", tmp_path / "folder"):
         message = rf"^{path.name} has the snapshots .*on the page Over training$"
         with open_source([path]) as files, pytest.raises(CheckpointError, match=message):
             own_file(files)
@@ -242,7 +319,7 @@ def test_damaged_and_hostile_archives_are_refused(
 
 def test_a_large_shuffled_snapshot_is_not_read(history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshots, "MAX_PACKED", 1000)
-    with pytest.raises(CheckpointError, match=r"step-00000300.*has \d+ bytes, at most 1000 are read$"):
+    with pytest.raises(CheckpointError, match=r"step-00000300.*has more than 1000 bytes, the most that is read$"):
         open_history(history_file)
 
 

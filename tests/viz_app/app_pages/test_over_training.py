@@ -114,7 +114,12 @@ def test_what_is_no_history_is_refused(start: Start, tiny_checkpoint: Path) -> N
 
 
 def test_the_history_is_that_of_the_current_model_or_a_shipped_one(
-    start: Start, tiny_checkpoint: Path, history_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: Start,
+    tiny_checkpoint: Path,
+    run_history: Path,
+    history_file: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     paths = {name: tmp_path / f"{name}.safetensors" for name in ("current", histories.FALLBACK)}
     for path in paths.values():
@@ -125,6 +130,9 @@ def test_the_history_is_that_of_the_current_model_or_a_shipped_one(
     for name in (histories.FALLBACK, "current"):
         history = shutil.copy(history_file, tmp_path / f"{name}.history.zip")
         assert histories.shipped_history(current) == history
+    folder = tmp_path / "current.history"
+    pack_history(run_history, folder)
+    assert histories.shipped_history(current) == folder
     app = opened(start(beam_size="1", text="Where?"), "over_training")
     assert app.text_input(key="history").placeholder == f"that of the shipped {histories.FALLBACK}"
 

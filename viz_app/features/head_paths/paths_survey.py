@@ -129,7 +129,7 @@ def proposal(model: Model, source: str) -> str:
 
 def question_boxes(about: Reading) -> Question:
     """Select the token, what it is compared with, and what replaces outputs."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(about)
         pieces = alternatives(about, position)
         chosen = BEST

@@ -16,7 +16,7 @@ from viz_app.session.models import ModelError
 from viz_app.session.state import session_object
 from viz_app.session.uploads import copies
 
-SUFFIX = ".history.zip"  # of a shipped history, beside its checkpoint
+SUFFIXES = (".history", ".history.zip")  # of a shipped history, beside its checkpoint: a folder or one file
 FALLBACK = "multi30k"  # for a model without a shipped history
 ADDRESS = "history"  # query parameter
 ABOUT_PATH = marked("""
@@ -78,7 +78,7 @@ def shipped_history(model: models.Model) -> Path | None:
     checkpoints = models.shipped_paths()
     candidates = [path for path in checkpoints.values() if str(path) == model.path]
     candidates += [checkpoints[FALLBACK]] if FALLBACK in checkpoints else []
-    histories = (path.with_suffix(SUFFIX) for path in candidates)
+    histories = (path.with_suffix(suffix) for path in candidates for suffix in SUFFIXES)
     return next((path for path in histories if path.exists()), None)
 
 
@@ -115,7 +115,9 @@ def _path_box(shipped: Path | None) -> str:
                 tr("Training"),
                 key=ADDRESS,
                 bind="query-params",
-                placeholder=tr("that of the shipped {name}", name=shipped.name.removesuffix(SUFFIX))
+                placeholder=tr(
+                    "that of the shipped {name}", name=shipped.name.removesuffix(".zip").removesuffix(".history")
+                )
                 if shipped
                 else None,
                 help=tr(ABOUT_PATH),
