@@ -12,7 +12,9 @@ from core.formats.source_files import SourceFiles, is_archive
 
 SUFFIX = ".safetensors"
 # see `core.history`
-PACKED = tuple(SUFFIX + ending for ending in (".shuffled", ".shuffled.gz", ".8bit", ".8bit-difference"))
+PACKED = tuple(
+    SUFFIX + ending for ending in (".shuffled", ".shuffled.gz", ".difference.gz", ".8bit", ".8bit-difference")
+)
 
 
 def own_file(files: SourceFiles) -> Path | None:

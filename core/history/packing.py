@@ -7,8 +7,8 @@ bfloat16 and 14 in float16. So all snapshots but the last are rounded to bfloat1
 For large models all snapshots may take 8 bits a weight instead, and all but the first be stored as differences from
 the one before (`core.history.eight_bits`).
 
-A folder has one file for each snapshot. It is for the history of a large model in a repository, whose host takes files
-up to some size only.
+A folder has one file for each snapshot: differences from the one before (`core.history.differences`), except for the
+first and the last. It is for the history of a large model in a repository, whose host takes files up to some size only.
 """
 
 import gzip
@@ -23,8 +23,19 @@ import torch
 
 from core.checkpoint import save_checkpoint
 from core.file_writing import write_atomically, writing
+from core.history.differences import difference
 from core.history.eight_bits import RoundedSnapshot, to_eight_bits
-from core.history.snapshots import COMPRESSED, DIFFERENCE, EIGHT_BITS, LOG, SHUFFLED, History, open_history, shuffled
+from core.history.snapshots import (
+    COMPRESSED,
+    COMPRESSED_DIFFERENCE,
+    DIFFERENCE,
+    EIGHT_BITS,
+    LOG,
+    SHUFFLED,
+    History,
+    open_history,
+    shuffled,
+)
 from core.runlog import format_log, thin_log
 
 FOLDER_SUFFIX = ".history"
@@ -90,9 +101,15 @@ def _write_folder(history: History, path: Path) -> None:
     with writing(path):
         temporary.mkdir()
         try:
+            last, before = f"step-{history.steps[-1]:08d}.safetensors", b""
             for file in _checkpoints(history, eight_bits=False):
-                packed = gzip.compress(shuffled(file.read_bytes()), mtime=0)
-                (temporary / f"{file.name}{COMPRESSED}").write_bytes(packed)
+                data = file.read_bytes()
+                # The last one is a float16 among bfloat16, and is read first: whole.
+                is_difference = bool(before) and file.name != last
+                name = file.name + (COMPRESSED_DIFFERENCE if is_difference else COMPRESSED)
+                stored = difference(data, before) if is_difference else data
+                (temporary / name).write_bytes(gzip.compress(shuffled(stored), mtime=0))
+                before = data
             if history.log:
                 (temporary / LOG).write_bytes(_log(history))
             temporary.rename(path)

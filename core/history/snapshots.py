@@ -5,9 +5,10 @@ them. In a training of several parts, each begun with the checkpoint of the last
 
 Where `pack_history` wrote them, their names end in `.shuffled`: first the bytes of the file at even positions, then
 those at odd positions (the shuffle filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which have
-few values, next to each other, and they compress: by the zip archive, or, in a folder, by gzip (`.shuffled.gz`). Or
-they end in `.8bit`, and in `.8bit-difference` where they are differences from the snapshot before
-(`core.history.eight_bits`). The run's thinned `log.jsonl` lies beside them. Everything is untrusted.
+few values, next to each other, and they compress: by the zip archive, or, in a folder, by gzip (`.shuffled.gz`),
+where all but the first may be differences from the snapshot before (`.difference.gz`, `core.history.differences`). Or
+they end in `.8bit`, and in `.8bit-difference` (`core.history.eight_bits`). The run's thinned `log.jsonl` lies beside
+them. Everything is untrusted.
 """
 
 import gzip
@@ -28,14 +29,18 @@ from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.device import best_device
 from core.file_writing import writing
 from core.formats.source_files import MAX_SMALL_FILE, archive_errors, check_entries, is_archive, open_source
+from core.history.differences import restored
 from core.history.eight_bits import RoundedSnapshot, read_eight_bits
 from core.runlog import Line, read_log
 from core.training_runs import steps_of_runs
 from core.translator import Translator
 from core.untrusted_parameters import ADVICE
 
-SNAPSHOT = re.compile(r"(step-(\d{1,12})\.safetensors)(\.shuffled|\.shuffled\.gz|\.8bit|\.8bit-difference)?")
-SHUFFLED, COMPRESSED, EIGHT_BITS, DIFFERENCE = ".shuffled", ".shuffled.gz", ".8bit", ".8bit-difference"
+SNAPSHOT = re.compile(
+    r"(step-(\d{1,12})\.safetensors)(\.shuffled|\.shuffled\.gz|\.difference\.gz|\.8bit|\.8bit-difference)?"
+)
+SHUFFLED, COMPRESSED, COMPRESSED_DIFFERENCE = ".shuffled", ".shuffled.gz", ".difference.gz"
+EIGHT_BITS, DIFFERENCE = ".8bit", ".8bit-difference"
 LOG = "log.jsonl"
 FOLDERS = ("history", "snapshots")  # of a run, in order of preference
 MAX_SNAPSHOTS = 200
@@ -53,14 +58,12 @@ class _Files(ABC):
 
     def __init__(self, label: str, names: Iterable[str]) -> None:
         self.label, self.names = label, frozenset(names)
-        self._suffixes: dict[str, str | None] = {}
-        self._steps_in_eight_bits: dict[str, int] = {}
-        for name in self.names:
-            if (parts := SNAPSHOT.fullmatch(name)) is not None:
-                self._suffixes[name] = parts[3]
-                if parts[3] in (EIGHT_BITS, DIFFERENCE):
-                    self._steps_in_eight_bits[name] = int(parts[2])
-        self._last: tuple[str, RoundedSnapshot | None] = "", None  # read, as the next one may be a difference from it
+        snapshots = {name: parts for name in self.names if (parts := SNAPSHOT.fullmatch(name)) is not None}
+        self._suffixes: dict[str, str | None] = {name: parts[3] for name, parts in snapshots.items()}
+        self._steps = {name: int(parts[2]) for name, parts in snapshots.items()}
+        # The one read last, as the next one may be a difference from it.
+        self._last_rounded: tuple[str, RoundedSnapshot | None] = "", None
+        self._last_bytes = "", b""
 
     @abstractmethod
     def digest(self) -> str:
@@ -88,18 +91,46 @@ class _Files(ABC):
             if suffix in (EIGHT_BITS, DIFFERENCE):
                 self._rounded(name).write_checkpoint(path)
             else:
+                data = self._checkpoint_bytes(name)
                 with writing(path):
-                    path.write_bytes(self._unshuffled(name))
+                    path.write_bytes(data)
             yield path
 
-    def _unshuffled(self, name: str) -> bytes:
+    def _before(self, name: str, suffixes: tuple[str, ...]) -> str:
+        """The snapshot before one among those with some suffixes, or ""."""
+        steps = {each: step for each, step in self._steps.items() if self._suffixes[each] in suffixes}
+        return max((each for each in steps if steps[each] < steps[name]), key=steps.__getitem__, default="")
+
+    def _checkpoint_bytes(self, name: str) -> bytes:
+        """Read a snapshot that is shuffled.
+
+        If it is a difference, read the one before it too, unless that was read last.
+
+        Raises:
+            CheckpointError: it is damaged, too large, or the difference from another one.
+        """
+        last_name, data = self._last_bytes
+        if last_name == name:
+            return data
+        is_difference = self._suffixes[name] == COMPRESSED_DIFFERENCE
+        previous = self._before(name, (COMPRESSED, COMPRESSED_DIFFERENCE)) if is_difference else ""
+        before = self._checkpoint_bytes(previous) if previous else b""
         try:
-            with self.stored(name) as path, (gzip.open if name.endswith(COMPRESSED) else open)(path, "rb") as file:
+            with self.stored(name) as path, (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
                 packed = file.read(MAX_PACKED + 1)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise CheckpointError(f"{self.label}: {name} is cut off or damaged: {ADVICE} ({error})") from error
         self.check_packed_size(name, len(packed))
-        return unshuffled(packed)
+        data = unshuffled(packed)
+        if is_difference:
+            try:
+                data = restored(data, before)
+            except ValueError as error:
+                advice = "a folder must have all snapshots that `python -m train history` wrote"
+                raise CheckpointError(f"{self.label}: {name} {error}: {advice}") from error
+        if COMPRESSED_DIFFERENCE in self._suffixes.values():
+            self._last_bytes = name, data
+        return data
 
     def check_packed_size(self, name: str, size: int) -> None:
         """Check the size of a snapshot that is shuffled or rounded.
@@ -118,16 +149,15 @@ class _Files(ABC):
         Raises:
             CheckpointError: as `read_eight_bits`.
         """
-        last_name, last = self._last
+        last_name, last = self._last_rounded
         if last is not None and last_name == name:
             return last
-        steps = self._steps_in_eight_bits
-        previous = max((each for each in steps if steps[each] < steps[name]), key=steps.__getitem__, default="")
+        previous = self._before(name, (EIGHT_BITS, DIFFERENCE))
         before = self._rounded(previous) if name.endswith(DIFFERENCE) and previous else None
         with self.stored(name) as path:
             self.check_packed_size(name, path.stat().st_size)
             found = read_eight_bits(path, before, _checkpoint_name(previous))
-        self._last = name, found
+        self._last_rounded = name, found
         return found
 
 

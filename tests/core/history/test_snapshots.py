@@ -21,7 +21,7 @@ from core.formats.opening import own_file
 from core.formats.source_files import open_source
 from core.history import open_history, pack_history, snapshots
 from core.history.eight_bits import to_eight_bits
-from core.history.snapshots import COMPRESSED, EIGHT_BITS, LOG, SHUFFLED, shuffled, unshuffled
+from core.history.snapshots import COMPRESSED, COMPRESSED_DIFFERENCE, EIGHT_BITS, LOG, SHUFFLED, shuffled, unshuffled
 from core.model import Transformer
 from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
@@ -71,7 +71,8 @@ def test_a_packed_history_keeps_the_last_snapshot_exactly_and_rounds_the_others(
 def test_a_folder_has_the_same_snapshots_as_one_file(run_history: Path, history_file: Path, tmp_path: Path) -> None:
     """Also where it was put into an archive, and where the one file was unpacked into a folder."""
     folder, packed = pack_history(run_history, tmp_path / "tiny.history"), open_history(history_file)
-    names = [f"step-{step:08d}.safetensors{COMPRESSED}" for step in STEPS]
+    suffixes = (COMPRESSED, COMPRESSED_DIFFERENCE, COMPRESSED)
+    names = [f"step-{step:08d}.safetensors{suffix}" for step, suffix in zip(STEPS, suffixes, strict=True)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny.history"]
     assert sorted(path.name for path in (tmp_path / "tiny.history").iterdir()) == [LOG, *names]
     shutil.make_archive(str(tmp_path / "of_folder"), "zip", tmp_path, "tiny.history")
@@ -89,6 +90,40 @@ def test_a_folder_has_the_same_snapshots_as_one_file(run_history: Path, history_
             one, other = found.checkpoint(step), same.checkpoint(step)
             assert one.training == other.training
             assert all(map(torch.equal, weights(one.model), weights(other.model)))
+
+
+def test_snapshots_of_a_folder_are_read_in_any_order(four_snapshots: Path, tmp_path: Path) -> None:
+    run, packed = open_history(four_snapshots), pack_history(four_snapshots, tmp_path / "packed")
+    for step in (200, 0, 300, 100, 100, 200, 0):
+        own, found = weights(run.checkpoint(step).model), weights(packed.checkpoint(step).model)
+        assert all(map(torch.equal, own if step == 300 else [each.bfloat16().float() for each in own], found))
+
+
+def test_a_folder_that_lost_a_snapshot_is_refused(four_snapshots: Path, tmp_path: Path) -> None:
+    """The next one is a difference from it; the last one is not."""
+    for lost in (0, 100):
+        packed = tmp_path / str(lost)
+        pack_history(four_snapshots, packed)
+        next(packed.glob(f"step-{lost:08d}*")).unlink()
+        found = open_history(packed)
+        message = (
+            rf"^{lost}: step-00000{lost + 100}\S* is the difference from another snapshot than the one before it: "
+        )
+        with pytest.raises(CheckpointError, match=message):
+            found.checkpoint(lost + 100)
+        assert found.checkpoint(300).training["steps"] == 300
+
+
+@pytest.fixture
+def four_snapshots(run_history: Path, tmp_path: Path) -> Path:
+    """Snapshots of `run_history`, and one more between them."""
+    folder = tmp_path / "four"
+    shutil.copytree(run_history / "history", folder)
+    one, other = (load_checkpoint(folder / f"step-00000{step}.safetensors") for step in (100, 300))
+    for own, last in zip(weights(one.model), weights(other.model), strict=True):
+        own.data.lerp_(last, 0.5)
+    save_checkpoint(folder / "step-00000200.safetensors", one.model, one.tokenizer, {"preset": "tiny", "steps": 200})
+    return folder
 
 
 def test_a_folder_is_written_to_a_new_place_or_not_at_all(
