@@ -19,11 +19,11 @@ def difference(data: bytes, before: bytes) -> bytes:
     Raises:
         ValueError: their tensors take different numbers of bytes.
     """
-    (header, words), (_, others) = _parts(data), _parts(before)
-    if len(words) != len(others):
-        raise ValueError(f"the tensors take {len(words)} and {len(others)} bytes, expected the same number")
-    delta = _places(words) - _places(others)
-    return _checksum(before) + header + ((delta << 1) ^ (delta >> 15)).tobytes() + _odd(words)
+    (header, tensors), (_, others) = _parts(data), _parts(before)
+    if len(tensors) != len(others):
+        raise ValueError(f"the tensors take {len(tensors)} and {len(others)} bytes, expected the same number")
+    delta = _in_order(_words(tensors)) - _in_order(_words(others))
+    return _checksum(before) + header + ((delta << 1) ^ (delta >> 15)).tobytes() + _odd_byte(tensors)
 
 
 def restored(packed: bytes, before: bytes) -> bytes:
@@ -41,9 +41,9 @@ def restored(packed: bytes, before: bytes) -> bytes:
     others = _parts(before)[1]
     if len(stored) != len(others):
         raise ValueError(f"has {len(stored)} bytes of differences, expected {len(others)}")
-    words = np.frombuffer(stored, "<i2", len(stored) // 2)
+    words = _words(stored)
     delta = ((words >> 1) & 0x7FFF) ^ -(words & 1)
-    return header + _numbers(_places(others) + delta).tobytes() + _odd(stored)
+    return header + _in_order(_in_order(_words(others)) + delta).tobytes() + _odd_byte(stored)
 
 
 def _parts(data: bytes) -> tuple[bytes, bytes]:
@@ -52,18 +52,20 @@ def _parts(data: bytes) -> tuple[bytes, bytes]:
     return data[:end], data[end:]
 
 
-def _places(data: bytes) -> np.ndarray:
-    """The places of numbers of 16 bits, from the lowest: -0 just before 0."""
-    return _numbers(np.frombuffer(data, "<i2", len(data) // 2))
+def _words(data: bytes) -> np.ndarray:
+    return np.frombuffer(data, "<i2", len(data) // 2)
 
 
-def _numbers(places: np.ndarray) -> np.ndarray:
-    """Undo `_places`: the other bits of a number with a sign are reversed, twice."""
-    return places ^ ((places >> 15) & 0x7FFF)
-
-
-def _odd(data: bytes) -> bytes:
+def _odd_byte(data: bytes) -> bytes:
     return data[len(data) // 2 * 2 :]
+
+
+def _in_order(words: np.ndarray) -> np.ndarray:
+    """Turn numbers of 16 bits into integers in the same order, or back.
+
+    Of a word with its sign bit set, all other bits are reversed: the larger they are, the lower is the number.
+    """
+    return words ^ ((words >> 15) & 0x7FFF)
 
 
 def _checksum(data: bytes) -> bytes:
