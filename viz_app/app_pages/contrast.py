@@ -158,7 +158,7 @@ def headline(reading: Reading, found: ContrastAttribution) -> None:
     st.markdown(text, help=tr(HOW_TO_READ))
     st.caption(tr(CAVEAT))
     if "integrated_gradients" not in methods_of(reading.model.translator.config):
-        st.caption(f"{sentence_case(NO_INTEGRAL)}.")
+        st.caption(sentence_case(NO_INTEGRAL))
 
 
 def scores(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:

@@ -36,8 +36,13 @@ def decimal(value: float, digits: int, sign: bool = False) -> str:
 
 
 def sentence_case(message: str) -> str:
-    """Return an error message as a sentence, escaped for Markdown."""
-    return plain(message[:1].upper() + message[1:] + ("" if message.endswith(FULL_STOPS) else "."))
+    """Return an error message as a sentence, escaped for Markdown.
+
+    The name of a file at its beginning stays as it is.
+    """
+    begins_with_name = re.match(r"\S*\w[./_]\w", message)
+    first = message[:1] if begins_with_name else message[:1].upper()
+    return plain(first + message[1:] + ("" if message.endswith(FULL_STOPS) else "."))
 
 
 def shortened(text: str, length: int = 80) -> str:

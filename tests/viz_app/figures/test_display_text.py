@@ -34,6 +34,9 @@ def test_streamlit_directives_are_taken_apart() -> None:
 
 def test_messages_begin_large_and_end_with_a_full_stop() -> None:
     assert sentence_case("the text is empty") == r"The text is empty\."
+    assert sentence_case("it has 1.5 parts, not a/b.") == r"It has 1\.5 parts, not a/b\."
+    for name in ("tiny.history: ", "tiny.safetensors ", "runs/a ", "a_b "):  # of files
+        assert sentence_case(f"{name}is cut off").startswith(plain(name))
     assert sentence_case("\u6587\u672c\u4e3a\u7a7a\u3002") == "\u6587\u672c\u4e3a\u7a7a\u3002"  # a sentence in Chinese
 
 
