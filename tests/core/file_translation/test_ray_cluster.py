@@ -1,10 +1,12 @@
 """Translation on a Ray cluster of two nodes on this machine."""
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import refused_connections
 
 from core import __main__ as cli
 from core.file_translation import lines
@@ -42,12 +44,16 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Address of a cluster of two nodes with one core each."""
     pytest.importorskip("ray", reason="Ray is not installed")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    # Ray's own processes look up the servers of clouds, which tests/offline would report.
+    offline = str(Path(refused_connections.__file__).parent)
+    paths = [path for path in os.environ["PYTHONPATH"].split(os.pathsep) if path != offline]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     from ray.cluster_utils import Cluster
 
     node = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
     cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
     cluster.add_node(**node)
-    yield cluster.address
+    yield f"127.0.0.1:{cluster.address.rpartition(':')[2]}"
     cluster.shutdown()
 
 
