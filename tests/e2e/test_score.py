@@ -22,7 +22,7 @@ def test_a_file_is_scored_and_a_word_opens_in_its_translation(page: Page, app: s
     expect(page.get_by_text("bad.tsv")).to_be_visible()
     wait_until_idle(page)
     page.get_by_role("button", name="Score the words").click()
-    expect(page.get_by_role("alert")).to_contain_text("Bad.tsv is not UTF-8 text")
+    expect(page.get_by_role("alert")).to_contain_text("bad.tsv is not UTF-8 text")
     file.set_input_files({"name": "pairs.tsv", "mimeType": "text/plain", "buffer": TEXT.encode()})
     expect(page.get_by_text("pairs.tsv")).to_be_visible()
     wait_until_idle(page)

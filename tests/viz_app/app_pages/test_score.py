@@ -58,4 +58,4 @@ def test_what_cannot_be_scored_is_refused(page: AppTest, text: str, said: str, m
 def test_a_file_that_is_no_text_is_refused(page: AppTest) -> None:
     page.file_uploader(key="score_file").set_value(("bad.tsv", b"\xff\xfe", "text/plain"))
     healthy(page.button(key="score_submit").click().run())
-    assert "Bad.tsv is not UTF-8 text" in page.error[0].value.replace("\\", "")
+    assert "bad.tsv is not UTF-8 text" in page.error[0].value.replace("\\", "")
