@@ -126,7 +126,7 @@ class _Files(ABC):
             try:
                 data = restored(data, before)
             except ValueError as error:
-                advice = "a folder must have all snapshots that `python -m train history` wrote"
+                advice = "the folder or archive must have all snapshots that `python -m train history` wrote"
                 raise CheckpointError(f"{self.label}: {name} {error}: {advice}") from error
         if COMPRESSED_DIFFERENCE in self._suffixes.values():
             self._last_bytes = name, data

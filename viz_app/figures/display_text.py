@@ -38,7 +38,7 @@ def decimal(value: float, digits: int, sign: bool = False) -> str:
 def sentence_case(message: str) -> str:
     """Return an error message as a sentence, escaped for Markdown.
 
-    The name of a file at its beginning stays as it is.
+    The name of a file or a setting at its beginning stays as it is.
     """
     begins_with_name = re.match(r"\S*\w[./_]\w", message)
     first = message[:1] if begins_with_name else message[:1].upper()
