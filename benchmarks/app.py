@@ -183,20 +183,23 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
     Both checkouts run at once and take turns.
     """
     entered: dict[Path, list[float]] = {root: [] for root in roots}
+    run: dict[Path, list[float]] = {root: [] for root in roots}
     drawn: dict[Path, list[float]] = {root: [] for root in roots}
     answered: dict[Path, list[float]] = {root: [] for root in roots}
     with ExitStack() as stack:
         pages = {root: stack.enter_context(heads_page(browser, checkpoint, root)) for root in roots}
         empty, echoed = stack.enter_context(echo_page(browser)), list[float]()
-        for run, subject in enumerate(SUBJECTS[:count]):
+        for turn, subject in enumerate(SUBJECTS[:count]):
             empty.bring_to_front()
             echoed.append(echo(empty, subject))
             settle(empty)
-            for root, page in list(pages.items())[:: -1 if run % 2 else 1]:
+            for root, page in list(pages.items())[:: -1 if turn % 2 else 1]:
                 page.bring_to_front()  # background pages are throttled
-                entered[root].append(enter(page, subject))
+                shown, whole = enter(page, subject)
+                entered[root].append(shown)
+                run[root].append(whole)
                 settle(page)
-                map_drawn, whole = click(page, layer=run % 6, head=(3 * run + 1) % 8)
+                map_drawn, whole = click(page, layer=turn % 6, head=(3 * turn + 1) % 8)
                 drawn[root].append(map_drawn)
                 answered[root].append(whole)
                 settle(page)
@@ -205,6 +208,7 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
     for name, times in (
         ("Enter to translation and grid, 20 words", entered),
         ("the same, as a multiple of the echo", ratios),
+        ("Enter until the page has run, 20 words", run),
         ("click to head map, 20 words", drawn),
         ("click until the page names the head, 20 words", answered),
     ):

@@ -51,6 +51,20 @@ WATCH = f"""([selector, other]) => {{
   }});
 }}"""
 
+# After WATCH: until the server has run the page, and Streamlit has drawn all of it.
+WATCH_RUN = """() => {
+  let hasRun = false;
+  window.run = new Promise((resolve) => {
+    const look = () => {
+      const state = document.querySelector(".stApp").dataset.testScriptState;
+      hasRun ||= window.begun && state === "running";
+      if (hasRun && state === "notRunning") resolve(performance.now() - window.begun);
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
+}"""
+
 
 def new_page(browser: Browser) -> Page:
     """Open a page without cache or cookies, in a desktop window."""
@@ -158,11 +172,14 @@ def settle(page: Page) -> None:
     page.wait_for_timeout(500)
 
 
-def enter(page: Page, subject: str) -> float:
-    """Return the seconds from Enter to the words and the grid of a new sentence."""
+def enter(page: Page, subject: str) -> tuple[float, float]:
+    """Return the seconds from Enter to words and grid of a new sentence, and to the end of the page's run."""
     box = page.locator(BOX).first
     box.fill(SENTENCE.format(subject))
-    return waited(page, GRID, lambda: box.press("Enter"), f'.word[aria-label="{subject}"]')
+    page.evaluate("window.begun = undefined")
+    page.evaluate(WATCH_RUN)
+    drawn = waited(page, GRID, lambda: box.press("Enter"), f'.word[aria-label="{subject}"]')
+    return drawn, page.evaluate("window.run") / 1000
 
 
 def click(page: Page, layer: int, head: int) -> tuple[float, float]:

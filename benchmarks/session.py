@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 from urllib.parse import urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -80,7 +81,7 @@ class Session:
             shown = [element.exception.message for element in self.elements if element.HasField("exception")]
             assert not shown, shown
 
-    def words(self) -> object:
+    def words(self) -> dict[str, Any]:
         """The payload of the sentence bar."""
         drawings = (element.bidi_component for element in self.elements)
         return next(json.loads(drawing.json)[1] for drawing in drawings if "sentence_bar" in drawing.component_name)

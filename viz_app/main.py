@@ -8,4 +8,4 @@ import streamlit as st
 from viz_app.server import serving
 
 serving.configure_streamlit()
-app = st.App("shell.py", lifespan=serving.lifespan, middleware=serving.middleware())
+app = st.App("shell.py", lifespan=serving.lifespan, routes=serving.routes(), middleware=serving.middleware())

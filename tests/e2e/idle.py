@@ -5,7 +5,8 @@ from playwright.sync_api import Page
 QUIET = 80  # milliseconds: between a run that ends early and the next one, or a request and its run, the app seems idle
 TIMEOUT = 60_000  # milliseconds of a wait, enough for a busy machine
 # Run in a page before its own scripts: `unanswered` says that nothing has come from the server since the last request,
-# `messages` counts both.
+# `messages` counts both. `fetching` is the number of requests besides, such as that of a preview, after which the
+# sentence is sent.
 NOTE_REQUESTS = """
 window.WebSocket = class extends WebSocket {
   constructor(...options) {
@@ -21,12 +22,18 @@ window.WebSocket = class extends WebSocket {
     super.send(data);
   }
 };
+window.fetching = 0;
+const { fetch } = window;
+window.fetch = (...options) => {
+  window.fetching += 1;
+  return fetch(...options).finally(() => (window.fetching -= 1));
+};
 """
 IS_IDLE = """([quiet, still]) => {
   const waits = "[data-stale=true], [data-testid=stSkeleton]";
   const app = document.querySelector(".stApp[data-test-script-state=notRunning]");
   const moves = ({ playState, effect }) => playState == "running" && effect.getComputedTiming().endTime < Infinity;
-  const idle = app && !window.unanswered && !document.querySelector(waits)
+  const idle = app && !window.unanswered && !window.fetching && !document.querySelector(waits)
     && !(still && document.getAnimations().some(moves));
   window.idleSince = idle ? (window.idleSince ?? performance.now()) : undefined;
   return idle && performance.now() - window.idleSince >= quiet;

@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -57,11 +58,11 @@ def test_eight_sessions_have_their_own_sentences_and_checkpoints(
 ) -> None:
     start = threading.Barrier(len(SENTENCES))
 
-    def read(number: int) -> list[tuple[object, str]]:
+    def read(number: int) -> list[tuple[dict[str, Any], str]]:
         """Read two sentences at the same time as all others, every other reader the second with a checkpoint of
         their own.
         """
-        seen: list[tuple[object, str]] = []
+        seen: list[tuple[dict[str, Any], str]] = []
         with Session(app) as session:
             for step in range(2):
                 start.wait(PATIENCE)
@@ -73,12 +74,14 @@ def test_eight_sessions_have_their_own_sentences_and_checkpoints(
 
     with ThreadPoolExecutor(len(SENTENCES)) as pool:
         readers = list(pool.map(read, range(len(SENTENCES))))
+    assert len({words["ticket"] for seen in readers for words, _ in seen}) == len(SENTENCES)
     for number, seen in enumerate(readers):
         for step, (words, html) in enumerate(seen):
             checkpoint = own_checkpoints[number // 2] if number * step % 2 else tiny_checkpoint
             translator, text = Translator.from_checkpoint(checkpoint), sentence(number, step)
             target = translator.translate(text, 1).hypotheses[0].token_ids
-            assert words == json.loads(json.dumps(sentence_payload(translator.explain(text, target))))
+            payload = sentence_payload(translator.explain(text, target))
+            assert words == json.loads(json.dumps({**payload, "ticket": words["ticket"]}))
             assert checkpoint.name in html
 
 

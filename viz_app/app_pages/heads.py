@@ -17,6 +17,7 @@ from viz_app.features.heads import (
     bertviz_view,
     head_detail,
     head_overview,
+    heads_preview,
     joint_view,
     scorecard_panel,
     sentence_sample,
@@ -26,7 +27,7 @@ from viz_app.features.heads.heads_view import HeadsView
 from viz_app.figures import head_names
 from viz_app.figures.display_text import sentence_case
 from viz_app.language import marked, tr
-from viz_app.session import chosen_heads, readings
+from viz_app.session import chosen_heads, previews, readings
 from viz_app.session.attributions import Weights
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.readings import TokenView
@@ -58,6 +59,7 @@ explanation by itself.
 def overview_and_detail() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
+    previews.offer(heads_preview.PLACE, None)
     if reading is None:
         st.caption(tr("Enter a sentence above to see the heads."))
         return
@@ -89,7 +91,8 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
     with detail:
         boxes = st.container(horizontal=True, gap="small")
         step = head_detail.step_box(reading, kind, tokens)
-    cards = scorecard_panel.judged(reading, kind)
+    judge = scorecard_panel.judge(reading, kind)
+    cards = judge(reading)
     with overview:
         name, text = tr(head_names.KIND_NAMES[kind]), tr(head_names.KIND_TEXTS[kind])
         st.markdown(tr("**{kind} attention**: {text}", kind=name, text=text), help=tr(HOW_TO_READ))
@@ -120,8 +123,10 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
     shown = HeadsView(kind, view, tokens, weights, top_mass, step, several)
     maps = chosen_heads.with_combined(maps, heads)
     session_object(ShownHeads).remember(reading, kind, weights, heads, view)
+    arrangement = Arrangement(sort, cards, labels)
+    heads_preview.offer(reading, shown, heads, arrangement, judge, is_cutting=cuts is not None)
     with overview:
-        head_overview.grid(reading, shown, maps, heads, Arrangement(sort, cards, labels))
+        head_overview.grid(reading, shown, maps, heads, arrangement)
     with detail:
         head_detail.large(reading, shown, maps, heads, cuts)
         if cuts:

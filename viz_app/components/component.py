@@ -22,7 +22,7 @@ def component_beside(file: str) -> Drawing:
     renderer, names = registered_component(file), texts_beside(file)
 
     def drawing(data: Any, key: str, **listeners: Any) -> Any:
-        return renderer(data=[*dated(key, data), texts_for_script(names)], key=key, **listeners)
+        return renderer(data=[*dated(key, data), texts_for_script(names), key], key=key, **listeners)
 
     return drawing
 

@@ -7,6 +7,7 @@
 import { button, element, focusedIn, goTo, group, restoreFocus, textOf } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
 import { tr } from "../../core/drawing/texts.js";
+import { previewOnEnter } from "./preview.js";
 import { component, listen, onSelected, rootOf, select, tellPointed } from "./shared.js";
 
 const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
@@ -26,6 +27,7 @@ const JOINER = "\u200d"; // zero-width joiner: shapes a letter as if it were joi
  * @property {Word[]} target
  * @property {Record<Side, string>} directions
  * @property {string[]} selected Names of words.
+ * @property {string} ticket To ask for previews of other sentences; "": there are none.
  */
 
 /**
@@ -57,6 +59,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
     word.onmouseleave = word.onblur = () => tellPointed(root, null);
   }
   const stops = [
+    previewOnEnter(data.ticket),
     onSelected(root, (word, also) => change(root, word, also, (words) => setTriggerValue("words", words))),
     listen(root, (place) => {
       for (const word of wordsOf(root)) word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));

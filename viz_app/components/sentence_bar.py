@@ -16,6 +16,8 @@ from viz_app.figures.display_text import direction
 Side = Literal["source", "target"]
 WordSelection = tuple[Side, range]  # the positions of a word's tokens in `source_tokens` or in `predicted_tokens`
 
+KEY = "sentence_bar"
+
 _component = component_beside(__file__)
 
 
@@ -34,10 +36,15 @@ def words_by_name(explanation: Explanation) -> dict[str, WordSelection]:
     return {word_name((side, group)): (side, group) for side, tokens in sides.items() for group in word_groups(tokens)}
 
 
-def sentence_payload(explanation: Explanation, selected: Iterable[WordSelection] = ()) -> dict[str, Any]:
+def sentence_payload(
+    explanation: Explanation, selected: Iterable[WordSelection] = (), ticket: str = ""
+) -> dict[str, Any]:
     """Return the data of the sentence bar, see `Data` in sentence_bar.js.
 
     Bytes of one character, and accents with their letter, are one piece with the product of their probabilities.
+
+    Args:
+        ticket: See `session/previews.py`.
 
     Returns:
         `source` and `target`: for each word its positions, whether it is `glued` to the word before, its reading
@@ -48,6 +55,7 @@ def sentence_payload(explanation: Explanation, selected: Iterable[WordSelection]
         "target": _words(explanation.predicted_tokens, explanation.log_probs or None),
         "directions": {"source": direction(explanation.source), "target": direction(explanation.target)},
         "selected": [word_name(word) for word in selected],
+        "ticket": ticket,
     }
 
 
@@ -56,7 +64,8 @@ def sentence_bar(
     on_words: Callable[[Sequence[WordSelection]], None],
     *,
     selected: Iterable[WordSelection] = (),
-    key: str = "sentence_bar",
+    ticket: str = "",
+    key: str = KEY,
 ) -> None:
     """Draw the bar on the page.
 
@@ -65,7 +74,7 @@ def sentence_bar(
     Args:
         on_words: Called with the words selected after a click, before the page runs again. Pass them back as
             `selected`.
-        selected: Words to mark.
+        selected, ticket: Those of `sentence_payload`.
         key: Key of the component, as for any widget.
     """
 
@@ -74,9 +83,8 @@ def sentence_bar(
         if words is not None:
             on_words(words)
 
-    _component(
-        data=sentence_payload(explanation, selected), key=key, on_words_change=clicked, on_theme_change=listening
-    )
+    payload = sentence_payload(explanation, selected, ticket)
+    _component(data=payload, key=key, on_words_change=clicked, on_theme_change=listening)
 
 
 def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:

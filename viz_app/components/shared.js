@@ -12,19 +12,46 @@ import { setTexts } from "../../core/drawing/texts.js";
 const drawnSince = new WeakMap();
 
 /**
- * A component that ignores data older than those it shows, see `dated` in component.py.
+ * Data of a component with the time of their last change, see `dated` in component.py.
+ * @template Data
+ * @typedef {[since: number, data: Data, texts: import("../../core/drawing/texts.js").Texts, key: string]} Dated
+ */
+
+/**
+ * A component that ignores data older than those it shows, and draws those of a preview.
  * @template Data
  * @param {Renderer<Data>} draw
- * @returns {Renderer<[since: number, data: Data, texts: import("../../core/drawing/texts.js").Texts]>}
+ * @returns {Renderer<Dated<Data>>}
  */
 export function component(draw) {
-  return ({ data: [since, data, texts], parentElement, setTriggerValue }) => {
+  return ({ data: [since, data, texts, key], parentElement, setTriggerValue }) => {
     if (!drawnSince.has(parentElement)) showTapped(parentElement);
     if (since < (drawnSince.get(parentElement) ?? 0)) return undefined;
-    drawnSince.set(parentElement, since);
     setTexts(texts);
-    return draw({ data, parentElement, setTriggerValue: (name, value) => setTriggerValue(name, value) });
+    const show = (/** @type {number} */ time, /** @type {Data} */ shown) => {
+      drawnSince.set(parentElement, time);
+      return draw({ data: shown, parentElement, setTriggerValue: (name, value) => setTriggerValue(name, value) });
+    };
+    let stop = show(since, data);
+    const preview = (/** @type {Event} */ event) => {
+      const found = /** @type {CustomEvent<Preview>} */ (event).detail[key];
+      if (!found) return;
+      stop?.();
+      stop = show(found[0], /** @type {Data} */ (found[1]));
+    };
+    return replaceListener(rootOf(parentElement), PREVIEW, preview, () => stop?.());
   };
+}
+
+/**
+ * Data of drawings of a sentence that was just entered, with their time, by the keys of the components.
+ * @typedef {Record<string, [since: number, data: unknown]>} Preview
+ */
+const PREVIEW = "headlight:preview";
+
+/** @param {Preview} preview */
+export function tellPreview(preview) {
+  window.dispatchEvent(new CustomEvent(PREVIEW, { detail: preview }));
 }
 
 const SHOWN_FOR = 4000; // milliseconds
@@ -104,7 +131,7 @@ export function tellClicked(clicked) {
  * A component that draws attention. It highlights words that are pointed at in other drawings, and draws a head that is
  * clicked in the grid at once; the server sends the same head a little later.
  * @param {(container: HTMLElement, data: any, events: Events) => Drawing} draw
- * @returns {Renderer<[number, AttentionData, import("../../core/drawing/texts.js").Texts]>}
+ * @returns {Renderer<Dated<AttentionData>>}
  */
 export function attentionComponent(draw) {
   return component(({ data, parentElement, setTriggerValue }) => {

@@ -8,7 +8,8 @@ import streamlit as st
 from viz_app.controls.search_progress import stoppable
 from viz_app.figures.display_text import sentence_case, shortened
 from viz_app.language import tr
-from viz_app.session import readings
+from viz_app.layout import target_language
+from viz_app.session import previews, readings
 from viz_app.session.models import Model
 from viz_app.session.state import Widget, session_object
 
@@ -211,6 +212,9 @@ def examples() -> None:
 
 def show_words(reading: readings.Reading) -> None:
     """Draw the sentence and its translation as words to click on."""
-    from viz_app.components.sentence_bar import sentence_bar
+    from viz_app.components.sentence_bar import KEY, sentence_bar, sentence_payload
 
-    sentence_bar(reading.explain(), partial(readings.select_words, reading), selected=readings.selected_words(reading))
+    ticket = previews.begin(reading.model, reading.search, target_language.completion())
+    previews.offer("words", lambda other: {KEY: sentence_payload(other.explain(), ticket=ticket)})
+    selected = readings.selected_words(reading)
+    sentence_bar(reading.explain(), partial(readings.select_words, reading), selected=selected, ticket=ticket)

@@ -3,6 +3,7 @@
 It is the code, such as `>>fra<<`, that begins a sentence.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -36,9 +37,17 @@ def complete_sentence() -> None:
 
     The code of the model before is dropped. Call it before the sentence is drawn.
     """
-    codes, text = session_object(LanguageCodes), readings.TEXT.value
-    if text is not None:
-        readings.TEXT.set(with_code(text, codes.current, codes.before, codes.last))
+    if (text := readings.TEXT.value) is not None:
+        readings.TEXT.set(completion()(text))
+
+
+def completion() -> Callable[[str], str]:
+    """Return a function that does the same to any text.
+
+    It needs no visitor.
+    """
+    codes = session_object(LanguageCodes)
+    return lambda text: with_code(text, codes.current, codes.before, codes.last)
 
 
 def language_box(model: Model) -> None:
@@ -50,7 +59,7 @@ def language_box(model: Model) -> None:
     if found != codes.current:
         codes.before, codes.current = codes.current, found
     text = readings.TEXT.value or ""
-    if with_code(text, codes.current, codes.before, codes.last) != text:
+    if completion()(text) != text:
         st.rerun()
     if found:
         LANGUAGE.set(code_of(text, found) or None)

@@ -15,11 +15,13 @@ from pathlib import Path
 
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.routing import BaseRoute, Route
 from streamlit import App, config, net_util
 from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
 
 from viz_app.layout import sentence_input
+from viz_app.server import preview_address
 from viz_app.server.first_frame import FirstFrame
 from viz_app.server.former_addresses import FormerAddresses
 from viz_app.server.security import FramingForbidden, OwnOrigin
@@ -147,6 +149,11 @@ def import_pages() -> None:
             elif isinstance(node, ast.Import):
                 for name in node.names:
                     importlib.import_module(name.name)
+
+
+def routes() -> list[BaseRoute]:
+    """Return the addresses that are not Streamlit's."""
+    return [Route("/preview", preview_address.answer, methods=["POST"])]
 
 
 def middleware() -> list[Middleware]:

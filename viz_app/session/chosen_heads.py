@@ -56,15 +56,31 @@ def preset_heads(
         shown: as for `Widget.preset`.
     """
     presets, digest, source = session_object(PresetHeads).presets, about.model.digest, about.translation.source
-    model, text, preset = presets.get(widget.key, ("", "", None))
+    model, text, _ = presets.get(widget.key, ("", "", None))
     navigates, in_address = is_history_navigation(), st.query_params.get_all(widget.key)
     if (navigates and in_address) or (not model and widget.requested is not None):
         found, preset = default(), in_address if navigates else widget.value or in_address
         is_default = preset in (found, [shown(found) if shown else found])
         presets[widget.key] = digest, source, found if is_default else None
-    elif model != digest or (text != source and preset is not None and preset == widget.value):
+    elif model != digest or (text != source and follows_sentence(widget)):
         presets[widget.key] = digest, source, default()
         widget.preset(presets[widget.key][2], shown)
+
+
+def follows_sentence(widget: Widget[Any]) -> bool:
+    """Return whether another sentence presets a widget anew: no heads were selected."""
+    preset = session_object(PresetHeads).presets.get(widget.key, ("", "", None))[2]
+    return preset is not None and preset == widget.value
+
+
+def heads_elsewhere(kind: Kind, heads: Sequence[LayerHead]) -> Callable[[Reading], Sequence[LayerHead]]:
+    """Return a function that returns the heads selected for another sentence.
+
+    It needs no visitor.
+    """
+    if follows_sentence(heads_widget(kind)):
+        return lambda other: [default_head(other.explain().maps[kind])]
+    return lambda other: heads
 
 
 def keep_heads(widget: Widget[Any]) -> None:

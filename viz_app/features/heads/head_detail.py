@@ -14,7 +14,7 @@ from core.capture import AttentionMap, Kind
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.components.attention_clicks import Cutting
 from viz_app.components.attention_lines import attention_lines
-from viz_app.components.highlight import line_highlight
+from viz_app.components.highlight import Highlight, Links, line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products, no_products
 from viz_app.controls.tables import show_table
@@ -127,22 +127,16 @@ def large(
     if any(layer not in by_layer for layer, _ in heads):
         st.caption(tr(NOTHING_TO_COMBINE))
         heads = [(layer, head) for layer, head in heads if layer in by_layer]
-    if view.view == "Map":
-        groups = [(layer, [head]) for layer, head in heads]
-    else:
-        groups = [
-            (layer, [head for other, head in heads if other == layer])
-            for layer in dict.fromkeys(layer for layer, _ in heads)
-        ]
+    groups = grouped(view, heads)
     _links(reading, view, heads)
-    follows_clicks = len(groups) == 1 and not view.several
+    options = drawing_options(view, groups, view.highlight(reading), view.links(reading.explain()))
     for number, (layer, group) in enumerate(groups):
-        attention = by_layer[layer]
+        attention, key = by_layer[layer], drawing_key(view, number)
         cuts = cutting(attention) if cutting and layer >= 0 else None
         if view.view == "Lines":
-            _lines(reading, view, attention, group, f"lines_{number}", follows_clicks, cuts)
+            attention_lines(attention, group, page_theme(), key=key, cutting=cuts, **options)
         elif view.view == "Map":
-            _map(reading, view, attention, group[0], f"map_{number}", follows_clicks, cuts)
+            _map(reading, view, attention, group[0], key, cuts, options)
         else:
             _table(view, attention, group)
         _export_row(reading, view, attention, group)
@@ -153,34 +147,36 @@ def large(
     )
 
 
+def grouped(view: HeadsView, heads: Sequence[head_names.LayerHead]) -> list[tuple[int, list[int]]]:
+    """Return layer and heads of each drawing."""
+    if view.view == "Map":
+        return [(layer, [head]) for layer, head in heads]
+    layers = dict.fromkeys(layer for layer, _ in heads)
+    return [(layer, [head for other, head in heads if other == layer]) for layer in layers]
+
+
+def drawing_key(view: HeadsView, number: int) -> str:
+    """Return the key of the component of a drawing, lines or a map."""
+    return f"{'map' if view.view == 'Map' else 'lines'}_{number}"
+
+
+def drawing_options(
+    view: HeadsView, groups: Sequence[tuple[int, list[int]]], place: Highlight, links: Links
+) -> dict[str, Any]:
+    """Return the options of `lines_payload` or `map_payload`."""
+    options = {"name": view.weights.name, "links": links, "follows_clicks": len(groups) == 1 and not view.several}
+    if view.view == "Map":
+        return {**options, "place": place}
+    if view.step is not None:
+        place = {"query": place["query"], "key": []}  # the lines of the step, and no others
+    return {**options, "place": place, "top_mass": view.top_mass}
+
+
 def _links(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
     """Describe the links of a single head of cross-attention, by its raw weights."""
     if view.kind == "cross" and len(heads) == 1 and heads[0][0] >= 0 and view.weights.method == "attention":
         links = head_links(reading.explain().maps["cross"], *heads[0])
         st.caption(links_text(view.weights.name(*heads[0]), links), help=tr(ABOUT_LINKS))
-
-
-def _lines(
-    reading: readings.Reading,
-    view: HeadsView,
-    attention: AttentionMap,
-    heads: Sequence[int],
-    key: str,
-    follows_clicks: bool,
-    cutting: Cutting | None,
-) -> None:
-    """Draw heads of one layer as lines; a click on a word selects it on all pages."""
-    highlight = view.highlight(reading)
-    if view.step is not None:
-        highlight = {"query": highlight["query"], "key": []}  # the lines of the step, and no others
-    options: dict[str, Any] = {
-        "top_mass": view.top_mass,
-        "name": view.weights.name,
-        "cutting": cutting,
-        "place": highlight,
-        "links": view.links(reading.explain()),
-    }
-    attention_lines(attention, heads, page_theme(), key=key, follows_clicks=follows_clicks, **options)
 
 
 def _map(
@@ -189,21 +185,13 @@ def _map(
     attention: AttentionMap,
     head: int,
     key: str,
-    follows_clicks: bool,
     cutting: Cutting | None,
+    options: dict[str, Any],
 ) -> None:
     """Draw one head as a map, the selected words or the decoding step framed."""
-    options: dict[str, Any] = {
-        "cutting": cutting,
-        "place": view.highlight(reading),
-        "name": view.weights.name,
-        "links": view.links(reading.explain()),
-    }
     none = no_products(reading.model, view.weights.method, attention.layer >= 0)
     of, tokens = none or reading_pass(reading), view.tokens
-    map_with_products(
-        attention, head, page_theme(), of, key=key, tokens=tokens, follows_clicks=follows_clicks, **options
-    )
+    map_with_products(attention, head, page_theme(), of, key=key, tokens=tokens, cutting=cutting, **options)
 
 
 def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
+from typing import Any
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.capture import AttentionMap, Kind
 from viz_app.components.head_grid import grid_rows, head_grid
+from viz_app.components.highlight import Highlight, Links
 from viz_app.controls.downloads import downloads
 from viz_app.controls.toolbar import method_box
 from viz_app.controls.widgets import page_theme
@@ -174,17 +176,36 @@ def grid(
         widget.set(chosen_heads.toggled(widget.value or [], weights.name(*head), view.several))
         chosen_heads.keep_heads(widget)
 
-    shown = maps if order is not None else [attention for attention in maps if attention.layer != head_names.CHOSEN]
-    options = {
-        "order": order,
-        "notes": None if weights.per_layer else notes(arrangement.cards, arrangement.sort),
-        "row_height": 58 if order is None else 74,
-        "per_layer": weights.per_layer,
-        "place": view.highlight(reading),
-        "links": view.links(reading.explain()),
-    }
-    head_grid(shown, page_theme(), click, selected=heads, key=f"grid_{widget.key}", **options)
+    shown = shown_maps(maps, order)
+    options = grid_options(view, arrangement, view.highlight(reading), view.links(reading.explain()))
+    head_grid(shown, page_theme(), click, selected=heads, key=grid_key(view), **options)
     grid_files(reading, view, shown, grid_rows(shown, order))
+
+
+def grid_key(view: HeadsView) -> str:
+    """Return the key of the component."""
+    return f"grid_{chosen_heads.heads_widget(view.kind, view.weights.per_layer).key}"
+
+
+def shown_maps(maps: Sequence[AttentionMap], order: Sequence[head_names.LayerHead] | None) -> Sequence[AttentionMap]:
+    """Return the maps to draw.
+
+    In the order of layers, combinations of the selected heads are left out.
+    """
+    return maps if order is not None else [attention for attention in maps if attention.layer != head_names.CHOSEN]
+
+
+def grid_options(view: HeadsView, arrangement: Arrangement, place: Highlight, links: Links) -> dict[str, Any]:
+    """Return the options of `grid_payload`."""
+    order, per_layer = arrangement.order(), view.weights.per_layer
+    return {
+        "order": order,
+        "notes": None if per_layer else notes(arrangement.cards, arrangement.sort),
+        "row_height": 58 if order is None else 74,
+        "per_layer": per_layer,
+        "place": place,
+        "links": links,
+    }
 
 
 def grid_files(

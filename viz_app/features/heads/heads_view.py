@@ -1,11 +1,12 @@
 """The settings of the page Heads, as chosen in its widgets."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from core import Explanation
 from core.capture import Kind
 from core.drawing.head_explorer import View
-from viz_app.components.highlight import Axis, Highlight
+from viz_app.components.highlight import Axis, Highlight, Links
 from viz_app.session import word_selection
 from viz_app.session.attributions import Weights
 from viz_app.session.readings import Reading, TokenView
@@ -38,5 +39,9 @@ class HeadsView:
 
         If a decoding step is selected, it is the only row.
         """
-        found = word_selection.highlighted(word_selection.selected_names(reading), self.links(reading.explain()))
+        return self.highlight_of(word_selection.selected_names(reading), self.links(reading.explain()))
+
+    def highlight_of(self, names: Collection[str], links: Links) -> Highlight:
+        """Return the rows and columns of words with these names, likewise."""
+        found = word_selection.highlighted(names, links)
         return found if self.step is None else {"query": [self.step], "key": found["key"]}

@@ -1,7 +1,7 @@
 """Score-cards of the selected heads, on the sentence and on a sample of sentences."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import pandas as pd
@@ -34,6 +34,7 @@ from viz_app.session.gold_links import SentenceLinks
 from viz_app.session.state import Widget, session_object
 
 Basis = Literal["Sentence", "Sample"]
+Judge = Callable[[readings.Reading], list[ScoreCard]]
 BASES: dict[Basis, str] = {"Sentence": marked("Sentence"), "Sample": marked("Sample")}
 BASIS = Widget[Basis]("judged_by")  # read before it is drawn
 ABOUT_CARDS = marked("""
@@ -75,19 +76,28 @@ def _scored(
     return [card.with_agreement(shares.get(card.head, math.nan)) for card in cards]
 
 
-def judged(reading: readings.Reading, kind: Kind) -> list[ScoreCard]:
-    """Return the cards by which heads are sorted and labelled.
+def judge(reading: readings.Reading, kind: Kind) -> Judge:
+    """Return a function from a reading to its cards.
 
-    They are those on the sentence or, if selected, on the sample.
+    By them, heads are sorted and labelled: those on the sentence or, if selected, on the sample. The function needs no
+    visitor, and takes other readings too.
     """
     on_sample = sample_cards(reading, kind) if BASIS.requested_of(tr_values(BASES)) == "Sample" else None
-    return on_sample if on_sample is not None else sentence_cards(reading, kind)
+    return sentence_judge(kind) if on_sample is None else lambda other: on_sample
 
 
-def sentence_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard]:
-    """Return the card of every head on the current sentence, by its raw weights."""
-    rates = _error_rates(reading) if kind == "cross" else {}
-    return _scored(reading, kind, session_object(Sample).sentences, tuple(rates.items()))
+def sentence_judge(kind: Kind) -> Judge:
+    """Return a function from a reading to the cards on its sentence.
+
+    There is one for every head, by its raw weights.
+    """
+    sample, links = session_object(Sample).sentences, session_object(SentenceLinks)
+
+    def cards(reading: readings.Reading) -> list[ScoreCard]:
+        rates = _error_rates(reading, links) if kind == "cross" else {}
+        return _scored(reading, kind, sample, tuple(rates.items()))
+
+    return cards
 
 
 def sample_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard] | None:
@@ -102,9 +112,9 @@ def sample_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard] | Non
     return [card.with_error_rate(rates.get(card.head, math.nan)) for card in cards if card.head.kind == kind]
 
 
-def _error_rates(reading: readings.Reading) -> Mapping[Head, float]:
+def _error_rates(reading: readings.Reading, gold: SentenceLinks) -> Mapping[Head, float]:
     """Return every head's alignment error rate on this sentence, if it has gold links."""
-    line, explanation = session_object(SentenceLinks).lines.get(reading.identity, ""), reading.explain()
+    line, explanation = gold.lines.get(reading.identity, ""), reading.explain()
     if not line.strip():
         return {}
     try:
@@ -135,7 +145,7 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     heads = [head for head in heads if head[0] >= 0]
     if view.weights.per_layer or not heads:
         return
-    found = {"Sentence": sentence_cards(reading, view.kind), "Sample": sample_cards(reading, view.kind) or []}
+    found = {"Sentence": sentence_judge(view.kind)(reading), "Sample": sample_cards(reading, view.kind) or []}
     is_raw = view.weights.method == "attention"
     title = tr("**Score-cards**") if is_raw else tr("**Score-cards** of the raw weights")
     st.markdown(title, help=tr(ABOUT_CARDS))

@@ -1,0 +1,82 @@
+"""A sentence is on the screen before Streamlit has run the page for it."""
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.test_app import words
+
+# Hold back what the page sends to Streamlit, until `release()`.
+HOLD = """() => {
+  const { send } = WebSocket.prototype;
+  const held = [];
+  WebSocket.prototype.send = function (data) { held.push([this, data]); };
+  window.heldBack = () => held.length;
+  window.release = () => {
+    WebSocket.prototype.send = send;
+    held.forEach(([socket, data]) => send.call(socket, data));
+  };
+}"""
+# What is drawn in the components: all text, the pictures, and the marks of words and heads.
+DRAWN = """() => [...document.querySelectorAll(".stMain *")].filter((each) => each.shadowRoot).map(({ shadowRoot }) => [
+  shadowRoot.querySelector(".root").innerHTML,
+  ...[...shadowRoot.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL()),
+])"""
+
+
+def type_sentence(page: Page, text: str) -> None:
+    box = page.get_by_label("Sentence", exact=True)
+    box.fill(text)
+    box.press("Enter")
+
+
+@pytest.mark.parametrize("view", ["Lines", "Map"])
+def test_words_grid_and_drawing_are_those_of_the_run_that_follows(page: Page, app: str, view: str) -> None:
+    open_page(page, f"{app}/heads?text=Where%3F&view={view}")
+    before = page.evaluate(DRAWN)
+    page.evaluate(HOLD)
+    type_sentence(page, "Two children play.")
+    expect(words(page, "children")).to_be_visible()
+    page.wait_for_function("heldBack() > 0")  # the page runs all the same
+    previewed = page.evaluate(DRAWN)
+    assert len(previewed) == len(before) == 3
+    assert all(now != then for now, then in zip(previewed, before, strict=True))
+    page.evaluate("release()")
+    wait_until_idle(page)
+    assert page.evaluate(DRAWN) == previewed
+    assert "text=Two+children+play." in page.url
+
+
+@pytest.mark.parametrize("status", [404, 500, None])
+def test_where_no_preview_comes_through_the_page_shows_the_sentence(page: Page, app: str, status: int | None) -> None:
+    asked: list[str] = []
+
+    def refuse(route: Route) -> None:
+        asked.append(route.request.method)
+        if status is None:
+            route.abort()
+        else:
+            route.fulfill(status=status)
+
+    page.route("**/preview", refuse)
+    open_page(page, f"{app}/?text=Where%3F")
+    for text in ("Two children play.", "A dog runs."):
+        type_sentence(page, text)
+        expect(words(page, text.split()[1])).to_be_visible()
+    assert len(asked) == (2 if status is None else 1)  # what refuses once is not asked again
+
+
+def test_a_word_that_is_still_being_composed_is_not_entered(page: Page, app: str) -> None:
+    """Enter ends the composition of a Chinese or Korean word."""
+    open_page(page, f"{app}/?text=Where%3F")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    box = page.get_by_label("Sentence", exact=True)
+    box.fill("A dog")
+    box.dispatch_event("keydown", {"key": "Enter", "isComposing": True, "bubbles": True})
+    box.press("ArrowLeft")
+    wait_until_idle(page)
+    assert not [url for url in asked if url.endswith("/preview")]
+    box.press("Enter")
+    expect(words(page, "dog")).to_be_visible()
+    assert [url for url in asked if url.endswith("/preview")]

@@ -1,0 +1,171 @@
+"""Previews of a sentence that was just entered: what the page then draws, and nothing else."""
+
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from viz_app.components.sentence_bar import KEY
+from viz_app.language import ENGLISH, speaking
+from viz_app.session import previews, readings
+from viz_app.session.previews import NoPreviewError, Previews
+
+OTHER = "Two children play in the house."
+
+
+def drawn(app: AppTest) -> dict[str, Any]:
+    """The data of all components by their keys."""
+    parts = [json.loads(each.proto.json) for each in app.get("bidi_component")]  # type: ignore[attr-defined]
+    return {part[3]: part[1] for part in parts if len(part) == 4}
+
+
+def preview(app: AppTest, text: str) -> dict[str, Any]:
+    """The data of a preview by the keys of the components, made where no visitor is known."""
+    found: list[dict[str, tuple[int, Any]] | Exception] = []
+
+    def make() -> None:
+        try:
+            found.append(previews.preview(state_of(app, Previews).ticket, text))
+        except (NoPreviewError, ValueError) as error:
+            found.append(error)
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    thread.join()
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return {key: json.loads(json.dumps(data)) for key, (_, data) in found[0].items()}
+
+
+def enter(app: AppTest, text: str) -> AppTest:
+    app.text_input(key="text").set_value(text)
+    return healthy(app.run())
+
+
+@pytest.fixture
+def heads(start: Start, request: pytest.FixtureRequest) -> Iterator[AppTest]:
+    """The page Heads with some settings in its address."""
+    address: dict[str, Any] = {"beam_size": "2", "text": "Where?", **getattr(request, "param", {})}
+    with speaking(address.get("language", ENGLISH)):  # an `AppTest` translates the names of options itself
+        yield opened(start(**address), "heads")
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "lines": {},
+    "map": {"view": "Map"},
+    "table": {"view": "Table"},
+    "decoder": {"kind": "Decoder", "view": "Map"},
+    "sorted": {"sort": "By entropy"},
+    "tokens": {"words": "false", "hide_special": "true"},
+    "selected heads": {"heads_cross": ["L1 H2", "L2 H1", "Mean of chosen"]},
+    "a step": {"step": "1"},
+    "a share": {"mass": "0.9 of mass"},
+    "German": {"language": "de", "sort": "Nach Entropie"},
+    "fewer hypotheses": {"hypotheses": "1", "length_penalty": "1.0"},
+}
+
+
+@pytest.mark.parametrize("heads", SETTINGS.values(), ids=SETTINGS, indirect=True)
+def test_a_preview_has_what_the_page_then_draws(heads: AppTest) -> None:
+    before = drawn(heads)
+    found = preview(heads, OTHER)
+    assert drawn(enter(heads, OTHER)) == found
+    assert found.keys() == before.keys()
+    assert all(found[key] != before[key] for key in found)
+
+
+def test_selected_words_and_their_step_go_with_the_sentence(heads: AppTest) -> None:
+    about = reading(heads)
+    state_of(heads, readings.Current).words = (about.identity, (("target", range(1)),))
+    heads.slider(key="step").set_value(1)
+    healthy(heads.run())
+    found = preview(heads, OTHER)
+    assert found == drawn(enter(heads, OTHER))
+
+
+def test_another_hypothesis_goes_with_the_sentence(heads: AppTest) -> None:
+    heads.selectbox(key="hypothesis").set_value(1)
+    healthy(heads.run())
+    assert reading(heads).index == 1
+    found = preview(heads, OTHER)
+    assert found == drawn(enter(heads, OTHER))
+
+
+@pytest.mark.parametrize("page", ["beam", "lens", "translate"])
+def test_other_pages_preview_the_words(app: AppTest, page: str) -> None:
+    opened(app, page)
+    found = preview(app, OTHER)
+    assert list(found) == [KEY]
+    assert drawn(enter(app, OTHER))[KEY] == found[KEY]
+
+
+@pytest.mark.parametrize(
+    "heads", [{"weights": "Gradient \u00d7 attention"}, {"kind": "Joint"}, {"view": "BertViz"}], indirect=True
+)
+def test_what_takes_longer_or_is_drawn_otherwise_is_left_out(heads: AppTest) -> None:
+    assert list(preview(heads, OTHER)) == [KEY]
+
+
+def test_a_drawing_with_cuts_is_left_out(heads: AppTest) -> None:
+    heads.toggle(key="cutting").set_value(True)
+    healthy(heads.run())
+    assert preview(heads, OTHER).keys() == {KEY, "grid_heads_cross"}
+
+
+@pytest.mark.parametrize("text", ["", "  ", "Where?", "a " * 201])
+def test_no_preview_of_nothing_of_the_same_and_of_much(app: AppTest, text: str) -> None:
+    with pytest.raises(NoPreviewError):
+        preview(app, text)
+
+
+def test_no_preview_for_a_stranger(app: AppTest) -> None:
+    with pytest.raises(NoPreviewError):
+        previews.preview("", OTHER)
+    with pytest.raises(NoPreviewError):
+        previews.preview(state_of(app, Previews).ticket[:-1], OTHER)
+
+
+def test_no_preview_of_a_sentence_with_a_forced_target(app: AppTest) -> None:
+    about = reading(app)
+    target = about.translation.hypotheses[1].token_ids
+    state_of(app, readings.Current).forced = (about.model.digest, OTHER, readings.Forced(target=target))
+    with pytest.raises(NoPreviewError):
+        preview(app, OTHER)
+    assert preview(app, f"{OTHER} Where?")
+
+
+def test_a_text_that_cannot_be_translated_is_left_to_the_page(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(previews, "MAX_CHARACTERS", 10_000)
+    text = "a " * 2_000
+    with pytest.raises(ValueError, match="tokens"):
+        preview(app, text)
+    app.text_input(key="text").set_value(text).run()
+    assert "tokens" in app.error[0].value
+
+
+def test_a_slow_search_is_stopped_and_no_longer_sentence_tried(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(100))
+    monkeypatch.setattr(previews, "monotonic", lambda: next(ticks))  # a clock of seconds, one for each token
+    for text in ("Two dogs run.", "Two dogs run away."):
+        with pytest.raises(NoPreviewError):
+            preview(app, text)
+    assert next(ticks) == 2  # the second was not tried
+    monkeypatch.setattr(previews, "monotonic", lambda: 0.0)
+    assert preview(app, "A dog runs.")
+    app.slider(key="beam_size").set_value(1)  # another search
+    healthy(app.run())
+    assert preview(app, "Two dogs run away.")
+
+
+def test_a_closed_model_is_forgotten(app: AppTest) -> None:
+    """Nothing but the session may keep it in memory."""
+    found = state_of(app, Previews)
+    found.forget_model("another")
+    assert found.page is not None
+    found.forget_model(found.page.model.digest)
+    with pytest.raises(NoPreviewError):
+        preview(app, OTHER)
