@@ -173,7 +173,10 @@ def settle(page: Page) -> None:
 
 
 def enter(page: Page, subject: str) -> tuple[float, float]:
-    """Return the seconds from Enter to words and grid of a new sentence, and to the end of the page's run."""
+    """Return the seconds from Enter to words and grid, and to the end of the run.
+
+    The sentence is new.
+    """
     box = page.locator(BOX).first
     box.fill(SENTENCE.format(subject))
     page.evaluate("window.begun = undefined")

@@ -3,7 +3,7 @@
 Run it with `python benchmarks/sentence_to_screen.py`.
 
 Encoding, decoding steps, replay with capture and the drawings' data are timed in this process; from Enter to
-translation and grid in headless Chromium, of which the rest is Streamlit's and the browser's. Run it on an otherwise
+translation and grid in headless Chromium, of which the rest is the request's and the browser's. Run it on an otherwise
 idle machine.
 """
 
@@ -33,7 +33,7 @@ from viz_app.session.models import ROOT, shipped_path
 V = TypeVar("V")
 WORDS = "The old {} from the house near the river told us that there had never been much snow in winter and that"
 LENGTHS = (10, 20, 40)
-COLUMNS = ("encode", "steps", "replay with capture", "drawing, server", "Streamlit and browser", "Enter to screen")
+COLUMNS = ("encode", "steps", "replay with capture", "drawing, server", "request and browser", "Enter to screen")
 
 
 def sentence(subject: str, length: int) -> str:
