@@ -1,12 +1,13 @@
 """Translate: the translation token by token, alternatives, and one example head."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
-from viz_app.components.attention_lines import attention_lines
-from viz_app.components.token_steps import token_steps
+from viz_app.components.attention_lines import attention_lines, lines_payload
+from viz_app.components.token_steps import KEY, steps_payload, token_steps
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
@@ -19,7 +20,7 @@ from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
 from viz_app.figures.theme import head_name
 from viz_app.figures.weight_tables import lines_table
 from viz_app.language import marked, tr
-from viz_app.session import chosen_heads, python_code, readings, word_selection
+from viz_app.session import chosen_heads, previews, python_code, readings, word_selection
 
 HOW_TO_READ = marked("""
 The stronger the background of a token, the less certain the model was of it. Click a token, or use the arrow keys, to
@@ -50,6 +51,9 @@ say how good it is.
 TOKEN_TABLE = """
 from viz_app.figures.hypothesis_tables import token_table
 table = token_table(explanation).reset_index()""".strip()
+
+EXAMPLE, EXAMPLE_HEIGHT = "example_head", 420
+WHOLE_WORDS = readings.TokenView(words=True, hide_special=True)
 
 
 def translation(reading: readings.Reading) -> None:
@@ -150,10 +154,9 @@ def example_head(reading: readings.Reading) -> None:
         tr("**Example: head {head}** of cross-attention: {links}", head=name, links=links_text("", links)),
         help=tr(ABOUT_LINKS),
     )
-    tokens = readings.TokenView(words=True, hide_special=True)
-    options = word_selection.drawing_options(reading, word_selection.links(reading.explain(), "cross", tokens))
-    attention, theme = reading.maps("cross", tokens)[layer], page_theme()
-    attention_lines(attention, [head], theme, key="example_head", height=420, **options)
+    options = word_selection.drawing_options(reading, word_selection.links(reading.explain(), "cross", WHOLE_WORDS))
+    attention, theme = reading.maps("cross", WHOLE_WORDS)[layer], page_theme()
+    attention_lines(attention, [head], theme, key=EXAMPLE, height=EXAMPLE_HEIGHT, **options)
     downloads(
         f"cross-layer{layer}-head{head}",
         partial(export_lines, attention, [head], theme=theme),
@@ -162,14 +165,29 @@ def example_head(reading: readings.Reading) -> None:
         python=lambda file: python_code.script(
             file,
             python_code.reading_part(reading),
-            python_code.maps_part("cross", "attention", None, tokens),
+            python_code.maps_part("cross", "attention", None, WHOLE_WORDS),
             python_code.heads_part(layer, [head]),
         ),
     )
 
 
+def offer_preview() -> None:
+    """Offer the drawings for other sentences, see `session/previews.py`."""
+    theme = page_theme()
+
+    def drawings(other: readings.Reading) -> dict[str, Any]:
+        layer, head = chosen_heads.default_head(other.explain().maps["cross"])
+        links = word_selection.links(other.explain(), "cross", WHOLE_WORDS)
+        attention = other.maps("cross", WHOLE_WORDS)[layer]
+        example = lines_payload(attention, [head], theme, height=EXAMPLE_HEIGHT, links=links)
+        return {KEY: steps_payload(other.explain()), EXAMPLE: example}
+
+    previews.offer("translation", drawings)
+
+
 reading = readings.reading()
 if reading is not None:
+    offer_preview()
     with st.container(key="translation-and-head"):
         left, right = st.columns([5, 6], gap="large")
     with left:

@@ -16,6 +16,8 @@ END = "</s>"  # the only special token among the alternatives
 # a position, a text, and whether it was typed; otherwise it is one of the alternatives there
 OptionChoice = tuple[int, str, bool]
 
+KEY = "token_steps"
+
 _component = component_beside(__file__)
 
 
@@ -73,7 +75,7 @@ def token_steps(
     num_forced: int = 0,
     step: int | None = None,
     problem: tuple[int, str, str] | None = None,
-    key: str = "token_steps",
+    key: str = KEY,
 ) -> None:
     """Draw the translation on the page.
 

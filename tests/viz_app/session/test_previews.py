@@ -95,7 +95,15 @@ def test_another_hypothesis_goes_with_the_sentence(heads: AppTest) -> None:
     assert found == drawn(enter(heads, OTHER))
 
 
-@pytest.mark.parametrize("page", ["beam", "lens", "translate"])
+@pytest.mark.parametrize("text", ["Two children play in the house.", "Why not?"])
+def test_the_first_page_is_previewed_as_a_whole(app: AppTest, text: str) -> None:
+    before = drawn(app)
+    found = preview(app, text)
+    assert found == drawn(enter(app, text))
+    assert all(found[key] != before[key] for key in found)
+
+
+@pytest.mark.parametrize("page", ["beam", "lens"])
 def test_other_pages_preview_the_words(app: AppTest, page: str) -> None:
     opened(app, page)
     found = preview(app, OTHER)
