@@ -21,7 +21,6 @@ def app(start: Start) -> AppTest:
 
 def compare(app: AppTest, against: str) -> AppTest:
     app.query_params["against"] = against
-    app.run()
     app.switch_page("app_pages/compare.py")
     return healthy(app.run())
 

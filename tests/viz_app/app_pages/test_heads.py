@@ -42,7 +42,6 @@ def app(start: Start, uneven_checkpoint: Path) -> AppTest:
 
 
 def opened(app: AppTest, page: str) -> AppTest:
-    app.run()
     app.switch_page(f"app_pages/{page}.py")
     return healthy(app.run())
 

@@ -19,7 +19,6 @@ def page(start: Start, tree_checkpoint: Path) -> AppTest:
 
 
 def opened(page: AppTest) -> AppTest:
-    page.run()
     page.switch_page("app_pages/parsing.py").run()
     assert not page.exception, page.exception[0].message
     return page
