@@ -23,6 +23,7 @@ from viz_app.features.over_training import histories
 from viz_app.features.parsing import parser_model
 from viz_app.features.pictures import reader_model
 from viz_app.session import open_models
+from viz_app.session.environment import MODELS_VARIABLE
 from viz_app.session.models import CHECKPOINT_VARIABLE
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
@@ -92,6 +93,7 @@ def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) 
     A model that has learned nothing never ends a sentence, so the limit is near.
     """
     monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setenv(MODELS_VARIABLE, "100")  # those of sessions before stay until Python looks for garbage
     # A search of all objects for garbage: tests/viz_app/session/test_freed_memory.py has one.
     monkeypatch.setattr(open_models, "return_freed_memory", lambda: None)
 

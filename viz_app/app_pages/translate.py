@@ -1,17 +1,17 @@
 """Translate: the translation token by token, alternatives, and one example head."""
 
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
-from viz_app.components.attention_lines import attention_lines, lines_payload
-from viz_app.components.token_steps import KEY, steps_payload, token_steps
+from viz_app.components.attention_lines import attention_lines
+from viz_app.components.token_steps import token_steps
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
-from viz_app.features.translate import forced_target
+from viz_app.features.translate import forced_target, translate_preview
+from viz_app.features.translate.translate_preview import EXAMPLE, EXAMPLE_HEIGHT, WHOLE_WORDS
 from viz_app.figures import ablation as words
 from viz_app.figures import hypothesis_tables
 from viz_app.figures.export.head_pictures import export_lines
@@ -20,7 +20,7 @@ from viz_app.figures.head_links_text import ABOUT_LINKS, links_text
 from viz_app.figures.theme import head_name
 from viz_app.figures.weight_tables import lines_table
 from viz_app.language import marked, tr
-from viz_app.session import chosen_heads, previews, python_code, readings, word_selection
+from viz_app.session import chosen_heads, python_code, readings, word_selection
 
 HOW_TO_READ = marked("""
 The stronger the background of a token, the less certain the model was of it. Click a token, or use the arrow keys, to
@@ -51,9 +51,6 @@ say how good it is.
 TOKEN_TABLE = """
 from viz_app.figures.hypothesis_tables import token_table
 table = token_table(explanation).reset_index()""".strip()
-
-EXAMPLE, EXAMPLE_HEIGHT = "example_head", 420
-WHOLE_WORDS = readings.TokenView(words=True, hide_special=True)
 
 
 def translation(reading: readings.Reading) -> None:
@@ -171,23 +168,9 @@ def example_head(reading: readings.Reading) -> None:
     )
 
 
-def offer_preview() -> None:
-    """Offer the drawings for other sentences, see `session/previews.py`."""
-    theme = page_theme()
-
-    def drawings(other: readings.Reading) -> dict[str, Any]:
-        layer, head = chosen_heads.default_head(other.explain().maps["cross"])
-        links = word_selection.links(other.explain(), "cross", WHOLE_WORDS)
-        attention = other.maps("cross", WHOLE_WORDS)[layer]
-        example = lines_payload(attention, [head], theme, height=EXAMPLE_HEIGHT, links=links)
-        return {KEY: steps_payload(other.explain()), EXAMPLE: example}
-
-    previews.offer("translation", drawings)
-
-
 reading = readings.reading()
 if reading is not None:
-    offer_preview()
+    translate_preview.offer()
     with st.container(key="translation-and-head"):
         left, right = st.columns([5, 6], gap="large")
     with left:
