@@ -11,7 +11,9 @@ from streamlit.testing.v1 import AppTest
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.components.sentence_bar import KEY
 from viz_app.language import ENGLISH, speaking
+from viz_app.layout.target_language import LanguageCodes
 from viz_app.session import previews, readings
+from viz_app.session.language_codes import with_code
 from viz_app.session.previews import NoPreviewError, Previews
 
 OTHER = "Two children play in the house."
@@ -167,6 +169,14 @@ def test_a_slow_search_is_stopped_and_no_longer_sentence_tried(app: AppTest, mon
     app.slider(key="beam_size").set_value(1)  # another search
     healthy(app.run())
     assert preview(app, "Two dogs run away.")
+
+
+def test_a_sentence_gets_the_language_code_that_the_page_gives_it(app: AppTest) -> None:
+    codes = state_of(app, LanguageCodes)
+    codes.current = (">>deu<<", ">>fra<<")
+    text = with_code(OTHER, codes.current, (), "")
+    assert text.startswith(">>")
+    assert preview(app, OTHER) == preview(app, text)
 
 
 def test_a_closed_model_is_forgotten(app: AppTest) -> None:
