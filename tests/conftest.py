@@ -34,10 +34,9 @@ FOLDERS = (
     "tests/viz_app/",
     "tests/core/",
 )
-# Each kind runs in one worker, as it is slow to start or to import: a browser and an app, transformers, a process that
-# has imported the training and forks others.
+# Each kind runs in one worker, as it is slow to start or to import: transformers, a process that has imported the
+# training and forks others. Each worker has a browser and an app: of all tests, theirs take the longest and wait most.
 TOGETHER = {
-    "tests/e2e/": "browser",
     "tests/core/formats/": "transformers",
     "tests/core/export/test_attention_arrays.py": "transformers",
     "tests/viz_app/app_pages/test_imported_model.py": "transformers",

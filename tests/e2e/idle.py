@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page
 
-QUIET = 80  # milliseconds: between a run that ends early and the next one, or a request and its run, the app seems idle
+QUIET = 120  # milliseconds: between a run that ends early and the next one, or a request and its run, the app seems idle
 TIMEOUT = 60_000  # milliseconds of a wait, enough for a busy machine
 # Run in a page before its own scripts: `unanswered` says that nothing has come from the server since the last request,
 # `messages` counts both. `fetching` is the number of requests besides, such as that of a preview, after which the
@@ -24,9 +24,15 @@ window.WebSocket = class extends WebSocket {
 };
 window.fetching = 0;
 const { fetch } = window;
-window.fetch = (...options) => {
+window.fetch = async (...options) => {
   window.fetching += 1;
-  return fetch(...options).finally(() => (window.fetching -= 1));
+  try {
+    const response = await fetch(...options);
+    await response.clone().arrayBuffer(); // on a busy machine, the body may come long after the headers
+    return response;
+  } finally {
+    window.fetching -= 1;
+  }
 };
 """
 IS_IDLE = """([quiet, still]) => {

@@ -1,6 +1,7 @@
 """The address in a browser that draws slowly: it has the sentence whenever that is typed."""
 
 import re
+from urllib.parse import quote_plus
 
 from playwright.sync_api import Page, expect
 
@@ -70,6 +71,7 @@ def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str
     for text in ("A cat sleeps.", "Where?"):
         box.fill(text)
         box.press("Enter")
+        expect(page).to_have_url(re.compile(rf"text={re.escape(quote_plus(text))}$"))
         wait_until_idle(page)
     page.get_by_role("button", name="Settings", exact=True).click()
     length_penalty = page.get_by_role("slider", name="Length penalty")
@@ -92,6 +94,7 @@ def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str
         expect(words.get_by_role("button", name=word, exact=True)).to_be_visible()
     box.fill("Who?")
     box.press("Enter")
+    expect(page).to_have_url(re.compile(r"text=Who%3F"))
     wait_until_idle(page)
     page.go_back()
     wait_until_idle(page)
