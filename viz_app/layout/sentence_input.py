@@ -1,5 +1,6 @@
 """The sentence on top of every page, the settings of the search, the hypothesis."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +12,7 @@ from viz_app.language import tr
 from viz_app.layout import target_language
 from viz_app.session import previews, readings
 from viz_app.session.models import Model
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import Widget, is_history_navigation, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,14 +49,29 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
             on_change=readings.new_sentence,
         )
         menu = columns[1].container()
-        with columns[2].popover(tr("Settings"), width="stretch"):
-            beam_size, length_penalty, num_hypotheses = _search_settings()
+        settings = columns[2].popover(tr("Settings"), width="stretch", key="settings", on_change="rerun")
+        with settings:
+            beam_size, length_penalty, num_hypotheses = _search_settings(are_shown=bool(settings.open))
     readings.TEXT.keep(text, EXAMPLES[0])
     search = readings.Search(text, beam_size, length_penalty, num_hypotheses)
     return search, menu, st.container(key="below-sentence")
 
 
-def _search_settings() -> tuple[int, float, int]:
+@dataclass
+class _Settings:
+    """The settings in the browser.
+
+    Attributes:
+        are_old: the visitor went back or forward, and has not opened the menu since: the browser, which sets only what
+            it shows, still sends those of before.
+    """
+
+    are_old: bool = False
+
+
+def _search_settings(are_shown: bool) -> tuple[int, float, int]:
+    state = session_object(_Settings)
+    state.are_old = (state.are_old or is_history_navigation()) and not are_shown
     beam_size = _slider(
         BEAM_SIZE,
         tr("Beam size"),
@@ -101,7 +117,8 @@ def _slider(
             raise ValueError(text)
         return value
 
-    value: Any = st.slider(label, least, most, widget.restore(default, parse), step, key=widget.key, help=about)
+    restored = widget.restore(default, parse, is_old=session_object(_Settings).are_old)
+    value: Any = st.slider(label, least, most, restored, step, key=widget.key, help=about)
     widget.keep(value, default)
     return value
 

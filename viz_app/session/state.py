@@ -155,7 +155,7 @@ class Widget(Generic[T]):
         """Set the value. Call it before the widget is drawn, or in a callback."""
         st.session_state[self.key] = value
 
-    def restore(self, default: T, parse: Callable[[str], T]) -> T:
+    def restore(self, default: T, parse: Callable[[str], T], *, is_old: bool = False) -> T:
         """Set the widget to a new value in the address, or else to the session's.
 
         Call it before the widget is drawn. With `keep`, for widgets above every page. The browser can keep a value in
@@ -165,6 +165,7 @@ class Widget(Generic[T]):
 
         Args:
             parse: read the address's text; it raises a ValueError if the text has no possible value.
+            is_old: the value that the browser has sent is that of before, so take the kept one.
 
         Returns:
             The value, which the widget also takes as its default: a browser that changed the page early has no other.
@@ -177,6 +178,8 @@ class Widget(Generic[T]):
                 self.set(parse(text))
         elif is_left_out(self.key):
             self.set(default)
+        elif is_old:
+            self.set(kept.values.get(self.key, default))
         if self.key not in st.session_state:
             self.set(kept.values.get(self.key, default))
         return st.session_state[self.key]
