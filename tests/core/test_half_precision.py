@@ -1,5 +1,6 @@
 """A large model keeps its matrices in half precision, and computes what the widened model computes."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,17 +48,18 @@ class Both(NamedTuple):
     dtype: torch.dtype
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def both(
-    request: pytest.FixtureRequest, tokenizer: SentencePieceTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Both:
+    request: pytest.FixtureRequest, tokenizer: SentencePieceTokenizer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Both]:
     changes, dtype = request.param
-    path = tmp_path / "model.safetensors"
+    path = tmp_path_factory.mktemp("half") / "model.safetensors"
     save_checkpoint(path, random_model(replace(CONFIG, **changes)), tokenizer, dtype=dtype)
     widened = load_checkpoint(path)
-    monkeypatch.setattr("core.model.half_precision.LARGE", 0)
-    monkeypatch.setattr("core.model.half_precision.BLOCK", 1000)  # several blocks of each matrix
-    return Both(widened, load_checkpoint(path), dtype)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.model.half_precision.LARGE", 0)
+        patch.setattr("core.model.half_precision.BLOCK", 1000)  # several blocks of each matrix
+        yield Both(widened, load_checkpoint(path), dtype)
 
 
 def random_model(config: TransformerConfig) -> Transformer:
