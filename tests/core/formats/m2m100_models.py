@@ -52,7 +52,7 @@ def write_model(
     generation: dict[str, Any] | None = None,
     **changes: Any,
 ) -> transformers.M2M100ForConditionalGeneration:
-    """Write a folder as `save_pretrained` does, and read it again.
+    """Write a folder as `save_pretrained` does, and return the model with the stored weights.
 
     Args:
         steps: of training on the pairs; the weights are random without.
@@ -88,6 +88,8 @@ def write_model(
     if steps:
         train(model, transformers.M2M100Tokenizer.from_pretrained(folder), pairs, steps)
     model.to(dtype).save_pretrained(folder)
+    if dtype == torch.float32:
+        return model
     return transformers.M2M100ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
 
 

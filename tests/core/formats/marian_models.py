@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,11 @@ Pairs = Sequence[tuple[str, str]]
 def sentencepiece_model(
     lines: Sequence[str], vocab_size: int = 150, model_type: str = "unigram", **options: Any
 ) -> bytes:
+    return _trained(tuple(lines), vocab_size, model_type, **options)
+
+
+@cache  # most models have the same two
+def _trained(lines: tuple[str, ...], vocab_size: int, model_type: str, **options: Any) -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
@@ -81,7 +87,7 @@ def write_model(
     generation: dict[str, Any] | None = None,
     **changes: Any,
 ) -> transformers.MarianMTModel:
-    """Write a folder as `save_pretrained` does, and read it again.
+    """Write a folder as `save_pretrained` does, and return the model with the stored weights.
 
     Args:
         two: two vocabularies, in `target_vocab.json`.
@@ -126,6 +132,8 @@ def write_model(
     if steps:
         train(model, transformers.MarianTokenizer.from_pretrained(folder), pairs, steps)
     model.to(dtype).save_pretrained(folder)
+    if dtype == torch.float32:
+        return model
     return transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
 
 

@@ -71,7 +71,7 @@ def write_model(
             "d_kv": 12,
             "d_ff": 64,
             "num_heads": 4,
-            "num_layers": 2,
+            "num_layers": 1,
             "dropout_rate": 0.0,
             "decoder_start_token_id": 0,
             **changes,

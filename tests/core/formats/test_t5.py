@@ -22,9 +22,9 @@ from tests.core.formats.t5_models import PREFIX, TASKS, V1_1, Pairs, write_model
 from tests.lazy_imports import transformers
 
 SHAPES: dict[str, dict[str, Any]] = {
-    "t5": {},
+    "t5": {"num_layers": 2},
     "v1.1": V1_1,
-    "mt5": {"model_type": "mt5", "feed_forward_proj": "gated-gelu", "num_layers": 1, "num_decoder_layers": 3},
+    "mt5": {"model_type": "mt5", "feed_forward_proj": "gated-gelu", "num_decoder_layers": 3},
     "tied_v1.1": {"feed_forward_proj": "gated-silu", "relative_attention_num_buckets": 8, "d_kv": 16},
 }
 
@@ -84,7 +84,7 @@ def test_as_version_5_of_transformers_saves_them(tmp_path: Path, parallel_text: 
 def test_the_same_translations_as_generate(shape: dict[str, Any], tmp_path: Path, parallel_text: Pairs) -> None:
     """24 sentences, beam 4, of which the model is not sure; after `convert`, with the prefix of the task."""
     pairs = short_pairs(parallel_text)
-    reference = write_model(tmp_path / "model", pairs, steps=60, tasks=TASKS, num_layers=1, **shape)
+    reference = write_model(tmp_path / "model", pairs, steps=60, tasks=TASKS, **shape)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
     tokenizer = transformers.T5Tokenizer.from_pretrained(tmp_path / "model")
@@ -163,7 +163,7 @@ def test_a_large_model_stays_in_half_precision(
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
     path = tmp_path_factory.mktemp("t5") / "model"
-    write_model(path, parallel_text, tasks=TASKS, num_layers=1)
+    write_model(path, parallel_text, tasks=TASKS)
     return path
 
 
