@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+from tests.core.formats.small_models import LEARNED, SHAPE, learn, vary_norms_and_biases
 from tests.lazy_imports import sacremoses, transformers
 
 Pairs = Sequence[tuple[str, str]]
@@ -74,7 +74,7 @@ def write_model(
 
     Args:
         two: two vocabularies.
-        steps: of training on the pairs; the weights are random without.
+        steps: of training on the first `LEARNED` pairs; the weights are random without.
         changes: fields of the configuration.
     """
     folder.mkdir(exist_ok=True)
@@ -97,7 +97,7 @@ def write_model(
     for stack in (model.model.encoder, model.model.decoder):
         stack.embed_positions.weight.requires_grad_(False)  # it is a formula
     if steps:
-        train(model, folder, pairs, steps)
+        train(model, folder, pairs[:LEARNED], steps)
     state = model.to(dtype).state_dict()
     if dtype != torch.float32:  # published files have no tables of positions, which half precision would round
         state = {name: tensor for name, tensor in state.items() if "embed_positions" not in name}

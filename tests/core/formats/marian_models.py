@@ -12,7 +12,7 @@ from typing import Any
 import sentencepiece
 import torch
 
-from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+from tests.core.formats.small_models import LEARNED, SHAPE, learn, vary_norms_and_biases
 from tests.lazy_imports import transformers
 
 Pairs = Sequence[tuple[str, str]]
@@ -91,7 +91,7 @@ def write_model(
 
     Args:
         two: two vocabularies, in `target_vocab.json`.
-        steps: of training on the pairs; the weights are random without.
+        steps: of training on the first `LEARNED` pairs; the weights are random without.
         generation: fields of generation_config.json.
         changes: fields of the configuration.
     """
@@ -130,7 +130,7 @@ def write_model(
         }
     )
     if steps:
-        train(model, transformers.MarianTokenizer.from_pretrained(folder), pairs, steps)
+        train(model, transformers.MarianTokenizer.from_pretrained(folder), pairs[:LEARNED], steps)
     model.to(dtype).save_pretrained(folder)
     if dtype == torch.float32:
         return model
@@ -142,4 +142,4 @@ def train(model: transformers.MarianMTModel, tokenizer: transformers.MarianToken
     batch = tokenizer([source for source, _ in pairs], return_tensors="pt", padding=True)
     labels = tokenizer(text_target=[target for _, target in pairs], return_tensors="pt", padding=True).input_ids
     labels[labels == tokenizer.pad_token_id] = -100
-    learn(model, lambda: model(**batch, labels=labels).loss, steps, rate=1e-2)
+    learn(model, lambda: model(**batch, labels=labels).loss, steps, rate=2e-2)

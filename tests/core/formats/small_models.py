@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+LEARNED = 9  # pairs that a model learns by heart; its tokenizer knows all
 SHAPE = {  # one layer, where nothing depends on their number
     "d_model": 32,
     "encoder_layers": 1,

@@ -263,7 +263,7 @@ def test_version_2_3_without_the_place_of_norms_is_refused(tmp_path: Path, paral
             r"^config.yaml: it refers to a part of itself \(\*\), expected every val",
         ),
         ("config.yaml", b"a: 1\na: 2\n", r"^config.yaml: one of its sections has a key twice$"),
-        ("config.yaml", b"[" * 2000, r"^config.yaml: it is nested too deeply or no YAML: maximum recursion"),
+        ("config.yaml", b"[\n" * 2000, r"^config.yaml: it is nested too deeply or no YAML: maximum recursion"),
         ("config.yaml", b"a: !!python/object:os.system []", r"no YAML: could not determine a constructor for the tag"),
         ("config.yaml", b"- 1", r"^config.yaml: it is a list, expected options by name$"),
         ("config.yaml", b"1: 2", r"^config.yaml: it is a dict, expected options by name$"),

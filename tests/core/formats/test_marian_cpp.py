@@ -84,9 +84,7 @@ def test_the_same_probabilities_and_translations_as_ctranslate2(
         ours = translator.score(source, [*target_ids, 0]).token_log_probs
         assert ours == pytest.approx(expected[0].log_probs, abs=1e-3)
         options: dict[str, Any] = {"beam_size": 4, "length_penalty": 0, "min_decoding_length": 0}
-        (found,) = reference.translate_batch(
-            [pieces], max_decoding_length=len(pieces) + 1 + EXTRA_TOKENS, **options
-        )
+        (found,) = reference.translate_batch([pieces], max_decoding_length=len(pieces) + 1 + EXTRA_TOKENS, **options)
         tokens = translator.translate(source, length_penalty=0.0).hypotheses[0].tokens
         assert found.hypotheses[0] == [token for token in tokens if token != "</s>"]
 
