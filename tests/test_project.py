@@ -1,6 +1,5 @@
 """The README, the guides and the set-up are consistent with the project."""
 
-import ast
 import os
 import re
 import shutil
@@ -184,14 +183,15 @@ def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.Cap
 
 @pytest.mark.parametrize("folder", ["core", "train", "viz_app", "benchmarks", "docs"])
 def test_a_docstring_begins_with_a_line_of_80_columns_at_most(folder: str) -> None:
-    too_long: list[str] = []
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                first, *_ = (ast.get_docstring(node) or "").split("\n")
-                if len(first) > 80:
-                    too_long.append(f"{path.relative_to(ROOT)}: {first}")
-    assert too_long == []
+    """Found by a pattern, as parsing all files takes a second: it follows a colon, or begins a file."""
+    docstring = re.compile(r'(?:\A(?:#.*\n)*|:[ \t]*(?:#.*)?\n)\s*[rR]?"""\s*(.*?)(?:"""|$)', re.MULTILINE)
+    lines = {
+        f"{path.relative_to(ROOT)}: {first}": len(first)
+        for path in (ROOT / folder).rglob("*.py")
+        for first in docstring.findall(path.read_text("utf-8"))
+    }
+    assert lines
+    assert [line for line, length in lines.items() if length > 80] == []
 
 
 def test_pre_commit_downloads_nothing() -> None:

@@ -8,7 +8,7 @@ import pytest
 from docs.generate.notebooks import NOTEBOOKS, run_notebook
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
-FEWER_STEPS = {"06_training.ipynb": {"STEPS = 400": "STEPS = 25", "warmup=80": "warmup=5"}}
+FEWER_STEPS = {"06_training.ipynb": {"STEPS = 400": "STEPS = 5", "warmup=80": "warmup=2"}}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)

@@ -13,6 +13,7 @@ import torch
 
 from core.export import ExplanationRecord, as_bytes, load_explanation, save_explanation
 from core.export.record import AXES
+from core.translator import Translator
 from tests.damage import damaged
 
 
@@ -113,9 +114,17 @@ def refusal(path: Path) -> str:
     return ""
 
 
+@pytest.fixture(scope="module")
+def short_record(tiny_checkpoint: Path) -> ExplanationRecord:
+    """Small files, which are read often."""
+    return ExplanationRecord(Translator.from_checkpoint(tiny_checkpoint).explain("A dog.", "Ein Hund."))
+
+
 @pytest.mark.parametrize("suffix", [".npz", ".json"])
-def test_damage_is_refused_with_the_name_of_the_file(record: ExplanationRecord, suffix: str, tmp_path: Path) -> None:
-    path, data, refusals = tmp_path / f"given{suffix}", as_bytes(record, suffix), list[str]()
+def test_damage_is_refused_with_the_name_of_the_file(
+    short_record: ExplanationRecord, suffix: str, tmp_path: Path
+) -> None:
+    path, data, refusals = tmp_path / f"given{suffix}", as_bytes(short_record, suffix), list[str]()
     for seed in range(100):
         path.write_bytes(damaged(data, random.Random(seed), stop=5000 if suffix == ".json" else None))
         refusals += filter(None, [refusal(path)])
@@ -127,8 +136,8 @@ FIELDS = ("model", "source_tokens", "predicted_tokens", "log_probs", "alternativ
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_values_of_other_types_are_refused_or_read(record: ExplanationRecord, name: str, tmp_path: Path) -> None:
-    whole = json.loads(as_bytes(record, ".json"))
+def test_values_of_other_types_are_refused_or_read(short_record: ExplanationRecord, name: str, tmp_path: Path) -> None:
+    whole = json.loads(as_bytes(short_record, ".json"))
     length = len(whole["predicted_tokens"])
     rest = json.dumps({key: value for key, value in whole.items() if key != name}).removesuffix("}")
     for value in (None, 1, "text", [], {}, [1] * length, [[1]] * length, [[["a", "b"]]] * length, [10**400] * length):
@@ -138,8 +147,8 @@ def test_values_of_other_types_are_refused_or_read(record: ExplanationRecord, na
 
 
 @pytest.mark.parametrize("name", ["source_tokens", "fed_tokens", "predicted_tokens"])
-def test_tokens_that_are_no_texts_are_refused(record: ExplanationRecord, name: str, tmp_path: Path) -> None:
-    whole = json.loads(as_bytes(record, ".json"))
+def test_tokens_that_are_no_texts_are_refused(short_record: ExplanationRecord, name: str, tmp_path: Path) -> None:
+    whole = json.loads(as_bytes(short_record, ".json"))
     (tmp_path / "given.json").write_text(json.dumps(whole | {name: [1] * len(whole[name])}))
     assert refusal(tmp_path / "given.json").endswith("is damaged: expected a token as a text, found 1")
 

@@ -1,12 +1,15 @@
 """An interrupted job, when resumed, writes the same bytes as an uninterrupted one."""
 
+import io
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -171,17 +174,30 @@ def test_stopped_by_a_signal(
     assert job.output.read_bytes() == expected
 
 
-@pytest.fixture
-def interrupted(job: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Job:
-    """A job stopped by --strict after its fifth window, with short translations."""
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
-    job.input.write_bytes(b"A dog.\n" * 100 + b"\xff\n" + b"A dog.\n" * 29)
-    assert job.run("--strict") == 1
-    assert capsys.readouterr().err.splitlines()[-2:] == [
+WITH_ERROR = b"A dog.\n" * 100 + b"\xff\n" + b"A dog.\n" * 29
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Path) -> Path:
+    """The folder of a job stopped by --strict after its fifth window, with short translations. Copy it."""
+    job = Job(tmp_path_factory.mktemp("stopped"), tiny_checkpoint, WITH_ERROR)
+    with pytest.MonkeyPatch.context() as patch, redirect_stderr(io.StringIO()) as err:
+        patch.setattr(lines, "WINDOW_LINES", 20)
+        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+        assert job.run("--strict", "--workers", "1") == 1
+    assert err.getvalue().splitlines()[-2:] == [
         f"100 lines are written to {job.output}; the same command with --resume continues it",
         "python -m core translate: line 101 of the input is not UTF-8: invalid start byte at byte 0",
     ]
-    return job
+    return job.output.parent
+
+
+@pytest.fixture
+def interrupted(stopped: Path, tmp_path: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """The job of `stopped`, in a folder of its own."""
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
+    return Job(tmp_path, tiny_checkpoint, WITH_ERROR)
 
 
 def test_resume_may_be_less_strict(interrupted: Job) -> None:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+from tests.core.formats.small_models import LEARNED, SHAPE, learn, vary_norms_and_biases
 from tests.lazy_imports import sacremoses, transformers
 
 Pairs = Sequence[tuple[str, str]]
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 
 
-def learned_merges(words: Sequence[str], number: int) -> list[tuple[str, str]]:
+@cache
+def learned_merges(words: tuple[str, ...], number: int) -> list[tuple[str, str]]:
     """Byte-pair encoding (Sennrich et al. 2016, algorithm 1)."""
     vocabulary = {(*word[:-1], f"{word[-1]}</w>"): count for word, count in Counter(words).items()}
     merges: list[tuple[str, str]] = []
@@ -35,7 +37,8 @@ def learned_merges(words: Sequence[str], number: int) -> list[tuple[str, str]]:
     return merges
 
 
-def words_of(lines: Sequence[str], language: str) -> list[str]:
+@cache
+def words_of(lines: tuple[str, ...], language: str) -> list[str]:
     moses = sacremoses.MosesTokenizer(language)
     return [word for line in lines for word in moses.tokenize(line, aggressive_dash_splits=True)]
 
@@ -55,7 +58,7 @@ def write_tokenizer(folder: Path, pairs: Pairs, two: bool = False) -> tuple[int,
     """
     sides = [words_of(side, code) for side, code in zip(zip(*pairs, strict=True), ("en", "de"), strict=True)]
     both = [word for side in sides for word in side]
-    merges = learned_merges(both, 150)
+    merges = learned_merges(tuple(both), 150)
     pieces = [dictionary(words, merges) for words in (sides if two else [both, both])]
     for name, side in zip(("vocab-src.json", "vocab-tgt.json"), pieces, strict=True):
         (folder / name).write_text(json.dumps({piece: token_id for token_id, piece in enumerate(side)}))
@@ -67,11 +70,11 @@ def write_tokenizer(folder: Path, pairs: Pairs, two: bool = False) -> tuple[int,
 def write_model(
     folder: Path, pairs: Pairs, *, two: bool = False, steps: int = 0, dtype: torch.dtype = torch.float32, **changes: Any
 ) -> transformers.FSMTForConditionalGeneration:
-    """Write a folder as `save_pretrained` does, and read it again.
+    """Write a folder as `save_pretrained` does, and return the model with the stored weights.
 
     Args:
         two: two vocabularies.
-        steps: of training on the pairs; the weights are random without.
+        steps: of training on the first `LEARNED` pairs; the weights are random without.
         changes: fields of the configuration.
     """
     folder.mkdir(exist_ok=True)
@@ -94,11 +97,13 @@ def write_model(
     for stack in (model.model.encoder, model.model.decoder):
         stack.embed_positions.weight.requires_grad_(False)  # it is a formula
     if steps:
-        train(model, folder, pairs, steps)
+        train(model, folder, pairs[:LEARNED], steps)
     state = model.to(dtype).state_dict()
     if dtype != torch.float32:  # published files have no tables of positions, which half precision would round
         state = {name: tensor for name, tensor in state.items() if "embed_positions" not in name}
     model.save_pretrained(folder, state_dict=state)
+    if dtype == torch.float32:
+        return model
     return transformers.FSMTForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
 
 

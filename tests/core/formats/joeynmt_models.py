@@ -54,10 +54,10 @@ def joey_state(model: Seq2Seq) -> dict[str, Tensor]:
     return found | {f"{stack}.pe.pe": model.positions(50)[None] for stack in ("encoder", "decoder")}
 
 
-def configuration(norm: str, activation: str = "relu") -> dict[str, Any]:
+def configuration(norm: str, activation: str, num_layers: int) -> dict[str, Any]:
     stack = {
         "type": "transformer",
-        "num_layers": 2,
+        "num_layers": num_layers,
         "num_heads": 4,
         "hidden_size": 32,
         "ff_size": 64,
@@ -85,7 +85,9 @@ def configuration(norm: str, activation: str = "relu") -> dict[str, Any]:
     }
 
 
-def write_joey(folder: Path, pairs: Pairs, norm: str = "pre", activation: str = "relu", **shape: Any) -> Seq2Seq:
+def write_joey(
+    folder: Path, pairs: Pairs, norm: str = "pre", activation: str = "relu", num_layers: int = 1, **shape: Any
+) -> Seq2Seq:
     """Write best.ckpt, config.yaml, the vocabularies and SentencePiece models, and return the reference."""
     folder.mkdir(exist_ok=True)
     sides = subwords(folder, pairs, ("<unk>", "<pad>", "<s>", "</s>"))
@@ -93,6 +95,7 @@ def write_joey(folder: Path, pairs: Pairs, norm: str = "pre", activation: str = 
         (folder / f"{name}_vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces))
     model = Seq2Seq(
         *map(len, sides),
+        layers=(num_layers, num_layers),
         norm_first=norm == "pre",
         final_norm=norm == "pre",
         activation=activation,
@@ -101,5 +104,5 @@ def write_joey(folder: Path, pairs: Pairs, norm: str = "pre", activation: str = 
         **shape,
     )
     torch.save({"model_state": joey_state(model), "stats_state": {"best_ckpt_score": 1.0}}, folder / "best.ckpt")
-    (folder / "config.yaml").write_text(yaml.safe_dump(configuration(norm, activation)))
+    (folder / "config.yaml").write_text(yaml.safe_dump(configuration(norm, activation, num_layers)))
     return model

@@ -17,10 +17,10 @@ from tests.lazy_imports import transformers
 
 OPTIONS: dict[str, Any] = {
     "dec-cell": "gru",
-    "dec-depth": 2,
+    "dec-depth": 1,
     "dim-emb": 32,
     "dim-vocabs": [0, 0],
-    "enc-depth": 2,
+    "enc-depth": 1,
     "input-types": [],
     "layer-normalization": "false",
     "right-left": "false",
@@ -99,20 +99,21 @@ def save_arrays(folder: Path, arrays: dict[str, np.ndarray], **options: Any) -> 
 
 
 def write_marian(
-    folder: Path, pairs: Pairs, *, two: bool = False, codes: Sequence[str] = ()
+    folder: Path, pairs: Pairs, *, two: bool = False, codes: Sequence[str] = (), layers: int = 1
 ) -> transformers.MarianMTModel:
     """Write a folder, and return the model with Marian's own positions and norms.
 
     Args:
         two: two vocabularies.
+        layers: in each stack.
     """
-    reference = write_model(folder, pairs, two=two, codes=codes)
+    reference = write_model(folder, pairs, two=two, codes=codes, encoder_layers=layers, decoder_layers=layers)
     sides = {"vocab.json": "src.", "target_vocab.json": "trg."} if two else {"vocab.json": ""}
     for name, side in sides.items():
         write_vocabulary(folder / f"opus.{side}vocab.yml", json.loads((folder / name).read_text()))
     for path in [*folder.glob("*.json"), folder / "model.safetensors"]:
         path.unlink()
-    save_arrays(folder, marian_arrays(reference, two))
+    save_arrays(folder, marian_arrays(reference, two), **{"enc-depth": layers, "dec-depth": layers})
     with torch.no_grad():
         for stack in (reference.model.encoder, reference.model.decoder):
             table = stack.embed_positions.weight

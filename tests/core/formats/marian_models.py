@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import sentencepiece
 import torch
 
-from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+from tests.core.formats.small_models import LEARNED, SHAPE, learn, vary_norms_and_biases
 from tests.lazy_imports import transformers
 
 Pairs = Sequence[tuple[str, str]]
@@ -20,6 +21,11 @@ Pairs = Sequence[tuple[str, str]]
 def sentencepiece_model(
     lines: Sequence[str], vocab_size: int = 150, model_type: str = "unigram", **options: Any
 ) -> bytes:
+    return _trained(tuple(lines), vocab_size, model_type, **options)
+
+
+@cache  # most models have the same two
+def _trained(lines: tuple[str, ...], vocab_size: int, model_type: str, **options: Any) -> bytes:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
@@ -81,11 +87,11 @@ def write_model(
     generation: dict[str, Any] | None = None,
     **changes: Any,
 ) -> transformers.MarianMTModel:
-    """Write a folder as `save_pretrained` does, and read it again.
+    """Write a folder as `save_pretrained` does, and return the model with the stored weights.
 
     Args:
         two: two vocabularies, in `target_vocab.json`.
-        steps: of training on the pairs; the weights are random without.
+        steps: of training on the first `LEARNED` pairs; the weights are random without.
         generation: fields of generation_config.json.
         changes: fields of the configuration.
     """
@@ -124,8 +130,10 @@ def write_model(
         }
     )
     if steps:
-        train(model, transformers.MarianTokenizer.from_pretrained(folder), pairs, steps)
+        train(model, transformers.MarianTokenizer.from_pretrained(folder), pairs[:LEARNED], steps)
     model.to(dtype).save_pretrained(folder)
+    if dtype == torch.float32:
+        return model
     return transformers.MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
 
 
@@ -134,4 +142,4 @@ def train(model: transformers.MarianMTModel, tokenizer: transformers.MarianToken
     batch = tokenizer([source for source, _ in pairs], return_tensors="pt", padding=True)
     labels = tokenizer(text_target=[target for _, target in pairs], return_tensors="pt", padding=True).input_ids
     labels[labels == tokenizer.pad_token_id] = -100
-    learn(model, lambda: model(**batch, labels=labels).loss, steps, rate=1e-2)
+    learn(model, lambda: model(**batch, labels=labels).loss, steps, rate=2e-2)

@@ -20,8 +20,6 @@ OPTIONS: dict[str, Any] = {
     "max_relative_positions": 0,
     "self_attn_type": "scaled-dot",
     "pos_ffn_activation_fn": "relu",
-    "enc_layers": 2,
-    "dec_layers": 2,
     "heads": 4,
     "transformer_ff": 64,
     "copy_attn": False,
@@ -98,7 +96,8 @@ def write_opennmt(
     folder.mkdir(exist_ok=True)
     sides = subwords(folder, pairs, ("<unk>", "<blank>", "<s>", "</s>"), shape.get("tied", False))
     model = Seq2Seq(len(sides[0]), len(sides[1]), norm_first=True, eps=1e-6, **shape)
-    changed = {"pos_ffn_activation_fn": shape.get("activation", "relu")} | (options or {})
+    changed: dict[str, Any] = {"pos_ffn_activation_fn": shape.get("activation", "relu")}
+    changed |= dict(zip(("enc_layers", "dec_layers"), shape.get("layers", (1, 1)), strict=True)) | (options or {})
     if shape.get("concatenated"):
         changed["position_encoding_type"] = "SinusoidalConcat"
     if shape.get("tied"):

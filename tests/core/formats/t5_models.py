@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from tests.core.formats.marian_models import sentencepiece_model
-from tests.core.formats.small_models import learn
+from tests.core.formats.small_models import LEARNED, learn
 from tests.lazy_imports import transformers
 
 Pairs = Sequence[tuple[str, str]]
@@ -54,7 +54,7 @@ def write_model(
     """Write a folder as `save_pretrained` of version 4 does, and read it again.
 
     Args:
-        steps: of training on the pairs; the weights are random without.
+        steps: of training on the first `LEARNED` pairs; the weights are random without.
         tasks: `task_specific_params`.
         changes: fields of the configuration.
     """
@@ -71,7 +71,7 @@ def write_model(
             "d_kv": 12,
             "d_ff": 64,
             "num_heads": 4,
-            "num_layers": 2,
+            "num_layers": 1,
             "dropout_rate": 0.0,
             "decoder_start_token_id": 0,
             **changes,
@@ -89,7 +89,7 @@ def write_model(
             elif "relative" in name or "SelfAttention.q" in name:  # so that weights differ
                 parameter.mul_(4)
     if steps:
-        train(model, transformers.T5Tokenizer.from_pretrained(folder), pairs, steps)
+        train(model, transformers.T5Tokenizer.from_pretrained(folder), pairs[:LEARNED], steps)
     model.to(dtype).save_pretrained(folder)
     # The configuration as published: version 5 of transformers writes options that say the same otherwise.
     path = folder / "config.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,27 @@ from core.formats.model_facts import model_facts
 from core.translator import Translator
 from tests.core.formats.m2m100_models import DIRECTIONS, NLLB_LANGUAGES, Pairs, write_model
 from tests.core.formats.marian_models import short_pairs, without_padding
+from tests.core.formats.small_models import LEARNED
 from tests.lazy_imports import transformers
 
 
-@pytest.mark.parametrize("shape", [{}, {"encoder_layers": 3, "decoder_layers": 1, "decoder_ffn_dim": 40}])
+@pytest.fixture(scope="module")
+def m2m100(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
+    """A small model with random weights. Do not modify it: copy it."""
+    folder = tmp_path_factory.mktemp("m2m100") / "model"
+    write_model(folder, parallel_text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def nllb(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
+    """As `m2m100`, of NLLB."""
+    folder = tmp_path_factory.mktemp("nllb") / "model"
+    write_model(folder, parallel_text, nllb=True)
+    return folder
+
+
+@pytest.mark.parametrize("shape", [{"decoder_layers": 2}, {"encoder_layers": 3, "decoder_ffn_dim": 40}])
 def test_the_same_logits_as_transformers(shape: dict[str, Any], tmp_path: Path, parallel_text: Pairs) -> None:
     reference = write_model(tmp_path, parallel_text, **shape)
     found, tokenizer = import_checkpoint(tmp_path), transformers.M2M100Tokenizer.from_pretrained(tmp_path)
@@ -63,19 +81,19 @@ def test_a_large_model_stays_in_half_precision(
 
 
 def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
-    """24 sentences, beam 4, to several languages, of which the model is not sure."""
+    """Beam 4, to several languages, of which the model is not sure."""
     pairs = short_pairs(parallel_text)
-    reference = write_model(tmp_path / "model", pairs, steps=70, init_std=0.05, encoder_layers=1, decoder_layers=1)
+    reference = write_model(tmp_path / "model", pairs, steps=35, init_std=0.05)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
     tokenizer = transformers.M2M100Tokenizer.from_pretrained(tmp_path / "model")
     generated: list[list[list[int]]] = []
     for direction, (source, target) in enumerate(DIRECTIONS):
         tokenizer.src_lang = source
-        batch = tokenizer([text for text, _ in pairs[direction::3]], return_tensors="pt", padding=True)
+        batch = tokenizer([text for text, _ in pairs[direction:LEARNED:3]], return_tensors="pt", padding=True)
         with torch.inference_mode():
             generated.append(reference.generate(**batch, forced_bos_token_id=tokenizer.get_lang_id(target)).tolist())
-    for number, (text, _) in enumerate(pairs):
+    for number, (text, _) in enumerate(pairs[:LEARNED]):
         source, target = DIRECTIONS[number % 3]
         prefix = ("", ">>fr<< ", ">>de<< >>ru<<")[number % 3]
         ids = without_padding(generated[number % 3][number // 3], tokenizer.eos_token_id)
@@ -94,9 +112,8 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
             assert scored.score == pytest.approx(found.hypotheses[0].score, abs=1e-4)
 
 
-def test_the_same_tokens_as_m2m100(tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path, parallel_text)
-    found, reference = import_checkpoint(tmp_path).tokenizer, transformers.M2M100Tokenizer.from_pretrained(tmp_path)
+def test_the_same_tokens_as_m2m100(m2m100: Path, parallel_text: Pairs) -> None:
+    found, reference = import_checkpoint(m2m100).tokenizer, transformers.M2M100Tokenizer.from_pretrained(m2m100)
     texts = ["A dog runs.", "“Where,” she said …", "unknown: ☃ 東京", "5 % – or 1\u00a0000 « francs »!"]
     for text in [*texts, *(source for source, _ in parallel_text)]:
         assert found.encode(text) == reference(text).input_ids[:-1], text
@@ -112,10 +129,9 @@ def test_the_same_tokens_as_m2m100(tmp_path: Path, parallel_text: Pairs) -> None
         found.encode(">>xyz<< A dog.")
 
 
-def test_the_same_tokens_as_nllb(tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path, parallel_text, nllb=True)
-    found = import_checkpoint(tmp_path).tokenizer
-    processor = SentencePieceProcessor(model_file=str(tmp_path / "sentencepiece.bpe.model"))
+def test_the_same_tokens_as_nllb(nllb: Path, parallel_text: Pairs) -> None:
+    found = import_checkpoint(nllb).tokenizer
+    processor = SentencePieceProcessor(model_file=str(nllb / "sentencepiece.bpe.model"))
     merges = [
         (first, second)
         for piece in map(processor.id_to_piece, range(3, processor.vocab_size()))
@@ -165,12 +181,12 @@ def test_half_precision_is_kept(tmp_path: Path, parallel_text: Pairs, capsys: py
     ],
 )
 def test_what_cannot_be_imported_is_refused(
-    name: str, values: dict[str, Any], message: str, tmp_path: Path, parallel_text: Pairs
+    name: str, values: dict[str, Any], message: str, m2m100: Path, tmp_path: Path
 ) -> None:
-    write_model(tmp_path, parallel_text, encoder_layers=1, decoder_layers=1)
-    (tmp_path / name).write_text(json.dumps(json.loads((tmp_path / name).read_text()) | values))
+    copy = Path(shutil.copytree(m2m100, tmp_path / "model"))
+    (copy / name).write_text(json.dumps(json.loads((copy / name).read_text()) | values))
     with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(tmp_path)
+        import_checkpoint(copy)
 
 
 @pytest.mark.parametrize(
@@ -185,10 +201,8 @@ def test_what_cannot_be_imported_is_refused(
         ({"additional_special_tokens": ["de", "de"]}, r"the piece 'de' occurs twice"),
     ],
 )
-def test_lists_of_languages_that_are_none(
-    values: dict[str, Any], message: str, tmp_path: Path, parallel_text: Pairs
-) -> None:
-    write_model(tmp_path, parallel_text, nllb=True, encoder_layers=1, decoder_layers=1)
-    (tmp_path / "special_tokens_map.json").write_text(json.dumps(values))
+def test_lists_of_languages_that_are_none(values: dict[str, Any], message: str, nllb: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(nllb, tmp_path / "model"))
+    (copy / "special_tokens_map.json").write_text(json.dumps(values))
     with pytest.raises(CheckpointError, match=message):
-        import_checkpoint(tmp_path)
+        import_checkpoint(copy)

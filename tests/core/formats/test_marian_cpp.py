@@ -17,8 +17,8 @@ from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
 from core.formats.marian_cpp import flat_yaml
 from core.model import sinusoidal_encoding
-from core.text_codec import MAX_EXTRA_TOKENS
 from core.translator import Translator
+from tests.core.formats.conftest import EXTRA_TOKENS
 from tests.core.formats.marian_cpp_models import save_arrays, write_marian
 from tests.core.formats.marian_models import Pairs, sentencepiece_model
 from tests.damage import damaged
@@ -46,7 +46,7 @@ def arrays_of(folder: Path) -> Arrays:
 
 @pytest.mark.parametrize("two", [False, True])
 def test_the_same_logits_as_transformers(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
-    reference = write_marian(tmp_path, parallel_text, two=two)
+    reference = write_marian(tmp_path, parallel_text, two=two, layers=2)
     found = import_checkpoint(tmp_path)
     assert found.config.tied == ("target" if two else "all")
     pad = reference.config.pad_token_id
@@ -84,9 +84,7 @@ def test_the_same_probabilities_and_translations_as_ctranslate2(
         ours = translator.score(source, [*target_ids, 0]).token_log_probs
         assert ours == pytest.approx(expected[0].log_probs, abs=1e-3)
         options: dict[str, Any] = {"beam_size": 4, "length_penalty": 0, "min_decoding_length": 0}
-        (found,) = reference.translate_batch(
-            [pieces], max_decoding_length=len(pieces) + 1 + MAX_EXTRA_TOKENS, **options
-        )
+        (found,) = reference.translate_batch([pieces], max_decoding_length=len(pieces) + 1 + EXTRA_TOKENS, **options)
         tokens = translator.translate(source, length_penalty=0.0).hypotheses[0].tokens
         assert found.hypotheses[0] == [token for token in tokens if token != "</s>"]
 
@@ -137,7 +135,7 @@ def test_options_and_vocabularies_in_yaml() -> None:
         ({"right-left": "true"}, r"right-left is 'true', and Headlight imports only models with 'false'$"),
         ({"transformer-ffn-activation": "gelu"}, r"transformer-ffn-activation is 'gelu', expected one of relu, swish$"),
         ({"transformer-preprocess": "n"}, r"are \('n', 'dan', ''\), expected '', 'dan' and '', or 'n', 'da' and 'n'$"),
-        ({"enc-depth": 3}, r"missing \(16\): encoder_l3_ffn_W1; "),
+        ({"enc-depth": 2}, r"missing \(16\): encoder_l2_ffn_W1; "),
         ({"dim-emb": "x"}, r"dim-emb is 'x', expected an integer$"),
         ({"dim-emb": 64}, r"of another shape \(\d+\): Wemb: \[\d+, 32\], expected \[\d+, 64\]"),
     ],

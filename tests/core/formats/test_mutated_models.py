@@ -56,8 +56,8 @@ MAX_MEMORY = 2**19  # KiB that the cases of a format may add to the peak, many t
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> dict[str, list[Path]]:
     """The files of a model by the name of its format."""
-    root, one_layer = tmp_path_factory.mktemp("models"), {"encoder_layers": 1, "decoder_layers": 1}
-    marian = marian_models.write_model(root / "marian", parallel_text, two=True, **one_layer)
+    root = tmp_path_factory.mktemp("models")
+    marian = marian_models.write_model(root / "marian", parallel_text, two=True)
     shutil.copytree(root / "marian", root / "pytorch")
     torch.save(load_file(root / "pytorch" / "model.safetensors"), root / "pytorch" / "pytorch_model.bin")
     (root / "pytorch" / "model.safetensors").unlink()
@@ -66,20 +66,20 @@ def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> di
     marian.save_pretrained(root / "parts", max_shard_size="60KB")
     (root / "zip").mkdir()
     shutil.make_archive(str(root / "zip" / "model"), "zip", root / "marian")
-    fsmt = fsmt_models.write_model(root / "fsmt", parallel_text, two=True, **one_layer)
-    write_fairseq(root / "fairseq", root / "fsmt", fairseq_state(fsmt), **one_layer)
-    write_fairseq(root / "old-fairseq", root / "fsmt", old_names(fairseq_state(fsmt)), legacy=True, **one_layer)
+    fsmt = fsmt_models.write_model(root / "fsmt", parallel_text, two=True)
+    write_fairseq(root / "fairseq", root / "fsmt", fairseq_state(fsmt), encoder_layers=1)
+    write_fairseq(root / "old-fairseq", root / "fsmt", old_names(fairseq_state(fsmt)), legacy=True, encoder_layers=1)
     write_marian(root / "npz", parallel_text)
-    m2m100_models.write_model(root / "m2m100", parallel_text, **one_layer)
-    m2m100_models.write_model(root / "nllb", parallel_text, nllb=True, **one_layer)
-    t5_models.write_model(root / "t5", parallel_text, tasks=t5_models.TASKS, num_layers=1)
+    m2m100_models.write_model(root / "m2m100", parallel_text)
+    m2m100_models.write_model(root / "nllb", parallel_text, nllb=True)
+    t5_models.write_model(root / "t5", parallel_text, tasks=t5_models.TASKS)
     shutil.copytree(root / "t5", root / "t5-json")
     transformers.T5Tokenizer.from_pretrained(root / "t5").save_pretrained(root / "t5-json")
     (root / "t5-json" / "spiece.model").unlink()
     write_opennmt(root / "opennmt", parallel_text)
     write_opennmt(root / "old-opennmt", parallel_text, rename=old_norms, generator="0.", legacy=True)
     write_joey(root / "joey", parallel_text)
-    write_torch(root / "torch", parallel_text, layers=(1, 1))
+    write_torch(root / "torch", parallel_text)
     return {folder.name: sorted(folder.iterdir()) for folder in root.iterdir()}
 
 

@@ -13,8 +13,8 @@ from core.analysis.attribution.contrast import contrast_at
 from core.analysis.attribution.faithfulness import probabilities_without
 from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
-from core.text_codec import MAX_EXTRA_TOKENS
 from core.translator import Translator
+from tests.core.formats.conftest import EXTRA_TOKENS
 from tests.core.formats.opennmt_models import old_names, write_opennmt
 from tests.core.formats.test_fairseq import fairseq_class
 from tests.core.formats.test_weights import Command
@@ -22,7 +22,7 @@ from tests.core.formats.torch_models import Pairs
 
 SHAPES: dict[str, dict[str, Any]] = {
     "interleaved": {},
-    "concatenated": {"concatenated": True, "activation": "gelu"},
+    "concatenated": {"concatenated": True, "activation": "gelu", "layers": (2, 2)},
     "tied": {"tied": True},
 }
 
@@ -74,7 +74,7 @@ def test_the_same_numbers_as_pytorch_and_ctranslate2(shape: str, tmp_path: Path,
             "min_decoding_length": 0,
             "suppress_sequences": [["<s>"], ["<blank>"]],
         }
-        (theirs,) = other.translate_batch([pieces], max_decoding_length=len(pieces) + MAX_EXTRA_TOKENS, **options)
+        (theirs,) = other.translate_batch([pieces], max_decoding_length=len(pieces) + EXTRA_TOKENS, **options)
         tokens = translator.translate(source, length_penalty=0.0).hypotheses[0].tokens
         assert theirs.hypotheses[0] == [token for token in tokens if token != "</s>"]
 
@@ -195,7 +195,7 @@ def test_without_a_tokenizer_texts_are_given_in_pieces(copy: Path, tmp_path: Pat
         ),
         ({"norm_eps": "x"}, r"norm_eps is 'x', expected a number$"),
         ({"heads": 5}, r"^model.pt: d_model \(32\) must be divisible by num_heads \(5\)"),
-        ({"enc_layers": 3}, r"missing \(16\): encoder.transformer.2.feed_forward.layer_norm.bias; "),
+        ({"enc_layers": 2}, r"missing \(16\): encoder.transformer.1.feed_forward.layer_norm.bias; "),
         ({"transformer_ff": 32}, r"feed_forward.w_1.bias: \[64\], expected \[32\]"),
         ({"transforms": ["bpe"]}, r"has no files that split words into pieces: expected one source.model or target.mo"),
         ({"transforms": [], "src_subword_model": "x"}, None),

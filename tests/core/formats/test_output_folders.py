@@ -25,6 +25,7 @@ from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.formats.marian_models import Pairs, short_pairs, write_model
+from tests.core.formats.small_models import LEARNED
 from tests.lazy_imports import transformers
 
 QUOTED = "“Where,” she said, ‘is the nearest station…’"
@@ -81,12 +82,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs, toke
         torch.manual_seed(0)
         config = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, dropout=0.0, num_encoder_layers=1)
         model = Transformer(config)
-        pairs = short_pairs(parallel_text)
+        pairs = short_pairs(parallel_text)[:LEARNED]
         translator = Translator(model, tokenizer)
         source = translator.batch([[*tokenizer.encode(text), config.eos_id] for text, _ in pairs])
         target = translator.batch([[config.bos_id, *tokenizer.encode(text), config.eos_id] for _, text in pairs])
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-        for _ in range(120):
+        for _ in range(40):
             logits = model(source, target[:, :-1]).flatten(0, 1)
             optimizer.zero_grad()
             torch.nn.functional.cross_entropy(logits, target[:, 1:].flatten(), ignore_index=config.pad_id).backward()
@@ -125,7 +126,7 @@ def test_transformers_and_our_import_give_the_same_translations(
     )
     imported = import_checkpoint(tmp_path / "out")
     again = Translator(imported.model, imported.tokenizer)
-    for text, _ in [*short_pairs(parallel_text)[:8], (QUOTED, "")]:
+    for text, _ in [*short_pairs(parallel_text)[:LEARNED], (QUOTED, "")]:
         batch = reference(text, return_tensors="pt")
         with torch.inference_mode():
             ids = model.generate(**batch, length_penalty=0.0)[0].tolist()
@@ -140,7 +141,7 @@ def test_ctranslate2_gives_the_same_translations(trained: Path, tmp_path: Path, 
     cli.main(["convert", str(trained), str(tmp_path / "out"), "--to", "ctranslate2"])
     peer = ctranslate2.Translator(str(tmp_path / "out"), compute_type="float32")
     ours = Translator.from_checkpoint(trained)
-    texts = [text for text, _ in short_pairs(parallel_text)[:20]]
+    texts = [text for text, _ in short_pairs(parallel_text)[:LEARNED]]
     tokens = [[*ours.source_pieces(ours.tokenizer.encode(text)), "</s>"] for text in texts]
     options: dict[str, Any] = {"beam_size": 4, "length_penalty": 0, "suppress_sequences": [["<pad>"], ["<s>"]]}
     options["return_scores"] = True

@@ -20,7 +20,7 @@ INDEX = "model.safetensors.index.json"
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
     folder = tmp_path_factory.mktemp("parts") / "model"
-    model = write_model(folder, parallel_text, encoder_layers=1, decoder_layers=1)
+    model = write_model(folder, parallel_text)
     shutil.copytree(folder, folder.parent / "whole")
     (folder / "model.safetensors").unlink()
     model.save_pretrained(folder, max_shard_size="40KB")

@@ -20,7 +20,7 @@ from core.translator import Translator
 from tests.core.formats.torch_models import Pairs, write_torch
 
 SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "post-norm": ({}, {}),
+    "post-norm": ({"layers": (2, 2)}, {}),
     "pre-norm": ({"norm_first": True, "activation": "gelu", "eps": 1e-6}, {}),
     "tied": ({"tied": True, "layers": (1, 3)}, {"source_start": True}),
     "concatenated": ({"concatenated": True}, {"positions": "halves", "position_exponent": "i/(n-1)"}),
@@ -30,7 +30,7 @@ SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
     folder = tmp_path_factory.mktemp("torch") / "model"
-    write_torch(folder, parallel_text, layers=(1, 1))
+    write_torch(folder, parallel_text)
     return folder
 
 

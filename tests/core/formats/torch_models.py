@@ -36,7 +36,7 @@ class Seq2Seq(nn.Module):
         source_size: int,
         target_size: int,
         *,
-        layers: tuple[int, int] = (2, 2),
+        layers: tuple[int, int] = (1, 1),
         norm_first: bool = False,
         activation: str = "relu",
         eps: float = 1e-5,

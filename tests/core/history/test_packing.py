@@ -13,9 +13,36 @@ import torch
 from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from core.file_writing import NotWrittenError
 from core.history import open_history, pack_history, snapshots
-from core.history.eight_bits import to_eight_bits
+from core.history.eight_bits import RoundedSnapshot, to_eight_bits
 from core.history.snapshots import COMPRESSED, COMPRESSED_DIFFERENCE, EIGHT_BITS, LOG
 from tests.core.history.snapshot_files import STEPS, rewritten, weights
+
+
+@pytest.fixture(scope="module")
+def packed_folder(tmp_path_factory: pytest.TempPathFactory, run_history: Path) -> Path:
+    """The snapshots of `run_history` in a folder. Do not modify it: copy it."""
+    path = tmp_path_factory.mktemp("packed") / "tiny.history"
+    pack_history(run_history, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def narrow_file(tmp_path_factory: pytest.TempPathFactory, run_history: Path) -> Path:
+    """The snapshots of `run_history` in 8 bits. Do not modify it."""
+    path = tmp_path_factory.mktemp("packed") / "narrow.zip"
+    pack_history(run_history, path, eight_bits=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def rounded(tmp_path_factory: pytest.TempPathFactory, run_history: Path) -> dict[int, RoundedSnapshot]:
+    """Each snapshot of `run_history` rounded to 8 bits by itself."""
+    path, run = tmp_path_factory.mktemp("exact") / "exact.safetensors", open_history(run_history)
+    found: dict[int, RoundedSnapshot] = {}
+    for step in STEPS:
+        save_checkpoint(path, run.checkpoint(step).model, run.tokenizer, {"steps": step})
+        found[step] = to_eight_bits(path)
+    return found
 
 
 def test_a_packed_history_keeps_the_last_snapshot_exactly_and_rounds_the_others(
@@ -30,42 +57,45 @@ def test_a_packed_history_keeps_the_last_snapshot_exactly_and_rounds_the_others(
     assert packed.checkpoint(0).training == {"preset": "tiny", "steps": 0, "stored_as": "bfloat16"}
 
 
-def test_a_folder_has_the_same_snapshots_as_one_file(run_history: Path, history_file: Path, tmp_path: Path) -> None:
+def test_a_folder_has_the_same_snapshots_as_one_file(
+    packed_folder: Path, history_file: Path, narrow_file: Path, tmp_path: Path
+) -> None:
     """Also where it was put into an archive, and where the one file was unpacked into a folder."""
-    folder, packed = pack_history(run_history, tmp_path / "tiny.history"), open_history(history_file)
+    packed, narrow = open_history(history_file), open_history(narrow_file)
     suffixes = (COMPRESSED, COMPRESSED_DIFFERENCE, COMPRESSED)
     names = [f"step-{step:08d}.safetensors{suffix}" for step, suffix in zip(STEPS, suffixes, strict=True)]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny.history"]
-    assert sorted(path.name for path in (tmp_path / "tiny.history").iterdir()) == [LOG, *names]
-    shutil.make_archive(str(tmp_path / "of_folder"), "zip", tmp_path, "tiny.history")
+    assert sorted(path.name for path in packed_folder.parent.iterdir()) == ["tiny.history"]
+    assert sorted(path.name for path in packed_folder.iterdir()) == [LOG, *names]
+    shutil.make_archive(str(tmp_path / "of_folder"), "zip", packed_folder.parent, "tiny.history")
     shutil.unpack_archive(history_file, tmp_path / "of_file")
-    pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
-    shutil.unpack_archive(tmp_path / "narrow.zip", tmp_path / "of_narrow_file")
+    shutil.unpack_archive(narrow_file, tmp_path / "of_narrow_file")
+    expected = {history: list(map(history.checkpoint, STEPS)) for history in (packed, narrow)}
     for found, same in (
-        (folder, packed),
+        (open_history(packed_folder), packed),
         (open_history(tmp_path / "of_folder.zip"), packed),
         (open_history(tmp_path / "of_file"), packed),
-        (open_history(tmp_path / "of_narrow_file"), open_history(tmp_path / "narrow.zip")),
+        (open_history(tmp_path / "of_narrow_file"), narrow),
     ):
         assert (found.steps, found.log, found.in_eight_bits) == (same.steps, same.log, same.in_eight_bits)
-        for step in STEPS:
-            one, other = found.checkpoint(step), same.checkpoint(step)
+        for step, other in zip(STEPS, expected[same], strict=True):
+            one = found.checkpoint(step)
             assert one.training == other.training
             assert all(map(torch.equal, weights(one.model), weights(other.model)))
 
 
-def test_snapshots_of_a_folder_are_read_in_any_order(four_snapshots: Path, tmp_path: Path) -> None:
-    run, packed = open_history(four_snapshots), pack_history(four_snapshots, tmp_path / "packed")
+def test_snapshots_of_a_folder_are_read_in_any_order(four_snapshots: Path, packed_four: Path) -> None:
+    run, packed = open_history(four_snapshots), open_history(packed_four)
+    expected = {step: weights(run.checkpoint(step).model) for step in run.steps}
     for step in (200, 0, 300, 100, 100, 200, 0):
-        own, found = weights(run.checkpoint(step).model), weights(packed.checkpoint(step).model)
+        own, found = expected[step], weights(packed.checkpoint(step).model)
         assert all(map(torch.equal, own if step == 300 else [each.bfloat16().float() for each in own], found))
 
 
-def test_a_folder_that_lost_a_snapshot_is_refused(four_snapshots: Path, tmp_path: Path) -> None:
+def test_a_folder_that_lost_a_snapshot_is_refused(packed_four: Path, tmp_path: Path) -> None:
     """The next one is a difference from it; the last one is not."""
     for lost in (0, 100):
         packed = tmp_path / str(lost)
-        pack_history(four_snapshots, packed)
+        shutil.copytree(packed_four, packed)
         next(packed.glob(f"step-{lost:08d}*")).unlink()
         found = open_history(packed)
         message = (
@@ -76,16 +106,24 @@ def test_a_folder_that_lost_a_snapshot_is_refused(four_snapshots: Path, tmp_path
         assert found.checkpoint(300).training["steps"] == 300
 
 
-@pytest.fixture
-def four_snapshots(run_history: Path, tmp_path: Path) -> Path:
-    """Snapshots of `run_history`, and one more between them."""
-    folder = tmp_path / "four"
+@pytest.fixture(scope="module")
+def four_snapshots(run_history: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Snapshots of `run_history`, and one more between them. Do not modify it."""
+    folder = tmp_path_factory.mktemp("runs") / "four"
     shutil.copytree(run_history / "history", folder)
     one, other = (load_checkpoint(folder / f"step-00000{step}.safetensors") for step in (100, 300))
     for own, last in zip(weights(one.model), weights(other.model), strict=True):
         own.data.lerp_(last, 0.5)
     save_checkpoint(folder / "step-00000200.safetensors", one.model, one.tokenizer, {"preset": "tiny", "steps": 200})
     return folder
+
+
+@pytest.fixture(scope="module")
+def packed_four(four_snapshots: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Them in a folder. Do not modify it: copy it."""
+    path = tmp_path_factory.mktemp("packed") / "four"
+    pack_history(four_snapshots, path)
+    return path
 
 
 def test_a_folder_is_written_to_a_new_place_or_not_at_all(
@@ -124,13 +162,13 @@ def test_a_folder_is_written_to_a_new_place_or_not_at_all(
     ],
 )
 def test_a_damaged_file_of_a_folder_is_refused(
-    run_history: Path,
+    packed_folder: Path,
     tmp_path: Path,
     change: Callable[[bytes], bytes],
     message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    pack_history(run_history, tmp_path / "damaged")
+    shutil.copytree(packed_folder, tmp_path / "damaged")
     path = tmp_path / "damaged" / f"step-00000300.safetensors{COMPRESSED}"
     path.write_bytes(change(path.read_bytes()))
     monkeypatch.setattr(snapshots, "MAX_PACKED", 10**6)
@@ -139,10 +177,10 @@ def test_a_damaged_file_of_a_folder_is_refused(
 
 
 def test_a_history_in_eight_bits_is_smaller_and_rounds_all_snapshots(
-    run_history: Path, history_file: Path, tmp_path: Path
+    run_history: Path, history_file: Path, narrow_file: Path
 ) -> None:
-    run, packed = open_history(run_history), pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
-    assert (tmp_path / "narrow.zip").stat().st_size < 0.7 * history_file.stat().st_size  # the tokenizer is as long
+    run, packed = open_history(run_history), open_history(narrow_file)
+    assert narrow_file.stat().st_size < 0.7 * history_file.stat().st_size  # the tokenizer is as long
     assert (packed.steps, packed.log) == (run.steps, run.log)
     assert packed.checkpoint(300).training["stored_as"] == "8 bits"
     for step in STEPS:
@@ -150,36 +188,34 @@ def test_a_history_in_eight_bits_is_smaller_and_rounds_all_snapshots(
             assert torch.equal(found, own.bfloat16().float()) or (found - own).norm() < 0.03 * own.norm()
 
 
-def test_snapshots_in_eight_bits_are_read_in_any_order(run_history: Path, tmp_path: Path) -> None:
+def test_snapshots_in_eight_bits_are_read_in_any_order(
+    narrow_file: Path, rounded: dict[int, RoundedSnapshot], tmp_path: Path
+) -> None:
     """They are differences; each is the snapshot that is rounded by itself."""
-    packed, run = pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True), open_history(run_history)
+    packed, expected = open_history(narrow_file), dict[int, list[torch.Tensor]]()
+    for step, snapshot in rounded.items():
+        snapshot.write_checkpoint(tmp_path / "rounded.safetensors")
+        expected[step] = weights(load_checkpoint(tmp_path / "rounded.safetensors").model)
     for step in (0, 300, 100, 100, 0, 300):
-        save_checkpoint(tmp_path / "exact", run.checkpoint(step).model, run.tokenizer, {"steps": step})
-        to_eight_bits(tmp_path / "exact").write_checkpoint(tmp_path / "rounded.safetensors")
-        own, found = load_checkpoint(tmp_path / "rounded.safetensors"), packed.checkpoint(step)
-        assert all(map(torch.equal, weights(own.model), weights(found.model)))
+        assert all(map(torch.equal, expected[step], weights(packed.checkpoint(step).model)))
 
 
-def test_whole_snapshots_in_eight_bits_are_read(run_history: Path, tmp_path: Path) -> None:
+def test_whole_snapshots_in_eight_bits_are_read(
+    narrow_file: Path, rounded: dict[int, RoundedSnapshot], tmp_path: Path
+) -> None:
     """Earlier versions wrote no differences."""
-    run = open_history(run_history)
     with zipfile.ZipFile(tmp_path / "whole.zip", "w") as archive:
-        for step in STEPS:
-            save_checkpoint(tmp_path / "exact", run.checkpoint(step).model, run.tokenizer, {"steps": step})
-            archive.writestr(f"step-{step:08d}.safetensors{EIGHT_BITS}", to_eight_bits(tmp_path / "exact").to_bytes())
-    whole, packed = (
-        open_history(tmp_path / "whole.zip"),
-        pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True),
-    )
+        for step, snapshot in rounded.items():
+            archive.writestr(f"step-{step:08d}.safetensors{EIGHT_BITS}", snapshot.to_bytes())
+    whole, packed = open_history(tmp_path / "whole.zip"), open_history(narrow_file)
     assert whole.in_eight_bits
     for step in STEPS:
         found, other = whole.checkpoint(step), packed.checkpoint(step)
         assert all(map(torch.equal, weights(found.model), weights(other.model)))
 
 
-def test_an_archive_that_lost_a_snapshot_is_refused(run_history: Path, tmp_path: Path) -> None:
+def test_an_archive_that_lost_a_snapshot_is_refused(narrow_file: Path, tmp_path: Path) -> None:
     """The next one is a difference from it."""
-    pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
     for lost, message in (
         (
             "100",
@@ -188,7 +224,7 @@ def test_an_archive_that_lost_a_snapshot_is_refused(run_history: Path, tmp_path:
         ("000.", r"^step-00000100\S* is the difference from step-00000000\.safetensors, but comes after no other"),
     ):
         rewritten(
-            tmp_path / "narrow.zip",
+            narrow_file,
             tmp_path / "lost.zip",
             lambda name, data, lost=lost: [] if lost in name else [(name, data)],
         )

@@ -23,7 +23,7 @@ from viz_app.session import model_paths
 def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
     """A Marian model with two vocabularies, two target languages, and 1 + 2 layers."""
     folder = tmp_path_factory.mktemp("marian") / "opus-mt-en-mul"
-    write_model(folder, parallel_text, two=True, codes=[">>deu<<", ">>bar<<"], encoder_layers=1)
+    write_model(folder, parallel_text, two=True, codes=[">>deu<<", ">>bar<<"], decoder_layers=2)
     return folder
 
 
