@@ -67,10 +67,15 @@ def path_of(node: Node) -> str:
     return PATHS[place[0]].format(place[1])
 
 
-def sending_pass(run: Replacement, sender: Node, position: int | None) -> tuple[dict[str, torch.Tensor], float]:
-    """Outputs of all modules, and the metric, in a pass in which the output of one sender alone changes."""
+def sending_pass(
+    run: Replacement, own: dict[str, torch.Tensor], sender: Node, position: int | None
+) -> tuple[dict[str, torch.Tensor], float]:
+    """Outputs of all modules, and the metric, in a pass in which the output of one sender alone changes.
+
+    Args:
+        own: `values_of` of the recorded run.
+    """
     runs, computed = run.runs, dict[str, torch.Tensor]()
-    own = values_of(runs, 0)
     sends = INPUT_NORMS[sender.part] if sender.layer is None else path_of(sender)
     side, place = sender_side(sender), place_of(sender)
     at = slice(None) if position is None else slice(position, position + 1)
@@ -93,10 +98,10 @@ def sending_pass(run: Replacement, sender: Node, position: int | None) -> tuple[
     return computed, float(runs.measured(logits[None]))
 
 
-def in_two_passes(run: Replacement, edge: Edge, position: int | None = None) -> float:
+def in_two_passes(run: Replacement, own: dict[str, torch.Tensor], edge: Edge, position: int | None = None) -> float:
     """Effect of an edge by two whole passes with hooks."""
     runs = run.runs
-    computed, metric = sending_pass(run, edge.sender, position)
+    computed, metric = sending_pass(run, own, edge.sender, position)
     if edge.receiver.part == "logit":
         return run.metric - metric
     receives, head = path_of(edge.receiver), edge.receiver.head
@@ -129,9 +134,9 @@ def test_an_edge_is_that_of_two_whole_passes(
 ):
     run = recorded(random_translator(tokenizer, **changes), by)
     requests = [(edge, position) for edge in EDGES for position in (None, 4)]
-    found = exact_effects(run, requests).tolist()
+    found, own = exact_effects(run, requests).tolist(), values_of(run.runs, 0)
     for (edge, position), effect in zip(requests, found, strict=True):
-        assert effect == pytest.approx(in_two_passes(run, edge, position), abs=2e-4), (edge, position)
+        assert effect == pytest.approx(in_two_passes(run, own, edge, position), abs=2e-4), (edge, position)
     assert sum(abs(effect) > 1e-3 for effect in found) > len(found) / 3
     for edge in EDGES:
         if edge.sender.as_head and edge.receiver.as_head:
@@ -145,7 +150,7 @@ def test_an_edge_exists_where_a_change_arrives(tokenizer: SentencePieceTokenizer
     own, edges = values_of(run.runs, 0), list(possible_edges(run.runs))
     assert len(set(edges)) == len(edges)
     for sender in (Node("encoder_self", 0, 1), Node("encoder_feed_forward", 0), Node("cross", 1, 2), Node("target")):
-        computed, _ = sending_pass(run, sender, None)
+        computed, _ = sending_pass(run, own, sender, None)
         expected = {
             path_of(edge.receiver) + (f".{PROJECTIONS[edge.input]}" if edge.receiver.head is not None else "")
             for edge in edges
@@ -247,7 +252,7 @@ def test_the_weights_of_an_edge_are_those_of_a_pass(run: Replacement):
     own = values_of(run.runs, 0)
     for edge in (edge for edge in EDGES if edge.receiver.head is not None):
         flow, receives, head = edge_flow(run, edge), path_of(edge.receiver), edge.receiver.head
-        computed, _ = sending_pass(run, edge.sender, None)
+        computed, _ = sending_pass(run, own, edge.sender, None)
         count = run.runs.num_heads(edge.receiver.as_head.kind)  # type: ignore[union-attr]
         read = {name: own[f"{receives}.{path}"] for name, path in PROJECTIONS.items()}
         sent = {**read, edge.input: computed[f"{receives}.{PROJECTIONS[edge.input]}"]}

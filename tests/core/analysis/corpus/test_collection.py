@@ -32,8 +32,9 @@ def of_sentence(translator: Translator, line: Line) -> Iterator[tuple[Head, str,
             keys = attention.key_tokens
             names = attention.row_tokens if kind == "cross" else attention.query_tokens
             best: dict[tuple[int, str], Found] = {}
+            sees, by_pair = attention.visible.sum(1).tolist(), norms.permute(1, 2, 0).tolist()
             for query, key in attention.visible.nonzero().tolist():
-                if attention.visible[query].sum() == 1:
+                if sees[query] == 1:
                     continue
                 at = {
                     "previous": key == query - 1,
@@ -46,8 +47,9 @@ def of_sentence(translator: Translator, line: Line) -> Iterator[tuple[Head, str,
                 }
                 at["any"] = True
                 at["elsewhere"] = not any(each for name, each in at.items() if name not in ("same_token", "any"))
-                for head, norm in enumerate(norms[:, query, key].tolist()):
-                    for place in (place for place, is_there in at.items() if is_there):
+                places = [place for place, is_there in at.items() if is_there]
+                for head, norm in enumerate(by_pair[query][key]):
+                    for place in places:
                         if norm > best.get((head, place), (0.0,))[0]:
                             best[head, place] = norm, line.number, query, key
             yield from ((Head(kind, attention.layer, head), place, found) for (head, place), found in best.items())

@@ -66,9 +66,12 @@ def values_of(runs: PairRuns, source: int) -> dict[str, torch.Tensor]:
     return found
 
 
-def brute_force(runs: PairRuns, patch: Patch, base: int) -> torch.Tensor:
-    """Logits with one patch, by a whole pass."""
-    donor = values_of(runs, 1 - base)
+def brute_force(runs: PairRuns, patch: Patch, base: int, donor: dict[str, torch.Tensor]) -> torch.Tensor:
+    """Logits with one patch, by a whole pass.
+
+    Args:
+        donor: `values_of` of the other run.
+    """
     wanted = PATHS[patch.component].format(patch.layer)
 
     def change(path: str, value: torch.Tensor) -> torch.Tensor | None:
