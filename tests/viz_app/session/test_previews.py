@@ -64,8 +64,8 @@ def heads(start: Start, request: pytest.FixtureRequest) -> Iterator[AppTest]:
 
 SETTINGS: dict[str, dict[str, Any]] = {  # of the settings that one drawing has, all in one
     "lines": {},
-    "map of tokens": {"kind": "Decoder", "view": "Map", "words": "false", "hide_special": "true"},
-    "table of fewer hypotheses": {"view": "Table", "hypotheses": "1", "length_penalty": "1.0"},
+    "map of the decoder": {"kind": "Decoder", "view": "Map", "hide_special": "false"},
+    "table of tokens": {"view": "Table", "words": "false", "hypotheses": "1", "length_penalty": "1.0"},
     "a step of selected heads": {
         "heads_cross": ["L1 H2", "L2 H1", "Mean of chosen"],
         "step": "1",
