@@ -33,19 +33,25 @@ def pins() -> dict[str, str]:
 
 
 @cache
+def requirements(name: str) -> list[Requirement]:
+    """What an installed distribution requires."""
+    return [Requirement(text) for text in distribution(name).requires or []]
+
+
+@cache
 def required(*extras: str) -> set[str]:
     """Names of all distributions that Headlight needs here with these extras, indirectly too, as installed.
 
     PyTorch's libraries for CUDA, which its CPU builds do without, are left out.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    own = {"": project["dependencies"], **project["optional-dependencies"]}
+    texts = {"": project["dependencies"], **project["optional-dependencies"]}
+    own = {extra: [Requirement(text) for text in texts[extra]] for extra in texts}
     found, waiting = set[tuple[str, str]](), {("headlight", extra) for extra in ("", *extras)}
     while waiting:
         name, extra = waiting.pop()
         found.add((name, extra))
-        texts: list[str] = own[extra] if name == "headlight" else distribution(name).requires or []
-        for requirement in map(Requirement, texts):
+        for requirement in own[extra] if name == "headlight" else requirements(name):
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
                 waiting |= {(normal(requirement.name), each) for each in ("", *requirement.extras)} - found
     return {name for name, _ in found if not name.startswith(("nvidia-", "cuda-", "triton"))} - {"headlight"}
