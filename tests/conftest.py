@@ -35,7 +35,7 @@ FOLDERS = (
     "tests/core/",
 )
 # Each kind runs in one worker, as it is slow to start or to import: a browser and an app, transformers, a process that
-# has imported the training and forks others.
+# has imported the training and forks others, the texts of the app's whole code.
 TOGETHER = {
     "tests/e2e/": "browser",
     "tests/core/formats/": "transformers",
@@ -51,6 +51,9 @@ TOGETHER = {
     "tests/test_release.py": "training",
     "tests/test_offline.py": "training",
     "tests/docs/test_notebooks.py": "training",
+    "tests/viz_app/language/": "texts",
+    "tests/viz_app/features/test_core_texts.py": "texts",
+    "tests/viz_app/figures/test_scorecard_text.py": "texts",
 }
 
 
