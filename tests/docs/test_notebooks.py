@@ -1,10 +1,13 @@
 """The notebooks run from the first cell to the last, and are committed without outputs."""
 
 import json
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from core import Translator
 from docs.generate.notebooks import NOTEBOOKS, run_notebook
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
@@ -13,6 +16,14 @@ LESS = {  # of what a notebook does again and again, to run in place of it
     "04_why.ipynb": {"for key in range(len(explanation.source_tokens))": "for key in range(4)"},
     "06_training.ipynb": {"STEPS = 400": "STEPS = 5", "warmup=80": "warmup=1"},
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_shipped_model() -> Iterator[None]:
+    """Most notebooks read the same model, which is read and packed once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Translator, "from_checkpoint", cache(Translator.from_checkpoint))
+        yield
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
