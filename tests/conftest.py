@@ -35,7 +35,8 @@ FOLDERS = (
     "tests/core/",
 )
 # Each kind runs in one worker, as it is slow to start or to import: transformers, a process that has imported the
-# training and forks others. Each worker has a browser and an app: of all tests, theirs take the longest and wait most.
+# training and forks others, the texts of the app's whole code. Each worker has a browser and an app: of all tests, theirs
+# take the longest and wait most.
 TOGETHER = {
     "tests/core/formats/": "transformers",
     "tests/core/export/test_attention_arrays.py": "transformers",
@@ -50,6 +51,9 @@ TOGETHER = {
     "tests/test_release.py": "training",
     "tests/test_offline.py": "training",
     "tests/docs/test_notebooks.py": "training",
+    "tests/viz_app/language/": "texts",
+    "tests/viz_app/features/test_core_texts.py": "texts",
+    "tests/viz_app/figures/test_scorecard_text.py": "texts",
 }
 
 

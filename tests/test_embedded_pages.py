@@ -21,18 +21,18 @@ def explanation(tiny_checkpoint: Path) -> Explanation:
     return Translator.from_checkpoint(tiny_checkpoint).explain("</script> A dog.", "<b>Hund</b>")
 
 
-def modules_with(pattern: str) -> set[str]:
-    """Paths of the code that has a pattern."""
-    paths = [path for package in ("core", "viz_app") for path in (ROOT / package).rglob("*.*")]
-    code = [path for path in paths if path.suffix in (".py", ".js", ".html")]
-    return {str(path.relative_to(ROOT)) for path in code if re.search(pattern, path.read_text("utf-8"), re.IGNORECASE)}
-
-
 def test_these_are_all_the_pages_and_frames() -> None:
     """A new one belongs into the tests below."""
+    paths = [path for package in ("core", "viz_app") for path in (ROOT / package).rglob("*.*")]
+    code = {path: path.read_text("utf-8").lower() for path in paths if path.suffix in (".py", ".js", ".html")}
+
+    def modules_with(pattern: str) -> set[str]:
+        """Paths of the code that has a pattern of small letters, in letters of any case."""
+        return {str(path.relative_to(ROOT)) for path, text in code.items() if re.search(pattern, text)}
+
     pages = modules_with(r"<!doctype|<html\b") - {"viz_app/server/first_frame.py"}  # which changes Streamlit's own page
     assert pages == {"core/export/html_page.py", "viz_app/figures/bertviz_views.py"}
-    frames = modules_with(r"<iframe|srcdoc|\biframe\(|components\.html\(|createElement\(.iframe")
+    frames = modules_with(r"<iframe|srcdoc|\biframe\(|components\.html\(|createelement\(.iframe")
     assert frames == {"core/notebook/widget.py", "viz_app/features/heads/bertviz_view.py"}
     assert modules_with(r"notebook\.widget import .*\bframed\b") == {"core/notebook/head_view.py"}
 

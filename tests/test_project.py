@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -31,19 +32,26 @@ def pins() -> dict[str, str]:
     return {normal(name): version for name, version in (line.split("==") for line in lines if line[0] != "#")}
 
 
+@cache
+def requirements(name: str) -> list[Requirement]:
+    """What an installed distribution requires."""
+    return [Requirement(text) for text in distribution(name).requires or []]
+
+
+@cache
 def required(*extras: str) -> set[str]:
     """Names of all distributions that Headlight needs here with these extras, indirectly too, as installed.
 
     PyTorch's libraries for CUDA, which its CPU builds do without, are left out.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    own = {"": project["dependencies"], **project["optional-dependencies"]}
+    texts = {"": project["dependencies"], **project["optional-dependencies"]}
+    own = {extra: [Requirement(text) for text in texts[extra]] for extra in texts}
     found, waiting = set[tuple[str, str]](), {("headlight", extra) for extra in ("", *extras)}
     while waiting:
         name, extra = waiting.pop()
         found.add((name, extra))
-        texts: list[str] = own[extra] if name == "headlight" else distribution(name).requires or []
-        for requirement in map(Requirement, texts):
+        for requirement in own[extra] if name == "headlight" else requirements(name):
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
                 waiting |= {(normal(requirement.name), each) for each in ("", *requirement.extras)} - found
     return {name for name, _ in found if not name.startswith(("nvidia-", "cuda-", "triton"))} - {"headlight"}
@@ -56,11 +64,11 @@ def test_every_dependency_is_pinned() -> None:
 
 def test_the_oldest_python_can_install_the_pinned_versions() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    (oldest,) = SpecifierSet(project["requires-python"])
+    (oldest,), pinned = SpecifierSet(project["requires-python"]), pins()
     refused = {
         name: versions
         for name in sorted(required("test"))
-        if distribution(name).version.partition("+")[0] == pins()[name]  # of other versions nothing is known here
+        if distribution(name).version.partition("+")[0] == pinned[name]  # of other versions nothing is known here
         for versions in distribution(name).metadata.get_all("Requires-Python", [])
         if oldest.version not in SpecifierSet(versions)
     }
@@ -73,7 +81,8 @@ def test_the_requirements_with_hashes_have_the_pinned_versions() -> None:
     assert len(hashed) == len(re.findall(r"^\w", text, re.MULTILINE))
     versions = {normal(name): version for name, version, _ in hashed}
     assert required("all") - versions.keys() == set()
-    assert {name: version for name, version in versions.items() if pins().get(name, version) != version} == {}
+    pinned = pins()
+    assert {name: version for name, version in versions.items() if pinned.get(name, version) != version} == {}
 
 
 def test_setup_takes_one_command() -> None:

@@ -35,8 +35,9 @@ def with_code_of_sections(root: Path, markdown: str) -> str:
     """Add links to the code of each section of the paper at the end of its text."""
     code: dict[str, list[str]] = defaultdict(list)
     for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            for name, docstring in _documented(path.relative_to(root), ast.parse(path.read_text("utf-8"))):
+        sources = {path.relative_to(root): path.read_text("utf-8") for path in sorted((root / package).rglob("*.py"))}
+        for path in (path for path, source in sources.items() if SECTION.search(source)):
+            for name, docstring in _documented(path, ast.parse(sources[path])):
                 for section in {found[1] or found[2] for found in SECTION.finditer(docstring)}:
                     code[section].append(f"[`{name}`][{name}]")
     parts = re.split(r"(?=^## )", markdown, flags=re.MULTILINE)

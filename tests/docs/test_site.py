@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -14,13 +15,14 @@ ROOT = Path(__file__).parents[2]
 GENERATE = ROOT / "docs" / "generate"
 
 
-@pytest.fixture
-def hooks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+@pytest.fixture(scope="module")
+def hooks() -> Iterator[ModuleType]:
     """The module of the hooks, imported as MkDocs does: with its folder among those of modules."""
-    monkeypatch.syspath_prepend(GENERATE)
-    for path in GENERATE.glob("*.py"):
-        monkeypatch.delitem(sys.modules, path.stem, raising=False)
-    return importlib.import_module("hooks")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(GENERATE)
+        for path in GENERATE.glob("*.py"):
+            patch.delitem(sys.modules, path.stem, raising=False)
+        yield importlib.import_module("hooks")
 
 
 def test_every_page_is_in_the_navigation(hooks: ModuleType) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from viz_app.language import Catalogue
 
 ROOT = Path(__file__).parents[2]
+_IN_PYTHON = re.compile(r"\b(?:tr|tr_count|marked)\(")
 _IN_SCRIPT = re.compile(r'\btr\(\s*("(?:[^"\\]|\\.)*")')
 _COUNT_IN_SCRIPT = re.compile(r'\btrCount\(\s*("(?:[^"\\]|\\.)*"),\s*("(?:[^"\\]|\\.)*")')
 
@@ -37,6 +38,8 @@ def interface_texts() -> Mapping[str, list[str]]:
 
 def python_texts(source: str) -> Iterator[list[str]]:
     """Find the literals that are arguments of `tr`, `tr_count` and `marked`."""
+    if not _IN_PYTHON.search(source):
+        return  # as half of the modules, which need not be parsed
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(ast.Name("tr" | "marked"), [ast.Constant(str(text)), *_]):

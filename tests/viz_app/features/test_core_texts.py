@@ -1,6 +1,7 @@
 """Texts of `core` that the pages show are in the catalogues: they are listed again, as `core` marks none."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,8 +26,9 @@ COMPOSED = {"Phrase": 0, "_of_share": 0, "_label": 0, "listed": 1}
 
 def phrase_words() -> Iterator[str]:
     """The words of all phrases in `core`, from its code."""
-    for path in sorted(Path(core.__file__).parent.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    sources = (path.read_text(encoding="utf-8") for path in sorted(Path(core.__file__).parent.rglob("*.py")))
+    for source in filter(re.compile(rf"\b({'|'.join(COMPOSED)})\(").search, sources):
+        for node in ast.walk(ast.parse(source)):
             match node:
                 case ast.Call(ast.Name(name), arguments) if len(arguments) > COMPOSED.get(name, len(arguments)):
                     words = ast.walk(arguments[COMPOSED[name]])

@@ -6,7 +6,7 @@ value of `label=` and its like, and in constants of names.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -64,25 +64,26 @@ def left_out(path: Path) -> Iterator[tuple[int, str]]:
     if path.resolve().relative_to(ROOT).as_posix().startswith(ENGLISH_FILES):
         return
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    errors = _errors(tree) if DRAWINGS & {*path.parts} else set[int]()
-    yield from _search(tree, _skipped(tree) | errors)
+    nodes = list(ast.walk(tree))
+    errors = _errors(nodes) if DRAWINGS & {*path.parts} else set[int]()
+    yield from _search(tree, _skipped(nodes) | errors)
 
 
 def texts_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Find the lines and texts of code that look like texts for people, and are not marked."""
-    yield from _search(tree, _skipped(tree))
+    yield from _search(tree, _skipped(ast.walk(tree)))
 
 
-def _errors(tree: ast.AST) -> set[int]:
+def _errors(nodes: Iterable[ast.AST]) -> set[int]:
     """Return the identities of all nodes of errors."""
-    raised = (node for node in ast.walk(tree) if isinstance(node, ast.Raise))
+    raised = (node for node in nodes if isinstance(node, ast.Raise))
     return {id(each) for node in raised for each in ast.walk(node)}
 
 
-def _skipped(tree: ast.AST) -> set[int]:
+def _skipped(nodes: Iterable[ast.AST]) -> set[int]:
     """Return the identities of all strings that stand alone, or are compared with."""
     found: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Expr(ast.Constant() as alone):
                 found.add(id(alone))
@@ -107,7 +108,7 @@ def _search(node: ast.AST, skipped: set[int]) -> Iterator[tuple[int, str]]:
             values = (part for part in parts if isinstance(part, ast.FormattedValue))
             yield from (found for each in values for found in _search(each.value, skipped))
         case ast.Call(function, arguments, keywords):
-            name = ast.unparse(function)
+            name = _name(function)
             method = name.rpartition(".")[2]
             if not {name, method}.isdisjoint(TRANSLATED | NO_TEXTS_IN | FOR_OPERATORS):
                 return
@@ -119,7 +120,7 @@ def _search(node: ast.AST, skipped: set[int]) -> Iterator[tuple[int, str]]:
             yield from (found for each in keywords if each.arg in shown_as for found in _single_words(each.value))
             yield from (found for each in (function, *arguments) for found in _search(each, skipped))
             yield from (found for each in keywords if each.arg not in unread for found in _search(each.value, skipped))
-        case ast.Subscript(ast.Name("Literal")):
+        case ast.Subscript(ast.Name("Literal")) | ast.Name() | ast.Attribute(ast.Name()) | ast.expr_context():
             return
         case ast.Assert() | ast.AnnAssign(annotation=ast.Name("TypeAlias")):
             return
@@ -135,6 +136,17 @@ def _search(node: ast.AST, skipped: set[int]) -> Iterator[tuple[int, str]]:
                 yield from _search(node.value, skipped)
         case _:
             yield from (found for each in ast.iter_child_nodes(node) for found in _search(each, skipped))
+
+
+def _name(function: ast.expr) -> str:
+    """Return the code of a function that is called."""
+    match function:
+        case ast.Name(name):
+            return name
+        case ast.Attribute(ast.Name(owner), method):  # as most are: `ast.unparse` takes long
+            return f"{owner}.{method}"
+        case _:
+            return ast.unparse(function)
 
 
 def _single_words(node: ast.AST) -> Iterator[tuple[int, str]]:

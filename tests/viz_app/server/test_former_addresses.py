@@ -11,9 +11,8 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.attribution.methods import Method
 from core.analysis.heads.labels import DEFINITIONS
-from tests.viz_app.pages import Start, healthy
+from tests.viz_app.pages import Start, opened
 from viz_app.figures.aligner_tables import ROW_NAMES
 from viz_app.figures.contrast import METHOD_NAMES
 from viz_app.language import LANGUAGES, speaking, tr
@@ -90,13 +89,14 @@ def test_a_link_to_the_norms_of_before_selects_them(
 ) -> None:
     query = urlencode({"language": language, "contrast_methods": former, "text": "Where?", "beam_size": "1"})
     app: AppTest = start(**dict(parse_qsl(client.get(f"/contrast?{query}").url.query.decode())))
-    healthy(app.switch_page("app_pages/contrast.py").run())
-    assert app.button_group(key="contrast_methods").value == ["norms"]
+    assert opened(app, "contrast").button_group(key="contrast_methods").value == ["norms"]
 
 
-@pytest.mark.parametrize("method", attributions.METHOD_NAMES)
-def test_a_link_to_the_method_of_heads_selects_the_weights(start: Start, client: TestClient, method: Method) -> None:
-    query = urlencode({"method": attributions.METHOD_NAMES[method], "text": "Where?", "beam_size": "1"})
-    app: AppTest = start(**dict(parse_qsl(client.get(f"/heads?{query}").url.query.decode())))
-    healthy(app.switch_page("app_pages/heads.py").run())
-    assert app.selectbox(key="weights").value == method
+def test_a_link_to_the_method_of_heads_selects_the_weights(start: Start, client: TestClient) -> None:
+    text = {"text": "Where?", "beam_size": "1"}
+    for name in attributions.METHOD_NAMES.values():
+        query = client.get(f"/heads?{urlencode({'method': name, **text})}").url.query.decode()
+        assert dict(parse_qsl(query)) == {"weights": name, **text}
+    weights = opened(start(weights="Norm-weighted", **text), "heads").selectbox(key="weights")
+    assert weights.value == "norms"
+    assert weights.options == [*attributions.METHOD_NAMES.values()]

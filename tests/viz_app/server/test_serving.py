@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import TypeAlias
 
 import pytest
 import streamlit as st
@@ -28,6 +29,8 @@ from streamlit.web.server import server_util
 from viz_app.layout import sentence_input
 from viz_app.server import serving
 from viz_app.session import models, readings
+
+Ended: TypeAlias = "subprocess.CompletedProcess[str]"
 
 
 @pytest.fixture(autouse=True)
@@ -153,29 +156,56 @@ def imports_of(script: str) -> str:
     return ast.unparse(ast.Module(imports, []))
 
 
+# The modules that a new process has loaded before it needs the model, and for the first page; then, without what is the
+# app's own among them, a visitor who comes when the server has begun to import `core`.
+START = """
+import sys
+
+for stage in sys.argv[2:]:
+    exec(stage)
+    print(*sys.modules)
+for name in [name for name in sys.modules if name.partition(".")[0] in ("core", "viz_app")]:
+    del sys.modules[name]
+
+import threading
+from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import AppTest
+from tests.viz_app.half_imported import Meanwhile
+from viz_app.server import serving
+
+app = AppTest.from_file(sys.argv[1], default_timeout=60)
+session = threading.Thread(target=app.run)
+manifest_scanner.scan_component_manifests = serving.import_pages = list  # slow
+Meanwhile("core", session)
+serving.prepare(pause=0)
+session.join()
+print([each.message for each in app.exception] + [each.value for each in app.error])
+print(app.selectbox(key="open_model").options)
+"""
+
+
 @pytest.fixture(scope="module")
-def loaded() -> list[set[str]]:
-    """The modules loaded by a new process before it needs the model, and for the first page."""
+def started(tiny_checkpoint: Path) -> Ended:
+    """`START`, which prints a line of each stage."""
     frame = ("main", "layout.sidebar", "layout.share_menu", "layout.tour", "layout.badges", "layout.sentence_input")
-    stages = (
-        "\n".join(f"import viz_app.{module}" for module in frame),
-        imports_of("app_pages/translate.py"),
-    )
-    code = "".join(f"{stage}\nimport sys; print(*sys.modules)\n" for stage in stages)
-    done = subprocess.run([sys.executable, "-c", code], cwd=models.ROOT, capture_output=True, text=True, check=True)
-    return [set(line.split()) for line in done.stdout.splitlines()]
+    stages = ("\n".join(f"import viz_app.{module}" for module in frame), imports_of("app_pages/translate.py"))
+    command = [sys.executable, "-c", START, str(models.ROOT / "viz_app" / "shell.py"), *stages]
+    environment = {**os.environ, models.CHECKPOINT_VARIABLE: str(tiny_checkpoint)}
+    return subprocess.run(command, cwd=models.ROOT, env=environment, capture_output=True, text=True)
 
 
-def test_the_sentence_box_is_painted_before_torch_is_imported(loaded: list[set[str]]) -> None:
+def test_the_sentence_box_is_painted_before_torch_is_imported(started: Ended) -> None:
     """torch and pandas take seconds to import on a slow machine."""
-    assert "viz_app.layout.sentence_input" in loaded[0]
-    assert not {"torch", "core", "pandas", "matplotlib"} & loaded[0]
+    loaded = set(started.stdout.splitlines()[0].split())
+    assert "viz_app.layout.sentence_input" in loaded
+    assert not {"torch", "core", "pandas", "matplotlib"} & loaded
 
 
-def test_the_first_translation_is_painted_before_pandas_is_imported(loaded: list[set[str]]) -> None:
+def test_the_first_translation_is_painted_before_pandas_is_imported(started: Ended) -> None:
     """The tables of the first page come last, and so do their imports."""
-    assert "viz_app.components.token_steps" in loaded[1]
-    assert not {"pandas", "pyarrow", "matplotlib"} & loaded[1]
+    loaded = set(started.stdout.splitlines()[1].split())
+    assert {"core", "viz_app.components.token_steps"} <= loaded
+    assert not {"pandas", "pyarrow", "matplotlib"} & loaded
 
 
 def test_imports_of_the_other_pages_are_made_in_advance(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,32 +242,11 @@ def test_connections_send_what_they_are_given_at_once() -> None:
             assert (before, connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0) == (0, True)
 
 
-# A visitor comes when the server has begun to import `core`.
-EARLY_VISITOR = """
-import sys, threading
-from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
-from tests.viz_app.half_imported import Meanwhile
-from viz_app.server import serving
-
-app = AppTest.from_file(sys.argv[1], default_timeout=60)
-session = threading.Thread(target=app.run)
-manifest_scanner.scan_component_manifests = serving.import_pages = list  # slow
-Meanwhile("core", session)
-serving.prepare(pause=0)
-session.join()
-print([each.message for each in app.exception] + [each.value for each in app.error])
-print(app.selectbox(key="open_model").options)
-"""
-
-
-def test_a_visitor_who_comes_while_the_model_is_imported_finds_it(tiny_checkpoint: Path) -> None:
+def test_a_visitor_who_comes_while_the_model_is_imported_finds_it(started: Ended, tiny_checkpoint: Path) -> None:
     """Where two threads import modules of `core` in different orders, Python lets one of them fail."""
-    command = [sys.executable, "-c", EARLY_VISITOR, str(models.ROOT / "viz_app" / "shell.py")]
-    environment = {**os.environ, models.CHECKPOINT_VARIABLE: str(tiny_checkpoint)}
-    done = subprocess.run(command, cwd=models.ROOT, env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout.splitlines()[:1]) == (0, ["[]"]), done.stdout + done.stderr
-    assert tiny_checkpoint.name in done.stdout
+    visit = started.stdout.splitlines()[2:]
+    assert (started.returncode, visit[:1]) == (0, ["[]"]), started.stderr
+    assert tiny_checkpoint.name in visit[1]
 
 
 def test_a_missing_model_is_left_for_the_page_to_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
