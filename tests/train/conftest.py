@@ -1,5 +1,6 @@
 """Fixtures for the tests of training: a prepared folder, and a function that runs `fit` on it."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 
-from core.checkpoint import load_checkpoint
 from core.model import Transformer
 from core.preset_configs import PRESETS
 from train.data.parallel_text import ParallelText
@@ -71,23 +71,28 @@ def run_fit(prepared: Path) -> Fit:
 
 
 @pytest.fixture(scope="package")
-def three_and_six_steps(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> tuple[Transformer, Transformer]:
-    """The model after the third and after the last step of an uninterrupted `run_fit`. Do not modify them."""
-    folder = tmp_path_factory.mktemp("six-steps")
-    model = run_fit(folder)
-    return load_checkpoint(folder / "snapshots" / "step-00000003.safetensors").model, model
+def three_steps_run(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Transformer]:
+    """The folder and the model of a `run_fit` of three steps. Do not modify them."""
+    folder = tmp_path_factory.mktemp("three-steps")
+    return folder, run_fit(folder, steps=3)
 
 
 @pytest.fixture(scope="package")
-def three_steps(three_and_six_steps: tuple[Transformer, Transformer]) -> Transformer:
-    """The model after three steps of `run_fit`. Do not modify it."""
-    return three_and_six_steps[0]
+def three_steps(three_steps_run: tuple[Path, Transformer]) -> Transformer:
+    """The model after a `run_fit` of three steps. Do not modify it."""
+    return three_steps_run[1]
+
+
+@pytest.fixture
+def begun(tmp_path: Path, three_steps_run: tuple[Path, Transformer]) -> Path:
+    """A folder `run` with a `run_fit` of three steps, to resume."""
+    return shutil.copytree(three_steps_run[0], tmp_path / "run")
 
 
 @pytest.fixture(scope="package")
-def six_steps(three_and_six_steps: tuple[Transformer, Transformer]) -> Transformer:
+def six_steps(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> Transformer:
     """The model after an uninterrupted `run_fit` of six steps. Do not modify it."""
-    return three_and_six_steps[1]
+    return run_fit(tmp_path_factory.mktemp("six-steps"))
 
 
 @pytest.fixture

@@ -117,9 +117,9 @@ def test_seeds_differ_and_repeat(tmp_path: Path, run_fit: Fit, three_steps: Tran
 
 def test_accumulated_batches_count_as_one(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
-    run_fit(tmp_path / "run", steps=2, accumulate=3)
+    run_fit(tmp_path / "run", steps=2, accumulate=2)
     state = torch.load(tmp_path / "run" / "state.pt", weights_only=True)
-    assert state["position"]["batch"] == 2 * 3
+    assert state["position"]["batch"] == 2 * 2
 
 
 def test_every_batch_of_a_run_has_dropout_of_its_own(
@@ -128,9 +128,9 @@ def test_every_batch_of_a_run_has_dropout_of_its_own(
     seeds: list[int] = []
     seeded = torch.manual_seed
     monkeypatch.setattr(torch, "manual_seed", lambda seed: seeds.append(seed) or seeded(seed))
-    run_fit(tmp_path / "run", steps=3, accumulate=2)
+    run_fit(tmp_path / "run", steps=2, accumulate=2)
     initial, *others = seeds
-    assert len(set(others) - {initial}) == 3 * 2
+    assert len(set(others) - {initial}) == 2 * 2
 
 
 def test_clipping_takes_effect_and_is_off_by_default(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
@@ -140,13 +140,12 @@ def test_clipping_takes_effect_and_is_off_by_default(tmp_path: Path, run_fit: Fi
 
 
 def test_a_longer_run_resumes_and_a_finished_one_does_nothing(
-    tmp_path: Path, run_fit: Fit, six_steps: Transformer
+    begun: Path, run_fit: Fit, six_steps: Transformer
 ) -> None:
-    run_fit(tmp_path / "run", steps=3)
-    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(six_steps))
-    before = (tmp_path / "run" / "log.jsonl").read_bytes()
-    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(six_steps))
-    assert (tmp_path / "run" / "log.jsonl").read_bytes() == before
+    assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
+    before = (begun / "log.jsonl").read_bytes()
+    assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
+    assert (begun / "log.jsonl").read_bytes() == before
 
 
 def test_the_command_that_sets_the_end_of_a_run_is_recorded(
@@ -154,9 +153,9 @@ def test_the_command_that_sets_the_end_of_a_run_is_recorded(
 ) -> None:
     """That of the start, unless the run was resumed to end elsewhere."""
     for options, steps, recorded in (
-        ("--steps 9", 2, "--steps 9"),
-        ("again", 2, "--steps 9"),
-        ("--steps 4", 4, "--steps 4"),
+        ("--steps 9", 1, "--steps 9"),
+        ("again", 1, "--steps 9"),
+        ("--steps 2", 2, "--steps 2"),
     ):
         monkeypatch.setattr("sys.argv", ["train", *options.split()])
         run_fit(tmp_path / "run", steps=steps)
@@ -168,26 +167,24 @@ def test_the_command_that_sets_the_end_of_a_run_is_recorded(
     ("change", "named"), [({"seed": 2}, r"seed \(1, not 2\)"), ({"warmup": 7}, r"warmup \(50, not 7\)")]
 )
 def test_another_run_in_the_same_folder_is_refused(
-    tmp_path: Path, run_fit: Fit, change: dict[str, Any], named: str
+    begun: Path, run_fit: Fit, change: dict[str, Any], named: str
 ) -> None:
-    run_fit(tmp_path / "run", steps=1)
     with pytest.raises(
         ValueError, match=f"holds a run with another {named}: resume it with its own settings, or give another folder"
     ):
-        run_fit(tmp_path / "run", **change)
+        run_fit(begun, **change)
 
 
-def test_other_data_under_the_same_name_is_refused(tmp_path: Path, run_fit: Fit, prepared: Path) -> None:
-    run_fit(tmp_path / "run", steps=1)
+def test_other_data_under_the_same_name_is_refused(tmp_path: Path, begun: Path, run_fit: Fit, prepared: Path) -> None:
     shutil.copytree(prepared, tmp_path / "data")
     manifest = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))
     (tmp_path / "data" / "manifest.json").write_text(json.dumps({**manifest, "pairs_read": 7}), encoding="utf-8")
     with pytest.raises(ValueError, match="holds a run with another data"):
-        run_fit(tmp_path / "run", data=tmp_path / "data")
+        run_fit(begun, data=tmp_path / "data")
 
 
 def test_an_older_run_without_the_field_bucketing_resumes(tmp_path: Path, run_fit: Fit) -> None:
-    run_fit(tmp_path / "run", steps=3, bucketing="target")
+    run_fit(tmp_path / "run", steps=1, bucketing="target")
     recipe = tmp_path / "run" / "recipe.json"
     record = json.loads(recipe.read_text(encoding="utf-8"))
     for field in ("bucketing", "clip_norm", "snapshot_minutes", "patience"):
@@ -195,7 +192,7 @@ def test_an_older_run_without_the_field_bucketing_resumes(tmp_path: Path, run_fi
     recipe.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(ValueError, match=r"bucketing \(target, not longest\)"):
         run_fit(tmp_path / "run")
-    assert run_fit(tmp_path / "run", bucketing="target")
+    assert run_fit(tmp_path / "run", steps=2, bucketing="target")
 
 
 def test_two_processes_do_not_train_in_one_folder(tmp_path: Path, run_fit: Fit) -> None:
@@ -228,13 +225,12 @@ def test_snapshots_on_time_need_no_validation(tmp_path: Path, run_fit: Fit) -> N
 
 
 def test_a_nonfinite_loss_stops_the_run_and_writes_its_batch(
-    tmp_path: Path,
+    begun: Path,
     run_fit: Fit,
     six_steps: Transformer,
     parallel_text: list[tuple[str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run_fit(tmp_path / "run", steps=3)
     rate = train.loop.learning_rate
     monkeypatch.setattr(
         train.loop, "learning_rate", lambda step, *rest: float("inf") if step == 4 else rate(step, *rest)
@@ -243,31 +239,28 @@ def test_a_nonfinite_loss_stops_the_run_and_writes_its_batch(
         FloatingPointError,
         match=r"the loss of step 5 is nan; its sentence pairs are in .*not-finite-step-00000005.jsonl",
     ):
-        run_fit(tmp_path / "run", steps=9)
-    lines = (tmp_path / "run" / "not-finite-step-00000005.jsonl").read_text(encoding="utf-8").splitlines()
+        run_fit(begun, steps=9)
+    lines = (begun / "not-finite-step-00000005.jsonl").read_text(encoding="utf-8").splitlines()
     assert lines
     assert {(pair["source"], pair["target"]) for pair in map(json.loads, lines)} <= set(parallel_text)
-    assert [path.name for path in RunFolder(tmp_path / "run").snapshots()] == ["step-00000003.safetensors"]
+    assert [path.name for path in RunFolder(begun).snapshots()] == ["step-00000003.safetensors"]
     monkeypatch.setattr(train.loop, "learning_rate", rate)
-    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(six_steps))
+    assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
 
 
 @pytest.mark.parametrize(("size", "what"), [(100_000, "the snapshot of step 6"), (400_000, "the state of step 6")])
-def test_a_full_disk_loses_nothing(tmp_path: Path, run_fit: Fit, six_steps: Transformer, size: int, what: str) -> None:
-    run_fit(tmp_path / "run", steps=3)
-    kept = [
-        (path, path.read_bytes()) for path in [tmp_path / "run" / "state.pt", *RunFolder(tmp_path / "run").snapshots()]
-    ]
+def test_a_full_disk_loses_nothing(begun: Path, run_fit: Fit, six_steps: Transformer, size: int, what: str) -> None:
+    kept = [(path, path.read_bytes()) for path in [begun / "state.pt", *RunFolder(begun).snapshots()]]
     with (
         no_file_over(size),
         pytest.raises(
             RunFolderError, match=f"{what} could not be written to .*; files saved earlier are intact. Free disk space"
         ),
     ):
-        run_fit(tmp_path / "run", steps=6)
+        run_fit(begun, steps=6)
     assert all(path.read_bytes() == content for path, content in kept)
-    assert not list((tmp_path / "run").rglob("*.part"))
-    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(six_steps))
+    assert not list(begun.rglob("*.part"))
+    assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_at_once(tmp_path: Path, run_fit: Fit) -> None:
