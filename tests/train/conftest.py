@@ -1,6 +1,7 @@
 """Fixtures for the tests of training: a prepared folder, and a function that runs `fit` on it."""
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,13 @@ Fit = Callable[..., Transformer]
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple[str, str]]) -> Path:
-    """Output of `prepare` for the shared sentences: 16 for training, 4 for validation. Do not modify it."""
+    """Output of `prepare`: 16 of the shared sentences for training, 4 short ones for validation. Do not modify it.
+
+    The latter are the first words of the others: they are translated at every validation.
+    """
     folder = tmp_path_factory.mktemp("prepared")
-    for name, pairs in (("train", parallel_text[:16] * 3), ("valid", parallel_text[16:])):
+    short = [tuple(" ".join(sentence.split()[:2]) for sentence in pair) for pair in parallel_text[16:]]
+    for name, pairs in (("train", parallel_text[:16] * 3), ("valid", short)):
         for side, sentences in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
             (folder / f"{name}.{side}").write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
     data = folder / "data"
@@ -33,10 +38,12 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
     return data
 
 
-@pytest.fixture(autouse=True)
-def _short_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="package", autouse=True)
+def _short_samples() -> Iterator[None]:
     """Limit the length of translations: untrained models never end a sentence."""
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 1)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -63,12 +70,29 @@ def run_fit(prepared: Path) -> Fit:
     return run
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
+def three_steps_run(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Transformer]:
+    """The folder and the model of a `run_fit` of three steps. Do not modify them."""
+    folder = tmp_path_factory.mktemp("three-steps")
+    return folder, run_fit(folder, steps=3)
+
+
+@pytest.fixture(scope="package")
+def three_steps(three_steps_run: tuple[Path, Transformer]) -> Transformer:
+    """The model after a `run_fit` of three steps. Do not modify it."""
+    return three_steps_run[1]
+
+
+@pytest.fixture
+def begun(tmp_path: Path, three_steps_run: tuple[Path, Transformer]) -> Path:
+    """A folder `run` with a `run_fit` of three steps, to resume."""
+    return shutil.copytree(three_steps_run[0], tmp_path / "run")
+
+
+@pytest.fixture(scope="package")
 def six_steps(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> Transformer:
     """The model after an uninterrupted `run_fit` of six steps. Do not modify it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
-        return run_fit(tmp_path_factory.mktemp("six-steps"))
+    return run_fit(tmp_path_factory.mktemp("six-steps"))
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
+import contextlib
+import io
 import json
 import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -31,70 +33,93 @@ def parameters(model: Transformer) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
-def test_a_run_leaves_snapshots_the_best_and_a_log(
-    tmp_path: Path, run_fit: Fit, prepared: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(train.loop, "LOG_EVERY", 2)
-    model = run_fit(tmp_path / "run", steps=9, keep_snapshots=2)
-    run = RunFolder(tmp_path / "run")
-    assert [path.name for path in run.snapshots()] == ["step-00000006.safetensors", "step-00000009.safetensors"]
+class Logged(NamedTuple):
+    """A run, its model, and what was printed on stderr."""
+
+    run: RunFolder
+    model: Transformer
+    printed: str
+
+
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory, run_fit: Fit) -> Logged:
+    """A run of five steps with a line of the log, and a snapshot, for every second one. Do not modify it."""
+    folder, printed = tmp_path_factory.mktemp("runs") / "logged", io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(printed):
+        patch.setattr(train.loop, "LOG_EVERY", 2)
+        model = run_fit(folder, steps=5, snapshot_every=2, keep_snapshots=2)
+    return Logged(RunFolder(folder), model, printed.getvalue())
+
+
+def test_a_run_leaves_snapshots_the_best_and_a_log(logged: Logged, prepared: Path) -> None:
+    run = logged.run
+    assert [path.name for path in run.snapshots()] == ["step-00000004.safetensors", "step-00000005.safetensors"]
     last = load_checkpoint(run.snapshots()[-1])
-    assert torch.equal(parameters(last.model), parameters(model))
+    assert torch.equal(parameters(last.model), parameters(logged.model))
     assert (last.training["preset"], last.training["steps"], last.training["seed"], last.training["data"]) == (
         "tiny",
-        9,
+        5,
         1,
         "data",
     )
     assert last.training["manifest"] == json.loads((prepared / "manifest.json").read_text(encoding="utf-8"))
-    assert [line["step"] for line in log_of(run.path, "train")] == [2, 4, 6, 8]
+    assert [line["step"] for line in log_of(run.path, "train")] == [2, 4]
     valid = log_of(run.path, "valid")
-    assert [line["step"] for line in valid] == [3, 6, 9]
+    assert [line["step"] for line in valid] == [2, 4, 5]
     assert load_checkpoint(run.best).training["steps"] == min(valid, key=lambda line: line["nll"])["step"]
     assert list(run.tensorboard.iterdir())
 
 
-def test_the_history_has_the_first_step_the_last_and_more_of_the_early_ones(tmp_path: Path, run_fit: Fit) -> None:
-    model = run_fit(tmp_path / "run", steps=8, history=3, keep_snapshots=1)
+def test_samples_are_translations_of_validation_sentences(logged: Logged, prepared: Path) -> None:
+    samples = log_of(logged.run.path, "sample")
+    assert {line["step"] for line in samples} == {2, 4, 5}
+    source, target = ((prepared / f"valid.{side}.txt").read_text(encoding="utf-8") for side in ("source", "target"))
+    pairs = zip(source.splitlines(), target.splitlines(), strict=True)
+    assert {(line["source"], line["reference"]) for line in samples} <= set(pairs)
+    assert all(isinstance(line["translation"], str) for line in samples)
+
+
+def test_progress_reads_well_in_a_file(logged: Logged) -> None:
+    lines = logged.printed.splitlines()
+    assert not any("\r" in line for line in lines)
+    assert "% of them padding" in lines[0]
+    assert re.fullmatch(r"steps 0 to 5, \d+\.\d epochs in total, on 1 x cpu, bfloat16", lines[1])
+    assert any(
+        line.startswith("train 2/5: nll ") and "tokens_per_second" in line and line.endswith(" left") for line in lines
+    )
+    assert any(line.startswith("valid 4/5: nll ") and "perplexity" in line for line in lines)
+
+
+def test_the_history_has_the_first_step_the_last_and_more_of_the_early_ones_and_changes_no_step(
+    tmp_path: Path, run_fit: Fit, six_steps: Transformer
+) -> None:
+    model = run_fit(tmp_path / "run", history=3, keep_snapshots=1, snapshot_every=6)
     files = sorted((tmp_path / "run" / "history").iterdir())
-    assert [load_checkpoint(file).training["steps"] for file in files] == [0, 1, 8]
+    assert [load_checkpoint(file).training["steps"] for file in files] == [0, 1, 6]
     first, _, last = (parameters(load_checkpoint(file).model) for file in files)
     assert torch.equal(last, parameters(model).half().float())
     torch.manual_seed(1)
     untrained = Transformer(model.config)
     assert torch.equal(first, parameters(untrained).half().float())
+    assert torch.equal(parameters(model), parameters(six_steps))
 
 
-def test_the_history_does_not_change_the_training(tmp_path: Path, run_fit: Fit, six_steps: Transformer) -> None:
-    assert torch.equal(parameters(run_fit(tmp_path, history=4)), parameters(six_steps))
+def test_validations_do_not_change_the_training(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
+    """Validations, samples and snapshots take no random numbers: here three of each in place of one."""
+    assert torch.equal(parameters(run_fit(tmp_path, steps=3, snapshot_every=1)), parameters(three_steps))
 
 
-def test_samples_are_translations_of_validation_sentences(
-    tmp_path: Path, run_fit: Fit, parallel_text: list[tuple[str, str]]
-) -> None:
-    run_fit(tmp_path / "run")
-    samples = log_of(tmp_path / "run", "sample")
-    assert {line["step"] for line in samples} == {3, 6}
-    assert {(line["source"], line["reference"]) for line in samples} <= set(parallel_text[16:])
-    assert all(isinstance(line["translation"], str) for line in samples)
-
-
-def test_validations_do_not_change_the_training(tmp_path: Path, run_fit: Fit, six_steps: Transformer) -> None:
-    """Validations, samples and snapshots take no random numbers: here six of each in place of two."""
-    assert torch.equal(parameters(run_fit(tmp_path, snapshot_every=1)), parameters(six_steps))
-
-
-def test_seeds_differ_and_repeat(tmp_path: Path, run_fit: Fit, six_steps: Transformer) -> None:
-    again, other = (parameters(run_fit(tmp_path / str(seed), seed=seed)) for seed in (1, 4))
-    assert torch.equal(parameters(six_steps), again)
-    assert not torch.equal(parameters(six_steps), other)
+def test_seeds_differ_and_repeat(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
+    again, other = (parameters(run_fit(tmp_path / str(seed), steps=3, seed=seed)) for seed in (1, 4))
+    assert torch.equal(parameters(three_steps), again)
+    assert not torch.equal(parameters(three_steps), other)
 
 
 def test_accumulated_batches_count_as_one(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
-    run_fit(tmp_path / "run", steps=2, accumulate=3)
+    run_fit(tmp_path / "run", steps=2, accumulate=2)
     state = torch.load(tmp_path / "run" / "state.pt", weights_only=True)
-    assert state["position"]["batch"] == 2 * 3
+    assert state["position"]["batch"] == 2 * 2
 
 
 def test_every_batch_of_a_run_has_dropout_of_its_own(
@@ -103,25 +128,24 @@ def test_every_batch_of_a_run_has_dropout_of_its_own(
     seeds: list[int] = []
     seeded = torch.manual_seed
     monkeypatch.setattr(torch, "manual_seed", lambda seed: seeds.append(seed) or seeded(seed))
-    run_fit(tmp_path / "run", steps=3, accumulate=2)
+    run_fit(tmp_path / "run", steps=2, accumulate=2)
     initial, *others = seeds
-    assert len(set(others) - {initial}) == 3 * 2
+    assert len(set(others) - {initial}) == 2 * 2
 
 
-def test_clipping_takes_effect_and_is_off_by_default(tmp_path: Path, run_fit: Fit, six_steps: Transformer) -> None:
-    loose, tight = (parameters(run_fit(tmp_path / str(norm), clip_norm=norm)) for norm in (1e9, 1e-3))
-    assert torch.equal(parameters(six_steps), loose)
-    assert not torch.equal(parameters(six_steps), tight)
+def test_clipping_takes_effect_and_is_off_by_default(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
+    loose, tight = (parameters(run_fit(tmp_path / str(norm), steps=3, clip_norm=norm)) for norm in (1e9, 1e-3))
+    assert torch.equal(parameters(three_steps), loose)
+    assert not torch.equal(parameters(three_steps), tight)
 
 
 def test_a_longer_run_resumes_and_a_finished_one_does_nothing(
-    tmp_path: Path, run_fit: Fit, six_steps: Transformer
+    begun: Path, run_fit: Fit, six_steps: Transformer
 ) -> None:
-    run_fit(tmp_path / "run", steps=3)
-    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(six_steps))
-    before = (tmp_path / "run" / "log.jsonl").read_bytes()
-    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(six_steps))
-    assert (tmp_path / "run" / "log.jsonl").read_bytes() == before
+    assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
+    before = (begun / "log.jsonl").read_bytes()
+    assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
+    assert (begun / "log.jsonl").read_bytes() == before
 
 
 def test_the_command_that_sets_the_end_of_a_run_is_recorded(
@@ -129,9 +153,9 @@ def test_the_command_that_sets_the_end_of_a_run_is_recorded(
 ) -> None:
     """That of the start, unless the run was resumed to end elsewhere."""
     for options, steps, recorded in (
-        ("--steps 9", 2, "--steps 9"),
-        ("again", 2, "--steps 9"),
-        ("--steps 4", 4, "--steps 4"),
+        ("--steps 9", 1, "--steps 9"),
+        ("again", 1, "--steps 9"),
+        ("--steps 2", 2, "--steps 2"),
     ):
         monkeypatch.setattr("sys.argv", ["train", *options.split()])
         run_fit(tmp_path / "run", steps=steps)
@@ -143,26 +167,24 @@ def test_the_command_that_sets_the_end_of_a_run_is_recorded(
     ("change", "named"), [({"seed": 2}, r"seed \(1, not 2\)"), ({"warmup": 7}, r"warmup \(50, not 7\)")]
 )
 def test_another_run_in_the_same_folder_is_refused(
-    tmp_path: Path, run_fit: Fit, change: dict[str, Any], named: str
+    begun: Path, run_fit: Fit, change: dict[str, Any], named: str
 ) -> None:
-    run_fit(tmp_path / "run", steps=1)
     with pytest.raises(
         ValueError, match=f"holds a run with another {named}: resume it with its own settings, or give another folder"
     ):
-        run_fit(tmp_path / "run", **change)
+        run_fit(begun, **change)
 
 
-def test_other_data_under_the_same_name_is_refused(tmp_path: Path, run_fit: Fit, prepared: Path) -> None:
-    run_fit(tmp_path / "run", steps=1)
+def test_other_data_under_the_same_name_is_refused(tmp_path: Path, begun: Path, run_fit: Fit, prepared: Path) -> None:
     shutil.copytree(prepared, tmp_path / "data")
     manifest = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))
     (tmp_path / "data" / "manifest.json").write_text(json.dumps({**manifest, "pairs_read": 7}), encoding="utf-8")
     with pytest.raises(ValueError, match="holds a run with another data"):
-        run_fit(tmp_path / "run", data=tmp_path / "data")
+        run_fit(begun, data=tmp_path / "data")
 
 
 def test_an_older_run_without_the_field_bucketing_resumes(tmp_path: Path, run_fit: Fit) -> None:
-    run_fit(tmp_path / "run", steps=3, bucketing="target")
+    run_fit(tmp_path / "run", steps=1, bucketing="target")
     recipe = tmp_path / "run" / "recipe.json"
     record = json.loads(recipe.read_text(encoding="utf-8"))
     for field in ("bucketing", "clip_norm", "snapshot_minutes", "patience"):
@@ -170,7 +192,7 @@ def test_an_older_run_without_the_field_bucketing_resumes(tmp_path: Path, run_fi
     recipe.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(ValueError, match=r"bucketing \(target, not longest\)"):
         run_fit(tmp_path / "run")
-    assert run_fit(tmp_path / "run", bucketing="target")
+    assert run_fit(tmp_path / "run", steps=2, bucketing="target")
 
 
 def test_two_processes_do_not_train_in_one_folder(tmp_path: Path, run_fit: Fit) -> None:
@@ -203,13 +225,12 @@ def test_snapshots_on_time_need_no_validation(tmp_path: Path, run_fit: Fit) -> N
 
 
 def test_a_nonfinite_loss_stops_the_run_and_writes_its_batch(
-    tmp_path: Path,
+    begun: Path,
     run_fit: Fit,
     six_steps: Transformer,
     parallel_text: list[tuple[str, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run_fit(tmp_path / "run", steps=3)
     rate = train.loop.learning_rate
     monkeypatch.setattr(
         train.loop, "learning_rate", lambda step, *rest: float("inf") if step == 4 else rate(step, *rest)
@@ -218,31 +239,28 @@ def test_a_nonfinite_loss_stops_the_run_and_writes_its_batch(
         FloatingPointError,
         match=r"the loss of step 5 is nan; its sentence pairs are in .*not-finite-step-00000005.jsonl",
     ):
-        run_fit(tmp_path / "run", steps=9)
-    lines = (tmp_path / "run" / "not-finite-step-00000005.jsonl").read_text(encoding="utf-8").splitlines()
+        run_fit(begun, steps=9)
+    lines = (begun / "not-finite-step-00000005.jsonl").read_text(encoding="utf-8").splitlines()
     assert lines
     assert {(pair["source"], pair["target"]) for pair in map(json.loads, lines)} <= set(parallel_text)
-    assert [path.name for path in RunFolder(tmp_path / "run").snapshots()] == ["step-00000003.safetensors"]
+    assert [path.name for path in RunFolder(begun).snapshots()] == ["step-00000003.safetensors"]
     monkeypatch.setattr(train.loop, "learning_rate", rate)
-    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(six_steps))
+    assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
 
 
 @pytest.mark.parametrize(("size", "what"), [(100_000, "the snapshot of step 6"), (400_000, "the state of step 6")])
-def test_a_full_disk_loses_nothing(tmp_path: Path, run_fit: Fit, six_steps: Transformer, size: int, what: str) -> None:
-    run_fit(tmp_path / "run", steps=3)
-    kept = [
-        (path, path.read_bytes()) for path in [tmp_path / "run" / "state.pt", *RunFolder(tmp_path / "run").snapshots()]
-    ]
+def test_a_full_disk_loses_nothing(begun: Path, run_fit: Fit, six_steps: Transformer, size: int, what: str) -> None:
+    kept = [(path, path.read_bytes()) for path in [begun / "state.pt", *RunFolder(begun).snapshots()]]
     with (
         no_file_over(size),
         pytest.raises(
             RunFolderError, match=f"{what} could not be written to .*; files saved earlier are intact. Free disk space"
         ),
     ):
-        run_fit(tmp_path / "run", steps=6)
+        run_fit(begun, steps=6)
     assert all(path.read_bytes() == content for path, content in kept)
-    assert not list((tmp_path / "run").rglob("*.part"))
-    assert torch.equal(parameters(run_fit(tmp_path / "run", steps=6)), parameters(six_steps))
+    assert not list(begun.rglob("*.part"))
+    assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_at_once(tmp_path: Path, run_fit: Fit) -> None:
@@ -293,21 +311,6 @@ def test_sentences_longer_than_the_learned_positions_are_an_error(
     config = replace(PRESETS["tiny"], vocab_size=400, positions="learned")
     with pytest.raises(ValueError, match=r"max_length \(65\) must be at most the number of learned positions \(64\)"):
         train.loop.fit("tiny", config, replace(recipe, max_length=65), prepared, tmp_path / "run", torch.device("cpu"))
-
-
-def test_progress_reads_well_in_a_file(
-    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(train.loop, "LOG_EVERY", 2)
-    run_fit(tmp_path / "run")
-    lines = capsys.readouterr().err.splitlines()
-    assert not any("\r" in line for line in lines)
-    assert "% of them padding" in lines[0]
-    assert re.fullmatch(r"steps 0 to 6, \d+\.\d epochs in total, on 1 x cpu, bfloat16", lines[1])
-    assert any(
-        line.startswith("train 2/6: nll ") and "tokens_per_second" in line and line.endswith(" left") for line in lines
-    )
-    assert any(line.startswith("valid 3/6: nll ") and "perplexity" in line for line in lines)
 
 
 def test_a_run_takes_one_step_however_few_its_minutes(tmp_path: Path, run_fit: Fit) -> None:

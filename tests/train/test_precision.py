@@ -15,6 +15,7 @@ import train.precision
 from core.checkpoint import load_checkpoint
 from core.model import Transformer
 from core.preset_configs import PRESETS
+from core.untrusted_parameters import meta_model
 from tests.train.conftest import Fit
 from train.data.prepared_corpus import Corpus
 from train.distributed import World
@@ -86,7 +87,7 @@ def test_a_given_precision_is_kept(recipe: Recipe) -> None:
 
 @pytest.mark.parametrize("preset", ["tiny", "C-N2", "A-h1"])
 def test_the_products_of_a_batch_are_those_of_every_matrix_and_token(preset: str) -> None:
-    model, batch_tokens = Transformer(replace(PRESETS[preset], vocab_size=3_000, d_ff=128)), 700
+    model, batch_tokens = meta_model(replace(PRESETS[preset], vocab_size=3_000, d_ff=128)), 700
     matrices = [module.weight for module in model.modules() if isinstance(module, nn.Linear)] + [
         model.embedding.tokens.weight
     ]
@@ -135,7 +136,7 @@ def test_the_choice_is_recorded_and_kept_on_other_machines(
 ) -> None:
     """A run resumed on another machine ends with the same bits."""
     machine(times)
-    run_fit(tmp_path / "run", precision="auto", steps=3)
+    run_fit(tmp_path / "run", precision="auto", steps=1)
     assert f"precision {choice}: {times}" in capsys.readouterr().err.splitlines()
     for facts in (
         json.loads((tmp_path / "run" / "recipe.json").read_text()),
@@ -150,7 +151,7 @@ def test_the_choice_is_recorded_and_kept_on_other_machines(
 
     other = SLOWER if times is FASTER else FASTER
     machine(other)
-    resumed = run_fit(tmp_path / "run", precision="auto")
+    resumed = run_fit(tmp_path / "run", precision="auto", steps=2)
     said = capsys.readouterr().err
     assert (
         f"precision {choice}, as recorded for this run, although a new run here would use {other.choice}: {other}"
@@ -159,7 +160,7 @@ def test_the_choice_is_recorded_and_kept_on_other_machines(
     assert f"1 x cpu, {choice}\n" in said
     last = load_checkpoint(RunFolder(tmp_path / "run").snapshots()[-1]).training
     assert (last["recipe"]["precision"], last["precision_measured"]["float32_seconds"]) == (choice, times.float32)
-    assert torch.equal(parameters(resumed), parameters(run_fit(tmp_path / "whole", precision=choice)))
+    assert torch.equal(parameters(resumed), parameters(run_fit(tmp_path / "whole", precision=choice, steps=2)))
 
 
 def test_a_precision_that_was_given_needs_no_measurement(
@@ -185,20 +186,20 @@ def test_a_run_keeps_its_precision(
 
 @pytest.mark.parametrize("recorded", [True, False])
 def test_an_older_run_without_a_measurement_resumes_in_bfloat16(
-    tmp_path: Path,
+    begun: Path,
     run_fit: Fit,
     six_steps: Transformer,
     machine: Callable[[ProductTimes | None], None],
     recorded: bool,
 ) -> None:
     machine(SLOWER)
-    run_fit(tmp_path / "run", precision="bfloat16", steps=3)
-    recipe = tmp_path / "run" / "recipe.json"
+    recipe = begun / "recipe.json"
     record: dict[str, Any] = json.loads(recipe.read_text())
+    assert record["recipe"]["precision"] == "bfloat16"
     if not recorded:
         del record["recipe"]["precision"]
     recipe.write_text(json.dumps(record))
-    resumed = run_fit(tmp_path / "run", precision="auto")
+    resumed = run_fit(begun, precision="auto")
     assert torch.equal(parameters(resumed), parameters(six_steps))
 
 

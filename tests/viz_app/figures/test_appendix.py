@@ -15,11 +15,17 @@ def texts(file: bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_the_same_panels_are_the_same_file_each_time(make_map: Any, file_format: Format) -> None:
-    panels = [LinePanel(make_map(), (0,)), LinePanel(make_map(), (0, 2), (1, 3))]
-    file = appendix_figure(panels, file_format)
+def test_panels_come_in_every_format_without_a_picture_of_dots(make_map: Any, file_format: Format) -> None:
+    file = appendix_figure([LinePanel(make_map(), (0,)), LinePanel(make_map(), (0, 1, 2), (1, 3))], file_format)
     assert file.startswith(BEGINNINGS[file_format])
-    assert file == appendix_figure(panels, file_format)
+    assert b"<image" not in file
+    assert b"/Subtype /Image" not in file
+
+
+def test_the_same_panels_are_the_same_file_each_time(make_map: Any) -> None:
+    """In SVG, where every part has a name."""
+    panels = [LinePanel(make_map(), (0,)), LinePanel(make_map(), (0, 2), (1, 3))]
+    assert appendix_figure(panels, "svg") == appendix_figure(panels, "svg")
 
 
 def test_words_are_upright_text_above_and_below_and_heads_have_names(make_map: Any) -> None:
@@ -34,12 +40,6 @@ def test_words_are_upright_text_above_and_below_and_heads_have_names(make_map: A
     assert len(rotated) == 2 * 5
 
 
-def test_a_vector_file_holds_no_picture_of_dots(make_map: Any) -> None:
-    for panel in (LinePanel(make_map(), (0, 1, 2)), LinePanel(make_map(), (0, 1, 2), (1,))):
-        assert b"<image" not in appendix_figure([panel], "svg")
-        assert b"/Subtype /Image" not in appendix_figure([panel], "pdf")
-
-
 def test_the_table_holds_the_lines_of_the_words(make_map: Any) -> None:
     attention = make_map(5, 4, layer=4)
     table = appendix_table([LinePanel(attention, (1,)), LinePanel(attention, (0, 2), (1, 3))])
@@ -50,7 +50,7 @@ def test_the_table_holds_the_lines_of_the_words(make_map: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("size", [1, 200])
+@pytest.mark.parametrize("size", [1, 100])
 def test_any_length_can_be_drawn(make_map: Any, size: int) -> None:
     panels = [LinePanel(make_map(size, size, num_heads=1), (0,), (0,))]
     assert appendix_figure(panels, "svg").startswith(b"<?xml")

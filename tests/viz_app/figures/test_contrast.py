@@ -64,13 +64,11 @@ def test_correlations_are_those_of_the_ordinary_tokens(found: ContrastAttributio
     assert correlations_table(found)["alti"].tolist() == pytest.approx([1.0, 1.0])
 
 
-@pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
-def test_curves_come_in_every_format(file_format: Any) -> None:
+def test_curves_can_be_exported() -> None:
     figure = curves_figure(CURVES, ["occlusion", "alti"], "p(A)", LIGHT)
     assert [trace.name for trace in figure.data] == ["Occlusion", "ALTI", "Random order"]
     assert list(figure.data[0].x) == [0, 10, 20, 30, 40, 50]
-    file = export_chart(figure, file_format)
-    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
+    assert export_chart(figure, "svg").startswith(b"<?xml")
 
 
 def test_tables(found: ContrastAttribution) -> None:

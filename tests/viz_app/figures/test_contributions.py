@@ -49,10 +49,8 @@ def test_a_bar_of_attention_leads_to_its_strongest_head(found: LogitAttribution)
     assert not any(bar_head(found, bar) for bar in [*wrong, {}])
 
 
-@pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
-def test_bars_come_in_every_format(found: LogitAttribution, file_format: str) -> None:
-    file = export_chart(layers_figure(found, LIGHT), file_format)  # type: ignore[arg-type]
-    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
+def test_bars_can_be_exported(found: LogitAttribution) -> None:
+    assert export_chart(layers_figure(found, LIGHT), "svg").startswith(b"<?xml")
 
 
 def test_every_head_has_its_cell(found: LogitAttribution) -> None:

@@ -8,7 +8,6 @@ import pytest
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.over_training.roles import Development, developments
-from viz_app.figures.export.canvas import FORMATS
 from viz_app.figures.export.cell_grid import export_grid
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.over_training import head_text, loss, roles_grid, roles_text, score_curves
@@ -33,8 +32,7 @@ def test_curves_show_every_head_and_where_the_selected_one_settles(found: list[D
     assert (ring.x[0], ring.y[0]) == (1, 0.7)
     assert figure.layout.shapes[0].x0 == 2
     assert list(figure.layout.xaxis.ticktext) == ["0", "100", "1,300"]
-    for file_format in FORMATS:
-        assert export_chart(figure, file_format)
+    assert export_chart(figure, "svg").startswith(b"<?xml")
 
 
 def test_a_role_is_bold_from_where_it_stays(found: list[Development]) -> None:
@@ -47,8 +45,7 @@ def test_a_role_is_bold_from_where_it_stays(found: list[Development]) -> None:
     assert [cell.text for cell in mixed if cell] == [""] * 3
     assert cells[0] is not None
     assert cells[0].name == "L1 H1, step 0: spread out; largest weight 0.100"
-    for file_format in FORMATS:
-        assert export_grid(grid, file_format, DARK)
+    assert export_grid(grid, "svg", DARK).startswith(b"<?xml")
 
 
 def test_a_score_without_value_is_said_to_have_none(found: list[Development]) -> None:
@@ -76,5 +73,4 @@ def test_the_loss_has_a_line_at_each_snapshot() -> None:
     figure = loss(lines, STEPS, 100, LIGHT)
     assert [shape.x0 for shape in figure.layout.shapes] == list(STEPS)
     assert [shape.line.color == LIGHT.text for shape in figure.layout.shapes] == [False, True, False]
-    for file_format in FORMATS:
-        assert export_chart(figure, file_format)
+    assert export_chart(figure, "svg").startswith(b"<?xml")

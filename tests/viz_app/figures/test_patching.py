@@ -86,8 +86,6 @@ def test_shares_of_the_other_direction_are_what_is_lost(runs: PairRuns) -> None:
     assert patching.positions_table(found, ["a", "b", "c"])["recovered"].tolist() == [1, 0.5, 0]
 
 
-@pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
-def test_grids_come_in_every_format(runs: PairRuns, file_format: str) -> None:
+def test_grids_can_be_exported(runs: PairRuns) -> None:
     grid = patching.side_grid(patching_map(runs), [runs], "decoder", "corrupted", LIGHT)
-    file = export_grid(grid, file_format, title=patching.SHARE_NAMES["corrupted"])  # type: ignore[arg-type]
-    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
+    assert export_grid(grid, "svg", title=patching.SHARE_NAMES["corrupted"]).startswith(b"<?xml")

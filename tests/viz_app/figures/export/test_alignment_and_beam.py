@@ -95,7 +95,8 @@ def test_both_come_in_every_format(alignment: WordAlignment, tree: BeamTree, fil
         lambda: export_tree(tree, file_format),
     ]
     for draw in draws:
-        assert draw().startswith(b"%PDF" if file_format == "pdf" else b"\x89PNG")
-        assert b"/Subtype /Image" not in draw()
+        file = draw()
+        assert file.startswith(b"%PDF" if file_format == "pdf" else b"\x89PNG")
+        assert b"/Subtype /Image" not in file
     with pytest.raises(ValueError, match="unknown format 'gif'"):
         export_tree(tree, "gif")  # type: ignore[arg-type]

@@ -15,10 +15,16 @@ BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
 
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_the_same_head_is_the_same_file_each_time(make_map: Any, file_format: Format) -> None:
-    for draw in (lambda: export_map(make_map(), 0, file_format), lambda: export_lines(make_map(), [0, 2], file_format)):
-        file = draw()
-        assert file.startswith(BEGINNINGS[file_format])
-        assert file == draw()
+    file = export_lines(make_map(), [0, 2], file_format)
+    assert file.startswith(BEGINNINGS[file_format])
+    assert file == export_lines(make_map(), [0, 2], file_format)
+
+
+def test_the_same_map_is_the_same_file_each_time(make_map: Any) -> None:
+    """In SVG, where every part has a name."""
+    file = export_map(make_map(), 0, "svg")
+    assert file.startswith(BEGINNINGS["svg"])
+    assert file == export_map(make_map(), 0, "svg")
 
 
 def test_tokens_are_text_and_no_formula(make_map: Any) -> None:
@@ -33,7 +39,9 @@ def test_tokens_are_text_and_no_formula(make_map: Any) -> None:
 
 def test_no_picture_of_dots_is_in_a_file_that_is_to_stay_sharp(make_map: Any) -> None:
     assert b"<image" not in export_map(make_map(), 0, "svg", diverging=True)
-    assert b"/Subtype /Image" not in export_map(make_map(), 0, "pdf")
+    pdf = export_map(make_map(), 0, "pdf")
+    assert pdf.startswith(BEGINNINGS["pdf"])
+    assert b"/Subtype /Image" not in pdf
 
 
 def test_a_map_has_its_themes_colours(make_map: Any) -> None:
@@ -41,12 +49,13 @@ def test_a_map_has_its_themes_colours(make_map: Any) -> None:
     assert corner == tuple(int(DARK.background[start : start + 2], 16) for start in (1, 3, 5))
 
 
-@pytest.mark.parametrize("size", [(1, 1), (2, 120)])
-def test_any_length_can_be_exported(make_map: Any, size: tuple[int, int]) -> None:
-    for kind in ("encoder_self", "decoder_self", "cross"):
-        attention = make_map(*size, kind=kind)
-        assert export_map(attention, 0, "svg")
-        assert export_lines(attention, [0, 1, 2], "svg", top_mass=0.9)
+@pytest.mark.parametrize(
+    ("kind", "size"), [("encoder_self", (1, 1)), ("decoder_self", (1, 1)), ("cross", (1, 1)), ("cross", (2, 120))]
+)
+def test_any_length_can_be_exported(make_map: Any, kind: str, size: tuple[int, int]) -> None:
+    attention = make_map(*size, kind=kind)
+    assert export_map(attention, 0, "svg")
+    assert export_lines(attention, [0, 1, 2], "svg", top_mass=0.9)
 
 
 def test_a_head_without_a_line_is_exported(make_map: Any) -> None:

@@ -52,7 +52,7 @@ def test_switches_show_what_they_are_set_to_or_what_they_do() -> None:
 
 
 def test_a_long_text_goes_on_in_the_next_line() -> None:
-    short, long = (export_changes(["\u2581word"] * count, [0.5] * count, "png") for count in (3, 60))
+    short, long = (export_changes(["\u2581word"] * count, [0.5] * count, "png") for count in (3, 40))
     height = [int.from_bytes(file[20:24], "big") for file in (short, long)]  # of a PNG
     assert height[1] > 2 * height[0]
     with pytest.raises(ValueError, match="unknown format 'gif'"):

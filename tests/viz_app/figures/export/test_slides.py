@@ -90,18 +90,12 @@ def test_a_slide_has_the_drawing_in_its_size_and_a_caption(drawn: Drawn) -> None
     assert len(points(svg)) > len(points(plain))
 
 
-@pytest.mark.parametrize("drawn", ["map", "chart"], indirect=True)
-def test_a_slide_of_matplotlib_and_of_plotly_has_its_pixels_and_changes_nothing_later(drawn: Drawn) -> None:
+@pytest.mark.parametrize("drawn", ["lines"], indirect=True)
+def test_a_slide_has_its_pixels_and_changes_nothing_later(drawn: Drawn) -> None:
     with slide(CAPTION):
         png = drawn.draw("png")
     assert struct.unpack(">II", png[16:24]) == (SLIDE_PIXELS, SLIDE_PIXELS * 9 // 16)
     assert drawn.draw("svg") == drawn.plain
-
-
-def test_slides_of_matplotlib_and_of_plotly_are_pdfs_too(make_map: MakeMap) -> None:
-    with slide(CAPTION):
-        assert export_map(make_map(), 0, "pdf").startswith(b"%PDF")
-        assert export_chart(sinusoids([0, 2], 8, 16, LIGHT), "pdf").startswith(b"%PDF")
 
 
 def test_the_drawing_stands_above_the_caption_and_inside_the_slide(drawn: Drawn) -> None:
@@ -117,13 +111,13 @@ def test_the_drawing_stands_above_the_caption_and_inside_the_slide(drawn: Drawn)
 def test_a_dark_drawing_has_a_light_caption(make_map: MakeMap) -> None:
     attention = make_map()
     with slide("words"):
-        assert f"fill: {DARK.text}" in export_map(attention, 0, "svg", DARK).decode()
+        assert f"fill: {DARK.text}" in export_lines(attention, [0], "svg", DARK).decode()
 
 
 @pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
 def test_a_caption_with_control_characters_can_be_opened(make_map: MakeMap, file_format: Format) -> None:
     with slide("A\x07 dog\x00 \ufffe\U0010ffff"):
-        file = export_map(make_map(), 0, file_format)
+        file = export_lines(make_map(), [0], file_format)
     READERS[file_format](file)
     if file_format == "svg":
         assert "A\ufffd dog\ufffd \ufffd\U0010ffff".encode() in file
