@@ -19,10 +19,14 @@ def parameters(model: Transformer) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
-@pytest.fixture
-def trained(tmp_path: Path, run_fit: Fit) -> Path:
-    run_fit(tmp_path / "first", steps=2, snapshot_every=2)
-    return tmp_path / "first" / "snapshots" / "step-00000002.safetensors"
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory, run_fit: Fit) -> Path:
+    """A checkpoint of two steps. Do not modify it."""
+    folder = tmp_path_factory.mktemp("first")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+        run_fit(folder, steps=2, snapshot_every=2)
+    return folder / "snapshots" / "step-00000002.safetensors"
 
 
 def test_a_run_starts_from_the_checkpoint_and_records_it(tmp_path: Path, run_fit: Fit, trained: Path) -> None:
