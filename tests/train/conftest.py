@@ -71,6 +71,14 @@ def six_steps(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> Transfo
         return run_fit(tmp_path_factory.mktemp("six-steps"))
 
 
+@pytest.fixture(scope="session")
+def three_steps(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> Transformer:
+    """The model after three steps, half of `six_steps`. Do not modify it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+        return run_fit(tmp_path_factory.mktemp("three-steps"), steps=3)
+
+
 @pytest.fixture
 def recipe() -> Recipe:
     """The recipe of the preset `tiny`."""

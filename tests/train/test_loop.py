@@ -55,7 +55,7 @@ def test_a_run_leaves_snapshots_the_best_and_a_log(
 
 
 def test_the_history_has_the_first_step_the_last_and_more_of_the_early_ones(tmp_path: Path, run_fit: Fit) -> None:
-    model = run_fit(tmp_path / "run", steps=8, history=3, keep_snapshots=1)
+    model = run_fit(tmp_path / "run", steps=8, history=3, keep_snapshots=1, snapshot_every=8)
     files = sorted((tmp_path / "run" / "history").iterdir())
     assert [load_checkpoint(file).training["steps"] for file in files] == [0, 1, 8]
     first, _, last = (parameters(load_checkpoint(file).model) for file in files)
@@ -65,29 +65,29 @@ def test_the_history_has_the_first_step_the_last_and_more_of_the_early_ones(tmp_
     assert torch.equal(first, parameters(untrained).half().float())
 
 
-def test_the_history_does_not_change_the_training(tmp_path: Path, run_fit: Fit, six_steps: Transformer) -> None:
-    assert torch.equal(parameters(run_fit(tmp_path, history=4)), parameters(six_steps))
+def test_the_history_does_not_change_the_training(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
+    assert torch.equal(parameters(run_fit(tmp_path, steps=3, history=3)), parameters(three_steps))
 
 
 def test_samples_are_translations_of_validation_sentences(
     tmp_path: Path, run_fit: Fit, parallel_text: list[tuple[str, str]]
 ) -> None:
-    run_fit(tmp_path / "run")
+    run_fit(tmp_path / "run", steps=2, snapshot_every=1)
     samples = log_of(tmp_path / "run", "sample")
-    assert {line["step"] for line in samples} == {3, 6}
+    assert {line["step"] for line in samples} == {1, 2}
     assert {(line["source"], line["reference"]) for line in samples} <= set(parallel_text[16:])
     assert all(isinstance(line["translation"], str) for line in samples)
 
 
-def test_validations_do_not_change_the_training(tmp_path: Path, run_fit: Fit, six_steps: Transformer) -> None:
-    """Validations, samples and snapshots take no random numbers: here six of each in place of two."""
-    assert torch.equal(parameters(run_fit(tmp_path, snapshot_every=1)), parameters(six_steps))
+def test_validations_do_not_change_the_training(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
+    """Validations, samples and snapshots take no random numbers: here three of each in place of one."""
+    assert torch.equal(parameters(run_fit(tmp_path, steps=3, snapshot_every=1)), parameters(three_steps))
 
 
-def test_seeds_differ_and_repeat(tmp_path: Path, run_fit: Fit, six_steps: Transformer) -> None:
-    again, other = (parameters(run_fit(tmp_path / str(seed), seed=seed)) for seed in (1, 4))
-    assert torch.equal(parameters(six_steps), again)
-    assert not torch.equal(parameters(six_steps), other)
+def test_seeds_differ_and_repeat(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
+    again, other = (parameters(run_fit(tmp_path / str(seed), steps=3, seed=seed)) for seed in (1, 4))
+    assert torch.equal(parameters(three_steps), again)
+    assert not torch.equal(parameters(three_steps), other)
 
 
 def test_accumulated_batches_count_as_one(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,10 +108,10 @@ def test_every_batch_of_a_run_has_dropout_of_its_own(
     assert len(set(others) - {initial}) == 3 * 2
 
 
-def test_clipping_takes_effect_and_is_off_by_default(tmp_path: Path, run_fit: Fit, six_steps: Transformer) -> None:
-    loose, tight = (parameters(run_fit(tmp_path / str(norm), clip_norm=norm)) for norm in (1e9, 1e-3))
-    assert torch.equal(parameters(six_steps), loose)
-    assert not torch.equal(parameters(six_steps), tight)
+def test_clipping_takes_effect_and_is_off_by_default(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
+    loose, tight = (parameters(run_fit(tmp_path / str(norm), steps=3, clip_norm=norm)) for norm in (1e9, 1e-3))
+    assert torch.equal(parameters(three_steps), loose)
+    assert not torch.equal(parameters(three_steps), tight)
 
 
 def test_a_longer_run_resumes_and_a_finished_one_does_nothing(
@@ -134,7 +134,7 @@ def test_the_command_that_sets_the_end_of_a_run_is_recorded(
         ("--steps 4", 4, "--steps 4"),
     ):
         monkeypatch.setattr("sys.argv", ["train", *options.split()])
-        run_fit(tmp_path / "run", steps=steps)
+        run_fit(tmp_path / "run", steps=steps, snapshot_every=9)
         facts = load_checkpoint(tmp_path / "run" / "snapshots" / f"step-{steps:08}.safetensors").training
         assert facts["command"] == f"python -m train {recorded}"
 
@@ -162,7 +162,7 @@ def test_other_data_under_the_same_name_is_refused(tmp_path: Path, run_fit: Fit,
 
 
 def test_an_older_run_without_the_field_bucketing_resumes(tmp_path: Path, run_fit: Fit) -> None:
-    run_fit(tmp_path / "run", steps=3, bucketing="target")
+    run_fit(tmp_path / "run", steps=1, bucketing="target")
     recipe = tmp_path / "run" / "recipe.json"
     record = json.loads(recipe.read_text(encoding="utf-8"))
     for field in ("bucketing", "clip_norm", "snapshot_minutes", "patience"):
@@ -170,7 +170,7 @@ def test_an_older_run_without_the_field_bucketing_resumes(tmp_path: Path, run_fi
     recipe.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(ValueError, match=r"bucketing \(target, not longest\)"):
         run_fit(tmp_path / "run")
-    assert run_fit(tmp_path / "run", bucketing="target")
+    assert run_fit(tmp_path / "run", steps=2, bucketing="target")
 
 
 def test_two_processes_do_not_train_in_one_folder(tmp_path: Path, run_fit: Fit) -> None:
