@@ -135,7 +135,7 @@ def test_the_choice_is_recorded_and_kept_on_other_machines(
 ) -> None:
     """A run resumed on another machine ends with the same bits."""
     machine(times)
-    run_fit(tmp_path / "run", precision="auto", steps=3)
+    run_fit(tmp_path / "run", precision="auto", steps=1)
     assert f"precision {choice}: {times}" in capsys.readouterr().err.splitlines()
     for facts in (
         json.loads((tmp_path / "run" / "recipe.json").read_text()),
@@ -150,7 +150,7 @@ def test_the_choice_is_recorded_and_kept_on_other_machines(
 
     other = SLOWER if times is FASTER else FASTER
     machine(other)
-    resumed = run_fit(tmp_path / "run", precision="auto")
+    resumed = run_fit(tmp_path / "run", precision="auto", steps=2)
     said = capsys.readouterr().err
     assert (
         f"precision {choice}, as recorded for this run, although a new run here would use {other.choice}: {other}"
@@ -159,7 +159,7 @@ def test_the_choice_is_recorded_and_kept_on_other_machines(
     assert f"1 x cpu, {choice}\n" in said
     last = load_checkpoint(RunFolder(tmp_path / "run").snapshots()[-1]).training
     assert (last["recipe"]["precision"], last["precision_measured"]["float32_seconds"]) == (choice, times.float32)
-    assert torch.equal(parameters(resumed), parameters(run_fit(tmp_path / "whole", precision=choice)))
+    assert torch.equal(parameters(resumed), parameters(run_fit(tmp_path / "whole", precision=choice, steps=2)))
 
 
 def test_a_precision_that_was_given_needs_no_measurement(
@@ -187,19 +187,19 @@ def test_a_run_keeps_its_precision(
 def test_an_older_run_without_a_measurement_resumes_in_bfloat16(
     tmp_path: Path,
     run_fit: Fit,
-    six_steps: Transformer,
+    three_steps: Transformer,
     machine: Callable[[ProductTimes | None], None],
     recorded: bool,
 ) -> None:
     machine(SLOWER)
-    run_fit(tmp_path / "run", precision="bfloat16", steps=3)
+    run_fit(tmp_path / "run", precision="bfloat16", steps=1)
     recipe = tmp_path / "run" / "recipe.json"
     record: dict[str, Any] = json.loads(recipe.read_text())
     if not recorded:
         del record["recipe"]["precision"]
     recipe.write_text(json.dumps(record))
-    resumed = run_fit(tmp_path / "run", precision="auto")
-    assert torch.equal(parameters(resumed), parameters(six_steps))
+    resumed = run_fit(tmp_path / "run", precision="auto", steps=3)
+    assert torch.equal(parameters(resumed), parameters(three_steps))
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,9 @@ def test_a_run_starts_from_the_checkpoint_and_records_it(tmp_path: Path, run_fit
 def test_a_run_from_a_checkpoint_learns_and_resumes_to_the_same_bits(
     tmp_path: Path, run_fit: Fit, trained: Path
 ) -> None:
-    run_fit(tmp_path / "parts", init=trained, steps=2)
-    resumed = run_fit(tmp_path / "parts", init=trained, steps=4)
-    whole = run_fit(tmp_path / "whole", init=trained, steps=4)
+    run_fit(tmp_path / "parts", init=trained, steps=1)
+    resumed = run_fit(tmp_path / "parts", init=trained, steps=2)
+    whole = run_fit(tmp_path / "whole", init=trained, steps=2)
     assert torch.equal(parameters(resumed), parameters(whole))
     assert not torch.equal(parameters(whole), parameters(load_checkpoint(trained).model))
 
@@ -59,11 +59,11 @@ def test_a_model_without_causal_mask_starts_from_one_with_it_and_resumes_to_the_
         if name in given:
             assert torch.allclose(parameter, given.pop(name), atol=1e-6), name
     assert not given
-    run_fit(tmp_path / "parts", init=trained, mask_id=3, steps=2, snapshot_every=2)
-    resumed = run_fit(tmp_path / "parts", init=trained, mask_id=3, steps=4)
-    whole = run_fit(tmp_path / "whole", init=trained, mask_id=3, steps=4)
+    run_fit(tmp_path / "parts", init=trained, mask_id=3, steps=1)
+    resumed = run_fit(tmp_path / "parts", init=trained, mask_id=3, steps=2)
+    whole = run_fit(tmp_path / "whole", init=trained, mask_id=3, steps=2)
     assert torch.equal(parameters(resumed), parameters(whole))
-    snapshot = tmp_path / "parts" / "snapshots" / "step-00000004.safetensors"
+    snapshot = tmp_path / "parts" / "snapshots" / "step-00000002.safetensors"
     with pytest.raises(ValueError, match=r"differs from the preset in mask_id \(3, not None\): start from"):
         run_fit(tmp_path / "back", init=snapshot, steps=1)
 

@@ -1,12 +1,15 @@
 """An interrupted job, when resumed, writes the same bytes as an uninterrupted one."""
 
+import io
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -171,16 +174,27 @@ def test_stopped_by_a_signal(
     assert job.output.read_bytes() == expected
 
 
-@pytest.fixture
-def interrupted(job: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Job:
-    """A job stopped by --strict after its fifth window, with short translations."""
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
-    job.input.write_bytes(b"A dog.\n" * 100 + b"\xff\n" + b"A dog.\n" * 29)
-    assert job.run("--strict") == 1
-    assert capsys.readouterr().err.splitlines()[-2:] == [
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory, processes: ForkServerContext, tiny_checkpoint: Path) -> Path:
+    """The folder of a job stopped by --strict after its fifth window, with short translations. Do not modify it."""
+    job = Job(tmp_path_factory.mktemp("stopped"), tiny_checkpoint, b"A dog.\n" * 100 + b"\xff\n" + b"A dog.\n" * 29)
+    with pytest.MonkeyPatch.context() as patch, redirect_stderr(io.StringIO()) as stderr:
+        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+        patch.setattr(lines, "WINDOW_LINES", 20)
+        patch.setattr(workers, "START_METHOD", "forkserver")
+        assert job.run("--strict") == 1
+    assert stderr.getvalue().splitlines()[-2:] == [
         f"100 lines are written to {job.output}; the same command with --resume continues it",
         "python -m core translate: line 101 of the input is not UTF-8: invalid start byte at byte 0",
     ]
+    return job.output.parent
+
+
+@pytest.fixture
+def interrupted(job: Job, stopped: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """The job that was stopped, in a folder of its own."""
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    shutil.copytree(stopped, job.output.parent, dirs_exist_ok=True)
     return job
 
 
