@@ -137,8 +137,8 @@ def test_a_stopped_run_saves_its_state_and_resumes_to_the_same_bits(
     tmp_path: Path, prepared: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The state is saved between snapshots."""
-    monkeypatch.setattr(train.loop, "LOG_EVERY", 4)
-    run_fit(tmp_path / "whole")
+    monkeypatch.setattr(train.loop, "LOG_EVERY", 3)
+    run_fit(tmp_path / "whole", steps=3)
     advance = train.loop.Training.advance
 
     def stop(training: train.loop.Training, step: int, *rest: Any) -> None:
@@ -148,11 +148,11 @@ def test_a_stopped_run_saves_its_state_and_resumes_to_the_same_bits(
 
     monkeypatch.setattr(train.loop.Training, "advance", stop)
     with pytest.raises(
-        train.loop.StoppedError, match="stopped after step 2 of 6: run the same command to resume"
+        train.loop.StoppedError, match="stopped after step 2 of 3: run the same command to resume"
     ) as stopped:
-        run_fit(tmp_path / "stopped")
+        run_fit(tmp_path / "stopped", steps=3)
     assert stopped.value.signal_number == signal.SIGTERM
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     monkeypatch.setattr(train.loop.Training, "advance", advance)
-    run_fit(tmp_path / "stopped")
+    run_fit(tmp_path / "stopped", steps=3)
     assert_same_run(tmp_path / "whole", tmp_path / "stopped")
