@@ -35,8 +35,8 @@ FOLDERS = (
     "tests/core/",
 )
 # Each kind runs in one worker, as it is slow to start or to import: transformers, a process that has imported the
-# training and forks others, the texts of the app's whole code. Each worker has a browser and an app: of all tests, theirs
-# take the longest and wait most.
+# training and forks others, the texts of the app's whole code. Each worker has a browser and an app, whose tests take
+# the longest and wait most.
 TOGETHER = {
     "tests/core/formats/": "transformers",
     "tests/core/export/test_attention_arrays.py": "transformers",

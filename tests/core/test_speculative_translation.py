@@ -18,8 +18,7 @@ def translator_of(model: Transformer, tokenizer: SentencePieceTokenizer) -> Tran
     return Translator(model.eval().requires_grad_(False), tokenizer)
 
 
-@pytest.mark.parametrize("draft_tokens", [1, 4, 9])
-@pytest.mark.parametrize("neighbourhood", [None, 3])
+@pytest.mark.parametrize(("draft_tokens", "neighbourhood"), [(1, None), (9, None), (4, 3)])
 def test_the_translation_is_the_greedy_one(
     tiny_model: Transformer, tokenizer: SentencePieceTokenizer, draft_tokens: int, neighbourhood: int | None
 ) -> None:

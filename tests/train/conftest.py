@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,17 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
     return data
 
 
-@pytest.fixture(scope="package", autouse=True)
-def _short_samples() -> Iterator[None]:
+@contextmanager
+def short_samples() -> Iterator[None]:
     """Limit the length of translations: untrained models never end a sentence."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 1)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _short_samples() -> Iterator[None]:
+    with short_samples():
         yield
 
 
@@ -65,19 +72,20 @@ def run_fit(prepared: Path) -> Fit:
         config = replace(PRESETS["tiny"], **shape)
         few = {"steps": 6, "snapshot_every": 3, "batch_tokens": 200, "max_length": 60, "precision": "bfloat16"}
         recipe = replace(recipe_for("tiny"), **{**few, **changes})
-        return fit("tiny", config, recipe, data, folder, torch.device("cpu"), init)
+        with short_samples():  # fixtures for several tests call it, too
+            return fit("tiny", config, recipe, data, folder, torch.device("cpu"), init)
 
     return run
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def three_steps_run(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Transformer]:
     """The folder and the model of a `run_fit` of three steps. Do not modify them."""
     folder = tmp_path_factory.mktemp("three-steps")
     return folder, run_fit(folder, steps=3)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def three_steps(three_steps_run: tuple[Path, Transformer]) -> Transformer:
     """The model after a `run_fit` of three steps. Do not modify it."""
     return three_steps_run[1]
@@ -89,7 +97,7 @@ def begun(tmp_path: Path, three_steps_run: tuple[Path, Transformer]) -> Path:
     return shutil.copytree(three_steps_run[0], tmp_path / "run")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def six_steps(run_fit: Fit, tmp_path_factory: pytest.TempPathFactory) -> Transformer:
     """The model after an uninterrupted `run_fit` of six steps. Do not modify it."""
     return run_fit(tmp_path_factory.mktemp("six-steps"))

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,18 +14,18 @@ from train.__main__ import main
 from train.average import average
 
 
-def snapshots(folder: Path, tokenizer: SentencePieceTokenizer, count: int = 3, preset: str = "tiny") -> list[Path]:
+def snapshots(folder: Path, tokenizer: SentencePieceTokenizer, count: int = 3, **changes: Any) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     for number in range(1, count + 1):
         torch.manual_seed(number)
-        model = Transformer(replace(PRESETS[preset], vocab_size=tokenizer.vocab_size))
+        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **changes))
         paths.append(folder / f"step-{number:08d}.safetensors")
         save_checkpoint(
             paths[-1],
             model,
             tokenizer,
-            {"preset": preset, "steps": number, "command": "python -m train fit tiny --run /some/where/run"},
+            {"preset": "tiny", "steps": number, "command": "python -m train fit tiny --run /some/where/run"},
         )
     return paths
 
@@ -75,7 +76,7 @@ def test_scores_of_a_part_are_not_scores_of_the_mean(tmp_path: Path, tokenizer: 
 def test_checkpoints_of_other_runs_are_refused(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
     one, other = (
         snapshots(tmp_path, tokenizer, count=1)[0],
-        snapshots(tmp_path / "C", tokenizer, count=1, preset="C-N2")[0],
+        snapshots(tmp_path / "C", tokenizer, count=1, num_encoder_layers=1)[0],
     )
     with pytest.raises(ValueError, match="different configurations"):
         average([one, other], tmp_path / "mean.safetensors")

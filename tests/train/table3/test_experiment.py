@@ -83,6 +83,10 @@ def test_rows_are_trained_scored_and_put_beside_the_papers(
     assert (tmp_path / "table3.csv").read_bytes() == before  # earlier rows are kept
 
 
+# rows that differ in nothing but the number of heads: one layer is enough
+SHALLOW = ("--depth-scale", "6")
+
+
 @pytest.fixture
 def no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw no figure, which takes longer than training."""
@@ -91,15 +95,15 @@ def no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_figure")
 def test_each_row_is_trained_with_each_seed(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = ("--rows", "C-N2", "base")
+    rows = ("--rows", "A-h1", "base", *SHALLOW)
     assert main(arguments(prepared, tmp_path, *rows)) == 0  # before more seeds are wanted
-    of_first = (tmp_path / "C-N2" / "score.json").read_bytes()
+    of_first = (tmp_path / "A-h1" / "score.json").read_bytes()
     assert main(arguments(prepared, tmp_path, *rows, "--seed", "1", "2", "1")) == 0
-    assert (tmp_path / "C-N2" / "score.json").read_bytes() == of_first
-    assert "C-N2, seed 2: perplexity" in capsys.readouterr().out
+    assert (tmp_path / "A-h1" / "score.json").read_bytes() == of_first
+    assert "A-h1, seed 2: perplexity" in capsys.readouterr().out
     with (tmp_path / "table3.csv").open(encoding="utf-8", newline="") as file:
         runs = list(csv.DictReader(file))
-    assert [(run["row"], run["seed"]) for run in runs] == [("base", "1"), ("base", "2"), ("C-N2", "1"), ("C-N2", "2")]
+    assert [(run["row"], run["seed"]) for run in runs] == [("base", "1"), ("base", "2"), ("A-h1", "1"), ("A-h1", "2")]
     assert len({run["perplexity"] for run in runs}) == 4
     models = [load_checkpoint(RunFolder(tmp_path / name).snapshots()[-1]).model for name in ("base", "base-seed-2")]
     assert not models[0].embedding.tokens.weight.equal(models[1].embedding.tokens.weight)
@@ -110,12 +114,12 @@ def test_all_rows_compute_in_the_precision_of_the_first(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is measured later, and whichever rows are requested next."""
-    for rows, bfloat16 in ((["C-N2", "base"], 50.0), (["A-h1"], 0.25)):
+    for rows, bfloat16 in ((["A-h1", "base"], 50.0), (["A-h4"], 0.25)):
         monkeypatch.setattr(
             train.loop, "measure_precisions", lambda *_, bfloat16=bfloat16: ProductTimes(bfloat16, 1.0, 200)
         )
-        assert main(arguments(prepared, tmp_path, "--rows", *rows)) == 0
-    assert [RunFolder(tmp_path / row).precision() for row in ("base", "C-N2", "A-h1")] == ["float32"] * 3
+        assert main(arguments(prepared, tmp_path, "--rows", *rows, *SHALLOW)) == 0
+    assert [RunFolder(tmp_path / row).precision() for row in ("base", "A-h1", "A-h4")] == ["float32"] * 3
 
 
 @pytest.mark.parametrize(
