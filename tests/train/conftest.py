@@ -24,10 +24,10 @@ Fit = Callable[..., Transformer]
 def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple[str, str]]) -> Path:
     """Output of `prepare`: 16 of the shared sentences for training, 4 short ones for validation. Do not modify it.
 
-    The latter are the first words of the others: they are translated at every validation.
+    The latter are the first word of each of the others: they are translated at every validation.
     """
     folder = tmp_path_factory.mktemp("prepared")
-    short = [tuple(" ".join(sentence.split()[:2]) for sentence in pair) for pair in parallel_text[16:]]
+    short = [tuple(sentence.split()[0] for sentence in pair) for pair in parallel_text[16:]]
     for name, pairs in (("train", parallel_text[:16] * 3), ("valid", short)):
         for side, sentences in zip(("source", "target"), zip(*pairs, strict=True), strict=True):
             (folder / f"{name}.{side}").write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")

@@ -1,6 +1,5 @@
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -14,12 +13,13 @@ from train.__main__ import main
 from train.average import average
 
 
-def snapshots(folder: Path, tokenizer: SentencePieceTokenizer, count: int = 3, **changes: Any) -> list[Path]:
+def snapshots(folder: Path, tokenizer: SentencePieceTokenizer, count: int = 3, **shape: int) -> list[Path]:
+    """Checkpoints of untrained models of the preset `tiny`, or of another shape."""
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     for number in range(1, count + 1):
         torch.manual_seed(number)
-        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **changes))
+        model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **shape))
         paths.append(folder / f"step-{number:08d}.safetensors")
         save_checkpoint(
             paths[-1],
@@ -76,19 +76,17 @@ def test_scores_of_a_part_are_not_scores_of_the_mean(tmp_path: Path, tokenizer: 
 def test_checkpoints_of_other_runs_are_refused(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
     one, other = (
         snapshots(tmp_path, tokenizer, count=1)[0],
-        snapshots(tmp_path / "C", tokenizer, count=1, num_encoder_layers=1)[0],
+        snapshots(tmp_path / "C", tokenizer, count=1, d_ff=32)[0],
     )
     with pytest.raises(ValueError, match="different configurations"):
         average([one, other], tmp_path / "mean.safetensors")
-    again = SentencePieceTokenizer.train(
-        ["other text with the same number of pieces", "and more words, so that there is enough of it"], 290
+    third, fourth = (
+        snapshots(tmp_path / name, SentencePieceTokenizer.train(text, 290, num_threads=1), count=1)[0]
+        for name, text in (
+            ("T", ["other text with the same number of pieces", "and more words, so that there is enough of it"]),
+            ("U", ["a wholly different text of some other words", "so that pieces differ"]),
+        )
     )
-    third = snapshots(tmp_path / "T", again, count=1)[0]
-    fourth = snapshots(
-        tmp_path / "U",
-        SentencePieceTokenizer.train(["a wholly different text of some other words", "so that pieces differ"], 290),
-        1,
-    )[0]
     with pytest.raises(ValueError, match="different tokenizers"):
         average([third, fourth], tmp_path / "mean.safetensors")
     with pytest.raises(ValueError, match="no checkpoints to average"):

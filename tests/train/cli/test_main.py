@@ -10,6 +10,7 @@ import pytest
 
 import train.__main__ as command
 import train.cli.fit
+import train.cli.presets
 from core.checkpoint import load_checkpoint
 from train.recipe import Recipe, recipe_for
 from train.runs.stop_signals import StoppedError
@@ -165,8 +166,11 @@ def test_recipe_options_show_the_defaults_of_the_base_model(capsys: pytest.Captu
         assert re.search(rf"{option} [A-Z]+ .*?\[{re.escape(str(getattr(recipe_for('base'), field.name)))}\]", printed)
 
 
-def test_a_closed_pipe_is_no_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_closed_pipe_is_no_error(
+    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As with `| head`."""
+    monkeypatch.setattr(train.cli.presets, "shipped_folder", lambda _: tiny_checkpoint.parent)
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w", encoding="utf-8") as cut:

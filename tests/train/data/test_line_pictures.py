@@ -51,7 +51,7 @@ def test_words_for_training_and_test_are_different() -> None:
     random = np.random.default_rng(1)
     spoken: list[set[str]] = []
     for held_out in (False, True):
-        texts = [text for _, text, _ in draw_lines(Part("", 300, TRAINING_FONTS, held_out), WORDS, random)]
+        texts = [text for _, text, _ in draw_lines(Part("", 100, TRAINING_FONTS, held_out), WORDS, random)]
         spoken.append({word for word in WORDS if any(word.lower() in text.lower().split() for text in texts)})
     assert spoken[0] == {word for word in WORDS if not is_held_out(word)}
     assert spoken[1] == {word for word in WORDS if is_held_out(word)} != set()
