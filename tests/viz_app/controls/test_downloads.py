@@ -29,7 +29,7 @@ def labels(app: AppTest) -> Counter[str]:
 
 
 def test_every_picture_of_every_page_comes_in_every_format(start: Start) -> None:
-    app = start(text="A dog runs.", beam_size="2").run()
+    app = start(text="A dog runs.", beam_size="2", paper_text_3="A dog runs.")
     for page, pictures in PICTURES.items():
         app.switch_page(f"app_pages/{page}.py").run()
         assert not app.exception, page
@@ -83,8 +83,7 @@ VIEW = {"text": "A dog runs.", "beam_size": "2", "heads_cross": "L2 H1"}
 
 
 def test_a_slide_has_an_address(start: Start, slides: list[str]) -> None:
-    app = start(**VIEW).run()
-    opened(app, "heads")
+    app = opened(start(**VIEW), "heads")
     assert slides == []
     app.button(key=f"slide_{HEAD}").click()
     assert healthy(app.run()).query_params[SLIDE] == HEAD
