@@ -13,7 +13,7 @@ from viz_app.features.head_paths.paths_survey import Surveyed, SurveySlot
 from viz_app.features.head_paths.selected_path import SelectedPath, parsed_edge
 from viz_app.session.chosen_heads import heads_widget
 
-TEXT, TARGET = "The house.", "345.28.346.2"
+TEXT, TARGET = "The old house.", "345.28.346.2"
 EDGE = Edge(Node("encoder_self", 0, 1), Node("cross", 1, 0), "value")
 
 
@@ -89,11 +89,11 @@ def test_a_click_on_a_node_selects_its_head(start: Start) -> None:
 
 
 def test_a_second_sentence_replaces_outputs(start: Start) -> None:
-    app = page(start, paths_by="A second sentence", paths_second="The train.")
+    app = page(start, paths_by="A second sentence", paths_second="The old train.")
     found = surveyed(app)
-    assert found.run.runs.texts == (TEXT, "The train.")
-    app.text_input(key="paths_second").set_value("The sea.")
-    assert "The clean sentence has 6 tokens" in said(healthy(app.run()))
+    assert found.run.runs.texts == (TEXT, "The old train.")
+    app.text_input(key="paths_second").set_value("The old sea.")
+    assert "The clean sentence has 10 tokens" in said(healthy(app.run()))
     app.text_input(key="paths_second").set_value(" ")
     assert "Type a second sentence" in said(healthy(app.run()))
 
