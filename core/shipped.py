@@ -18,9 +18,12 @@ def shipped_folder(name: str) -> Path:
     Returns:
         The first of these that exists; if none does, the one in the repository.
     """
+    beside = REPOSITORY / name
+    if beside.is_dir():  # asked for in every run of a page, and the environment's folder takes long to find
+        return beside
     installed = (Path(sysconfig.get_path("data")), REPOSITORY)  # REPOSITORY: pip install --target
-    candidates = [REPOSITORY / name, *(folder / SHARE / name for folder in installed)]
-    return next((folder for folder in candidates if folder.is_dir()), candidates[0])
+    candidates = (folder / SHARE / name for folder in installed)
+    return next((folder for folder in candidates if folder.is_dir()), beside)
 
 
 def shipped_checkpoint(name: str = "en-de") -> Path:

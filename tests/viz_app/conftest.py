@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 from core.capture import AttentionMap, Kind
 from tests.viz_app.pages import Start, healthy
 from viz_app.controls import job_control
-from viz_app.features.generation import compared_models
+from viz_app.features.generation import compared_models, measured_runs
 from viz_app.features.over_training import histories
 from viz_app.features.parsing import parser_model
 from viz_app.features.pictures import reader_model
@@ -92,7 +92,7 @@ def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) 
 
     A model that has learned nothing never ends a sentence, so the limit is near.
     """
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 1)
     monkeypatch.setenv(MODELS_VARIABLE, "100")  # those of sessions before stay until Python looks for garbage
     # A search of all objects for garbage: tests/viz_app/session/test_freed_memory.py has one.
     monkeypatch.setattr(open_models, "return_freed_memory", lambda: None)
@@ -121,7 +121,10 @@ def small_pages(
     history_file: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Tiny models in place of the shipped ones that a few pages use beside the current model, and short turns."""
+    """Tiny models in place of the shipped ones that a few pages use beside the current model, short turns, and no
+    second run of what the page Generation measures.
+    """
+    monkeypatch.setattr(measured_runs, "RUNS", 1)
     for module, path in ((parser_model, tree_checkpoint), (reader_model, line_checkpoint)):
         monkeypatch.setattr(module, "SHIPPED", path)
     monkeypatch.setattr(histories, "shipped_history", lambda model: history_file)

@@ -4,6 +4,7 @@ import io
 import re
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,17 +13,21 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.__main__ import main
+from core.analysis.attribution.methods import Method
+from core.history import pack_history
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
 from viz_app.features.ablation.switched_heads import HeadsOffSlot
 from viz_app.features.contrast.faithfulness_sample import FaithfulnessSample
 from viz_app.features.generation import compared_models
+from viz_app.features.layers import layer_costs
 from viz_app.features.over_training import measurement
 from viz_app.features.parsing import parser_model
 from viz_app.features.positions.score_decomposition import FIRST_LAYER
 from viz_app.features.score.scored_file import ScoredFile
 from viz_app.session import model_paths, sample_sentences
+from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.models import ROOT
 
 Row = tuple[Callable[[], bytes], Callable[[str], str]]  # the CSV, and the script from the name of its file
@@ -56,7 +61,7 @@ def run_all(rows: dict[str, Row], count: int) -> None:
 
 @pytest.fixture
 def app(start: Start) -> AppTest:
-    return start(text="Where is it?", beam_size="2", target="345.28.2")
+    return start(text="Where?", beam_size="2", target="345.28.2")
 
 
 def test_translate(app: AppTest, rows: dict[str, Row]) -> None:
@@ -75,34 +80,30 @@ def test_beam_after_a_forced_beginning(start: Start, rows: dict[str, Row]) -> No
 @pytest.mark.parametrize("against", ["Hypothesis", "Sentence"])
 def test_compare(start: Start, rows: dict[str, Row], against: str) -> None:
     cell = {"compare_head_cross": "L2 H3", "products": "compare_second_cross_map.cross.2.3.1.1"}
-    app = start(text="A dog runs.", beam_size="2", against=against, second_text="A wet dog runs.", **cell)
-    opened(app, "compare")
+    app = opened(start(text="A dog.", beam_size="2", against=against, second_text="A wet dog.", **cell), "compare")
     for name in [name for name in rows if not name.startswith(("first", "second", "difference", "score-products"))]:
         del rows[name]  # of the page Translate
     run_all(rows, 4)
-    healthy(app.selectbox(key="compare_weights").set_value("rollout").run())
-    run_all(rows, 3)
+    if against == "Sentence":
+        healthy(app.selectbox(key="compare_weights").set_value("rollout").run())
+        run_all(rows, 3)
 
 
 @pytest.mark.parametrize(
     ("selected", "weights"),
     [("L1 H2", "attention"), ("Maximum of chosen,L2 H1", "norms"), ("Mean of all", "gradient"), ("L2", "rollout")],
 )
-def test_heads(start: Start, rows: dict[str, Row], selected: str, weights: str) -> None:
-    app = opened(start(text="Where is it?", beam_size="1", hide_special="false"), "heads")
-    app.selectbox(key="weights").set_value(weights).run()
-    key = "layers_cross" if weights == "rollout" else "heads_cross"
-    app.multiselect(key=key).set_value(selected.split(","))
-    rows.clear()
-    healthy(app.run())
-    run_all(rows, 1 + len(selected.split(",")))
+def test_heads(start: Start, rows: dict[str, Row], selected: str, weights: Method) -> None:
+    box, heads = "layers_cross" if weights == "rollout" else "heads_cross", selected.split(",")
+    app = start(text="Where?", beam_size="1", hide_special="false", weights=METHOD_NAMES[weights])
+    app.query_params[box] = heads
+    opened(app, "heads")
+    run_all(rows, 1 + len(heads))
 
 
 @pytest.mark.parametrize("weights", ["attention", "norms"])
-def test_joint(start: Start, rows: dict[str, Row], weights: str) -> None:
-    app = opened(start(text="Where?", beam_size="1", kind="Joint"), "heads")
-    rows.clear()
-    healthy(app.selectbox(key="weights").set_value(weights).run())
+def test_joint(start: Start, rows: dict[str, Row], weights: Method) -> None:
+    opened(start(text="Where?", beam_size="1", kind="Joint", weights=METHOD_NAMES[weights]), "heads")
     run_all(rows, 1)
 
 
@@ -127,18 +128,22 @@ def test_switches(start: Start, rows: dict[str, Row]) -> None:
     run_all(rows, 3)
 
 
-def test_training(start: Start, rows: dict[str, Row]) -> None:
-    app = opened(start(Path(__file__).parents[2] / "checkpoints" / "en-de.safetensors", text="A dog."), "training")
-    for view in ("Curves", "Learning rate", "Samples", "Table 3"):
-        rows.clear()
+def test_training(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp_path: Path) -> None:
+    for suffix in (".log.jsonl", ".md"):
+        shutil.copy(ROOT / "checkpoints" / f"en-de{suffix}", tmp_path)
+    app = opened(start(Path(shutil.copy(tiny_checkpoint, tmp_path / "en-de.safetensors")), text="A dog."), "training")
+    run_all(rows, 1)
+    for view in ("Learning rate", "Samples", "Table 3"):
         healthy(app.segmented_control(key="training_view").set_value(view).run())
         run_all(rows, 1)
 
 
-def test_table_1(start: Start, rows: dict[str, Row]) -> None:
+def test_table_1(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layer_costs, "TRACED", (2, 4, 8))
+    monkeypatch.setattr(layer_costs, "path_lengths", cache(layer_costs.path_lengths.__wrapped__))
     app = opened(start(text="Where?", beam_size="1"), "why")
-    for view in app.segmented_control(key="why_view").options:
-        rows.clear()
+    run_all(rows, 1)
+    for view in app.segmented_control(key="why_view").options[1:]:
         healthy(app.segmented_control(key="why_view").set_value(view).run())
         run_all(rows, 1)
 
@@ -172,7 +177,7 @@ def test_contributions(start: Start, rows: dict[str, Row], term: str) -> None:
 def test_contrast(start: Start, rows: dict[str, Row]) -> None:
     app = opened(start(text="Where?", beam_size="1", target="345.28.2", token="1"), "contrast")
     sample = state_of(app, FaithfulnessSample)
-    sample.begin(reading(app).model, ("A dog.", "Where?"), True)
+    sample.begin(reading(app).model, ("Where?", "The sea."), True)
     assert sample.job is not None
     while sample.job.advance(TURN):
         pass
@@ -199,22 +204,32 @@ def test_generation(
     run_all(rows, 4)
 
 
-def test_over_training(start: Start, rows: dict[str, Row], history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def two_snapshots(run_history: Path, tmp_path: Path) -> Path:
+    """The last two snapshots of `run_history` in one file."""
+    run = Path(shutil.copytree(run_history, tmp_path / "run"))
+    min((run / "history").iterdir()).unlink()
+    pack_history(run, tmp_path / "two.history.zip")
+    return tmp_path / "two.history.zip"
+
+
+def test_over_training(
+    start: Start, rows: dict[str, Row], two_snapshots: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
     monkeypatch.setattr(job_control, "TURN", 60.0)
     for module in (measurement, sample_sentences):
-        monkeypatch.setattr(module, "SHIPPED", ("A dog runs.", "Where is it?"))
+        monkeypatch.setattr(module, "SHIPPED", ("Where?", "The sea."))
     cell = {"trained_head": "2.3", "products": "trained_map_now.cross.2.3.1.1"}
-    app = opened(start(text="Where?", beam_size="1", history=str(history_file), **cell), "over_training")
-    healthy(app.select_slider(key="trained_steps").set_value(100).run())
-    for view, count in (("Roles", 4), ("Layers", 2), ("Translations", 1), ("Loss", 1)):
-        rows.clear()
+    app = opened(
+        start(text="Where?", beam_size="1", history=str(two_snapshots), trained_steps="100", **cell), "over_training"
+    )
+    run_all(rows, 4)
+    for view, count in (("Layers", 2), ("Translations", 1), ("Loss", 1)):
         healthy(app.segmented_control(key="trained_view").set_value(view).run())
-        if view != "Roles":
-            for name in [name for name in rows if name.startswith(("snapshot", "score-products"))]:
-                del rows[name]  # compared above
+        for name in [name for name in rows if name.startswith(("snapshot", "score-products"))]:
+            del rows[name]  # compared above
         run_all(rows, count)
-    rows.clear()
     healthy(app.segmented_control(key="trained_view").set_value("Score").run())
     healthy(app.segmented_control(key="trained_on").set_value("Sentence").run())
     run_all({"score": rows["trained-score-cross"]}, 1)
@@ -228,7 +243,7 @@ def test_step_through(start: Start, rows: dict[str, Row]) -> None:
 @pytest.mark.parametrize(("view", "count"), [("Components", 3), ("Paths between heads", 2)])
 def test_patching(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, view: str, count: int) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
-    address = {"text": "His hand is cold.", "beam_size": "1", "target": "345.28.346.2", "sender": "encoder_self.1.2"}
+    address = {"text": "His hand.", "beam_size": "1", "target": "345.28.346.2", "sender": "encoder_self.1.2"}
     opened(start(**address, patch_view=view, patch_mean="true", patch_into="Second into first"), "patching")
     run_all(rows, count)
 
@@ -243,8 +258,8 @@ def test_head_paths(start: Start, rows: dict[str, Row], monkeypatch: pytest.Monk
 
 def test_positions(start: Start, rows: dict[str, Row]) -> None:
     app = opened(start(text="Where?", beam_size="1"), "positions")
-    for view in ("Encoding", "Sinusoids", "Similarity", "Rotation", FIRST_LAYER):
-        rows.clear()
+    run_all(rows, 1)
+    for view in ("Sinusoids", "Similarity", "Rotation", FIRST_LAYER):
         healthy(app.segmented_control(key="positions_view").set_value(view).run())
         run_all(rows, 1)
 
@@ -252,7 +267,8 @@ def test_positions(start: Start, rows: dict[str, Row]) -> None:
 @pytest.mark.parametrize("figure", ["Figure 3", "Figure 4", "Figure 5", "Selection on Heads"])
 def test_paper_figures(start: Start, rows: dict[str, Row], figure: str) -> None:
     selected = "cross|norms|L1 H2|Mean of all|Maximum of chosen"
-    opened(start(text="Where?", beam_size="1", figure=figure, selection=selected), "paper_figures")
+    sentence = {f"paper_text_{figure[-1]}": "A dog runs."}
+    opened(start(text="Where?", beam_size="1", figure=figure, selection=selected, **sentence), "paper_figures")
     run_all(rows, 1)
 
 

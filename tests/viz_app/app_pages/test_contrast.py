@@ -13,7 +13,6 @@ from viz_app.controls.predicted_token import alternatives
 from viz_app.features.contrast import faithfulness_sample
 from viz_app.features.contrast.contrast_scores import NOTHING, ScoringJob
 from viz_app.features.contrast.faithfulness_sample import ADDRESS, FaithfulnessSample
-from viz_app.session.sample_sentences import SHIPPED
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +27,8 @@ def said_output(app: AppTest) -> str:
     return number[1].replace("\u2212", "-")
 
 
-def test_the_runner_up_is_b_unless_another_is_chosen(app: AppTest) -> None:
-    opened(app, "contrast")
+def test_the_runner_up_is_b_unless_another_is_chosen(start: Start) -> None:
+    app = opened(start(beam_size="1", text="Where?", contrast_methods="Occlusion"), "contrast")
     about, position = reading(app), app.selectbox(key="token").value
     assert isinstance(position, int)
 
@@ -75,7 +74,7 @@ def test_the_address_holds_alternative_and_methods(start: Start) -> None:
 
 def test_a_stopped_attribution_shows_the_methods_that_are_done(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 0.0)
-    app = opened(start(beam_size="1", text="The old sea."), "contrast")
+    app = opened(start(beam_size="1", text="The sea."), "contrast")
     job = state_of(app, ScoringJob).job
     assert job is not None
     healthy(app.run())
@@ -97,14 +96,14 @@ def test_methods_are_ranked_on_a_sample_that_grows(start: Start) -> None:
     healthy(app.run())
     app.button(key="measure_faithfulness").click()
     assert any("There is no sentence in this text" in error.value for error in app.run().error)
-    app.text_area(key="faithful_text").set_value("A dog.\nWhere?\nThe sea.")
+    app.text_area(key="faithful_text").set_value("Where?\nThe sea.")
     app.button(key="measure_faithfulness").click()
     healthy(app.run())
     sample = state_of(app, FaithfulnessSample)
     assert sample.job is not None
-    assert sample.sentences == ("A dog.", "Where?", "The sea.")
+    assert sample.sentences == ("Where?", "The sea.")
     healthy(app.run())
-    assert len(sample.examples) == 3
+    assert len(sample.examples) == 2
     assert app.query_params[ADDRESS] == "own"
     ranking = next(each.value for each in app.dataframe if "beats_random" in each.value)
     assert len(ranking) == len(METHODS) + 1
@@ -114,7 +113,7 @@ def test_methods_are_ranked_on_a_sample_that_grows(start: Start) -> None:
 def test_a_link_to_the_shipped_sample_measures_it_and_one_to_an_own_sample_says_what_it_lacks(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = SHIPPED[:2]
+    few = ("Where?", "The sea.")
     monkeypatch.setattr(faithfulness_sample, "SHIPPED", few)
     app = opened(start(beam_size="2", text="Where?", faithful_sample="shipped"), "contrast")
     sample = state_of(app, FaithfulnessSample)

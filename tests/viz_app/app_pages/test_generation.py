@@ -15,7 +15,7 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.viz_app.pages import Start, healthy, opened, reading
-from viz_app.features.generation import compared_models
+from viz_app.features.generation import compared_models, measured_runs
 from viz_app.pages import PAGES
 
 
@@ -27,7 +27,8 @@ def shipped(
     tokenizer: SentencePieceTokenizer,
     mask_predict_checkpoint: Path,
 ) -> None:
-    """A smaller model of the same vocabulary as the shipped draft, and the tiny mask-predict model."""
+    """A smaller model of the same vocabulary as the shipped draft, and the tiny mask-predict model. Each runs once."""
+    monkeypatch.setattr(measured_runs, "RUNS", 1)
     torch.manual_seed(2)
     draft = Transformer(replace(tiny_model.config, num_decoder_layers=1))
     save_checkpoint(tmp_path / "tiny-draft.safetensors", draft, tokenizer)
@@ -73,7 +74,7 @@ def test_three_ways_and_the_attention_of_an_iteration(start: Start, mask_predict
 
 @pytest.mark.usefixtures("small_pages")
 def test_other_pages_say_that_they_do_not_fit(start: Start, mask_predict_checkpoint: Path) -> None:
-    app = healthy(start(mask_predict_checkpoint, text="Where is it?").run())
+    app = healthy(start(mask_predict_checkpoint, text="Where?", iterations="2").run())
     assert reading(app).hypothesis.fed_ids is not None
     for page in PAGES[1:]:
         opened(app, page.name)

@@ -13,7 +13,7 @@ from viz_app.features.head_paths.paths_survey import Surveyed, SurveySlot
 from viz_app.features.head_paths.selected_path import SelectedPath, parsed_edge
 from viz_app.session.chosen_heads import heads_widget
 
-TEXT, TARGET = "The old house is cold.", "345.28.346.2"
+TEXT, TARGET = "The old house.", "345.28.346.2"
 EDGE = Edge(Node("encoder_self", 0, 1), Node("cross", 1, 0), "value")
 
 
@@ -40,7 +40,7 @@ def said(app: AppTest) -> str:
 
 
 def test_edges_are_estimated_measured_and_checked(start: Start) -> None:
-    app = healthy(page(start).run())
+    app = page(start)
     found, about = surveyed(app), reading(app)
     run = record_replacement(about.model.translator, TEXT, about.hypothesis.token_ids, 2)
     assert found.job.finished
@@ -59,7 +59,7 @@ def test_edges_are_estimated_measured_and_checked(start: Start) -> None:
 
 def test_the_address_holds_the_question_and_the_edge(start: Start) -> None:
     app = page(start, paths_by="Zero", paths_drawn="10", path="encoder_self.1.2-cross.2.1-value")
-    found = surveyed(healthy(app.run()))
+    found = surveyed(app)
     assert (found.question.by, found.question.position) == ("zero", 2)
     assert state_of(app, SelectedPath).edge == EDGE
     assert app.query_params["path"] == "encoder_self.1.2-cross.2.1-value"
@@ -70,14 +70,14 @@ def test_the_address_holds_the_question_and_the_edge(start: Start) -> None:
 
 def test_the_log_probability_of_a_token_alone(start: Start) -> None:
     app = page(start, paths_metric="Log-probability")
-    run = surveyed(healthy(app.run())).run
+    run = surveyed(app).run
     about = reading(app)
     assert run.metric == pytest.approx(about.explain().log_probs[2], abs=1e-4)
     assert "Log-probability of" in said(app)
 
 
 def test_a_click_on_a_node_selects_its_head(start: Start) -> None:
-    app = healthy(page(start).run())
+    app = page(start)
     state_of(app, SelectedPath).select(Edge(Node("target"), Node("logit"), "input"))
     healthy(app.run())
     assert app.query_params["path"] == "target-logit-input"
@@ -89,11 +89,11 @@ def test_a_click_on_a_node_selects_its_head(start: Start) -> None:
 
 
 def test_a_second_sentence_replaces_outputs(start: Start) -> None:
-    app = page(start, paths_by="A second sentence", paths_second="The old train is cold.")
-    found = surveyed(healthy(app.run()))
-    assert found.run.runs.texts == (TEXT, "The old train is cold.")
-    app.text_input(key="paths_second").set_value("The old sea is cold.")
-    assert "The clean sentence has 15 tokens" in said(healthy(app.run()))
+    app = page(start, paths_by="A second sentence", paths_second="The old train.")
+    found = surveyed(app)
+    assert found.run.runs.texts == (TEXT, "The old train.")
+    app.text_input(key="paths_second").set_value("The old sea.")
+    assert "The clean sentence has 10 tokens" in said(healthy(app.run()))
     app.text_input(key="paths_second").set_value(" ")
     assert "Type a second sentence" in said(healthy(app.run()))
 

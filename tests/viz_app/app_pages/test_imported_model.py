@@ -31,7 +31,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Pa
 def app(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """Opened on the tiny checkpoint, by a visitor who may type paths."""
     monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
-    return healthy(start(text="The old house.", beam_size="1").run())
+    few = {"iterations": "2", "paper_text_3": "A dog runs."}  # of the pages Generation and Figures
+    return healthy(start(text="The house.", beam_size="1", **few).run())
 
 
 def open_path(app: AppTest, path: object) -> AppTest:
@@ -68,7 +69,7 @@ def test_every_page_shows_it_and_its_memory_is_free_when_it_is_closed(app: AppTe
     app.button(key="close").click()
     healthy(app.run())
     assert reading(app).model.name == "tiny.safetensors"
-    assert reading(app).translation.source == "The old house."
+    assert reading(app).translation.source == "The house."
     gc.collect()
     assert translator() is None
 
@@ -116,7 +117,7 @@ def test_folders_of_the_server_are_offered_in_place_of_a_path(
     start: Start, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADLIGHT_FOLDERS", str(folder.parent))
-    app = healthy(start(text="The old house.", beam_size="1").run())
+    app = healthy(start(text="The house.", beam_size="1").run())
     assert not app.sidebar.text_input
     (offered,) = [box for box in app.sidebar.selectbox if box.key not in ("open_model", "language")]
     assert offered.options == [folder.name]
@@ -128,12 +129,12 @@ def test_folders_of_the_server_are_offered_in_place_of_a_path(
 
 def test_the_target_language_is_selected_and_leaves_with_the_model(app: AppTest, folder: Path) -> None:
     open_path(app, folder)
-    assert app.text_input(key="text").value == ">>deu<< The old house."
+    assert app.text_input(key="text").value == ">>deu<< The house."
     languages = app.selectbox(key="target_language")
     assert languages.options == ["deu", "bar"]
     languages.select_index(1)
     healthy(app.run())
-    assert app.text_input(key="text").value == ">>bar<< The old house."
+    assert app.text_input(key="text").value == ">>bar<< The house."
     app.text_input(key="text").set_value("A new sentence.")
     healthy(app.run())
     assert reading(app).translation.source == ">>bar<< A new sentence."
@@ -145,8 +146,8 @@ def test_the_target_language_is_selected_and_leaves_with_the_model(app: AppTest,
 
 def test_the_app_may_start_with_it(start: Start, folder: Path, tmp_path: Path) -> None:
     assert cli.main(["convert", str(folder), str(tmp_path / "marian.safetensors")]) == 0
-    app = healthy(start(tmp_path / "marian.safetensors", text="The old house.", beam_size="1").run())
-    assert reading(app).translation.source == ">>deu<< The old house."
+    app = healthy(start(tmp_path / "marian.safetensors", text="The house.", beam_size="1").run())
+    assert reading(app).translation.source == ">>deu<< The house."
     assert "Marian (OPUS-MT)" in shown(app)
 
 
@@ -166,7 +167,7 @@ def test_a_parser_in_its_place_reads_no_language_code(
     monkeypatch.setattr(parser_model, "SHIPPED", tree_checkpoint)
     open_path(app, folder)
     opened(app, "parsing")
-    assert reading(app).translation.source == ">>deu<< The old house."
+    assert reading(app).translation.source == ">>deu<< The house."
     (brackets,) = [code.value for code in app.code]
     assert "The" in brackets
     assert "deu" not in brackets
@@ -175,15 +176,15 @@ def test_a_parser_in_its_place_reads_no_language_code(
 def test_a_training_reads_no_language_code(
     app: AppTest, folder: Path, history_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measurement, "SHIPPED", ("Where is it?",))
-    monkeypatch.setattr(job_control, "TURN", 60.0)
+    monkeypatch.setattr(measurement, "SHIPPED", ("Where?",))
+    monkeypatch.setattr(job_control, "TURN", 0.0)
     open_path(app, folder)
     app.query_params["history"] = str(history_file)
     opened(app, "over_training")
-    assert reading(app).translation.source == ">>deu<< The old house."
+    assert reading(app).translation.source == ">>deu<< The house."
     found = state_of(app, MeasurementSlot).measurement
     assert found is not None
-    assert found.search.text == "The old house."
+    assert found.search.text == "The house."
 
 
 def test_the_report_has_a_column_for_every_open_model(app: AppTest, folder: Path) -> None:

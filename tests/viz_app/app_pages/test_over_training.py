@@ -21,7 +21,7 @@ from viz_app.session import model_paths, models
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure one sentence in one run of the page, for a visitor on this machine."""
     monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
-    monkeypatch.setattr(measurement, "SHIPPED", ("Where is it?",))
+    monkeypatch.setattr(measurement, "SHIPPED", ("Where?",))
     monkeypatch.setattr(job_control, "TURN", 60.0)
 
 

@@ -14,7 +14,7 @@ from viz_app.features.patching.second_sentence import few_and_more
 from viz_app.features.patching.selection import Selected, parsed_cell
 from viz_app.figures.patching import PatchedCell
 
-CLEAN, CORRUPTED, TARGET = "The old house is cold.", "The old train is cold.", "345.28.346.2"
+CLEAN, CORRUPTED, TARGET = "The house.", "The train.", "345.28.346.2"
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +40,6 @@ def said(app: AppTest) -> str:
 
 def test_the_map_is_measured_and_checked(start: Start) -> None:
     app = patched(start, patched_token="3")
-    healthy(app.run())
     found, about = measured(app), reading(app)
     runs = record_runs(about.model.translator, CLEAN, CORRUPTED, about.hypothesis.token_ids, 2)
     assert found.job is not None
@@ -111,7 +110,7 @@ def test_few_proposals_of_each_kind_are_shown_first() -> None:
 
 
 def test_proposals_and_their_mean(start: Start) -> None:
-    app = opened(start(text="His hand is cold.", beam_size="1", target=TARGET), "patching")
+    app = opened(start(text="His hand.", beam_size="1", target=TARGET), "patching")
     buttons = [button for button in app.button if str(button.key).startswith("proposal: ")]
     assert buttons
     text = app.text_input(key="corrupted").value
@@ -123,7 +122,6 @@ def test_proposals_and_their_mean(start: Start) -> None:
     if mean.disabled:
         pytest.fail("there is only one proposal for each word")
     healthy(mean.set_value(True).run())
-    healthy(app.run())
     found = measured(app)
     assert len(found.question.corrupted) > 1
     assert len(found.pairs) + len(found.left_out) == len(found.question.corrupted)
@@ -133,7 +131,6 @@ def test_proposals_and_their_mean(start: Start) -> None:
 
 def test_paths_between_heads(start: Start) -> None:
     app = patched(start, patch_view="Paths between heads", sender="encoder_self.1.2")
-    healthy(app.run())
     paths = state_of(app, PatchingSlot).paths
     assert paths is not None
     assert paths.job.finished
@@ -149,7 +146,7 @@ def test_paths_between_heads(start: Start) -> None:
 @pytest.mark.parametrize(
     ("corrupted", "message"),
     [
-        ("The old sea is cold.", "The first sentence has 15 tokens"),
+        ("The sea.", "The first sentence has 6 tokens"),
         (CLEAN, "Both sentences have the same tokens"),
         (" ", "Type a second sentence"),
     ],

@@ -28,6 +28,7 @@ def drawings(app: AppTest) -> list[str]:
     return [*components, *(each.type for each in app.get("plotly_chart"))]
 
 
+@pytest.mark.usefixtures("small_pages")
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.number)
 def test_a_link_leads_to_what_it_promises(start: Start, section: PaperSection) -> None:
     page, settings = section.address.split("?")

@@ -1,5 +1,7 @@
 """The page "Table 1" without a browser, and the measurements that come with it."""
 
+from functools import cache
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -14,8 +16,8 @@ from viz_app.features.layers.layer_costs import LayerMeasurementSlot
 def why(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """Its paths are counted for short sequences alone."""
     monkeypatch.setattr(layer_costs, "TRACED", (2, 4, 8))
-    monkeypatch.setattr(layer_costs, "path_lengths", layer_costs.path_lengths.__wrapped__)
-    return start(beam_size="1", text="Where?").run().switch_page("app_pages/why.py")
+    monkeypatch.setattr(layer_costs, "path_lengths", cache(layer_costs.path_lengths.__wrapped__))
+    return start(beam_size="1", text="Where?").switch_page("app_pages/why.py")
 
 
 @pytest.fixture

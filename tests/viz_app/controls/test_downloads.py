@@ -29,7 +29,7 @@ def labels(app: AppTest) -> Counter[str]:
 
 
 def test_every_picture_of_every_page_comes_in_every_format(start: Start) -> None:
-    app = start(text="A dog runs.", beam_size="2")
+    app = start(text="A dog runs.", beam_size="2", paper_text_3="A dog runs.")
     for page, pictures in PICTURES.items():
         opened(app, page)
         assert [labels(app)[name] for name in ("SVG", "PDF", "PNG", "CSV")] == [pictures] * 4, page

@@ -63,6 +63,7 @@ def shown(app: AppTest, names: dict[str, Any]) -> dict[str, str | list[str]]:
     return {name: app.query_params[name] for name in names if name in app.query_params}
 
 
+@pytest.mark.usefixtures("short_turns")
 @pytest.mark.parametrize(("page", "first", "second"), VIEWS, ids=[page for page, _, _ in VIEWS])
 def test_a_view_comes_back_with_its_address(
     app: AppTest,
