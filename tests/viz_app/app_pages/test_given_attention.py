@@ -62,7 +62,8 @@ def test_every_page_draws_it_or_says_that_it_needs_a_model(app: AppTest, arrays:
     assert "attention without a model" in shown(app)
     assert "encoder 3 of 3 heads, decoder 2 of 3 heads, cross 2 of 3 heads" in shown(app)
     for page in PAGES:
-        opened(app, page.name)
+        if page != PAGES[0]:
+            opened(app, page.name)
         assert not app.error, f"{page.name}: {app.error[0].value}"
         notes = [info.value for info in app.info if "is attention without a model" in info.value]
         assert bool(notes) == page.needs_model, page.name
