@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.capture import AttentionMap, Kind
-from tests.viz_app.pages import Start, healthy
+from tests.viz_app.pages import Start
 from viz_app.controls import job_control
 from viz_app.features.generation import compared_models, measured_runs
 from viz_app.features.over_training import histories
@@ -134,5 +134,5 @@ def small_pages(
 
 @pytest.fixture
 def app(start: Start) -> AppTest:
-    """The app on a short sentence, its first page run."""
-    return healthy(start(beam_size="2", text="Where?").run())
+    """The app on a short sentence, before its first run."""
+    return start(beam_size="2", text="Where?")

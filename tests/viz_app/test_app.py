@@ -22,12 +22,10 @@ from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.layout import sentence_input
 from viz_app.session import uploads
 
-SCRIPTS = ("app_pages/translate.py", "app_pages/heads.py", "app_pages/positions.py")
-
 
 @pytest.fixture
 def app(start: Start) -> AppTest:
-    return start(beam_size="2")
+    return start(beam_size="2", text="Where?")
 
 
 @pytest.fixture(scope="session")
@@ -53,8 +51,8 @@ def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     return healthy(app.run())
 
 
-def test_first_screen_shows_a_translation_and_a_head(app: AppTest) -> None:
-    healthy(app.run())
+def test_first_screen_shows_a_translation_and_a_head(start: Start) -> None:
+    app = healthy(start(beam_size="2").run())
     assert app.text_input(key="text").value == sentence_input.EXAMPLES[0]
     assert len(app.selectbox(key="hypothesis").options) == 2
     assert 'class="hypotheses"' in shown(app)
@@ -62,10 +60,9 @@ def test_first_screen_shows_a_translation_and_a_head(app: AppTest) -> None:
     assert len(app.dataframe[0].value.columns) == 4
 
 
-@pytest.mark.parametrize("page", SCRIPTS)
-def test_every_page_takes_every_text(app: AppTest, page: str) -> None:
-    app.run()
-    app.switch_page(page)
+@pytest.mark.parametrize("page", ["translate", "heads"])
+def test_a_page_takes_every_text(app: AppTest, page: str) -> None:
+    opened(app, page)
     for text in (
         "",
         "   ",
@@ -80,22 +77,19 @@ def test_every_page_takes_every_text(app: AppTest, page: str) -> None:
         assert not app.error
 
 
-@pytest.mark.parametrize("page", SCRIPTS)
-def test_text_that_is_too_long_is_refused_below_the_box_and_kept(app: AppTest, page: str) -> None:
+def test_text_that_is_too_long_is_refused_below_the_box_and_kept(app: AppTest) -> None:
     long = "very " * 600
-    app.run()
-    app.switch_page(page)
-    app.text_input(key="text").set_value(long)
+    opened(app, "heads").text_input(key="text").set_value(long)
     healthy(app.run())
     assert "at most 512 can be translated at once" in app.error[0].value
     assert app.text_input(key="text").value == long
 
 
 def test_the_address_holds_the_sentence_and_the_settings(app: AppTest) -> None:
-    app.query_params["text"] = "Where is the nearest station?"
+    app.query_params["text"] = "Where is it?"
     app.query_params["beam_size"] = "3"
     healthy(app.run())
-    assert app.text_input(key="text").value == "Where is the nearest station?"
+    assert app.text_input(key="text").value == "Where is it?"
     assert len(app.selectbox(key="hypothesis").options) == 3
     app.slider(key="beam_size").set_value(1)
     healthy(app.run())
@@ -109,8 +103,8 @@ def test_an_impossible_setting_in_the_address_is_ignored(start: Start, value: st
     assert "beam_size" not in app.query_params
 
 
-def test_an_example_is_translated_by_a_click(app: AppTest) -> None:
-    app.run()
+def test_an_example_is_translated_by_a_click(start: Start) -> None:
+    app = start(beam_size="1").run()
     app.button(key=f"example: {sentence_input.EXAMPLES[1]}").click()
     healthy(app.run())
     assert app.text_input(key="text").value == sentence_input.EXAMPLES[1]
@@ -147,13 +141,12 @@ def test_heads_are_chosen_by_name_and_stay_chosen_across_pages(app: AppTest) -> 
 @pytest.mark.parametrize("view", ["Lines", "Map", "Table"])
 def test_every_kind_of_attention_in_every_view(app: AppTest, view: str) -> None:
     app.query_params["view"] = view
-    opened(app, "heads")
-    for kind in ("encoder_self", "decoder_self", "cross"):
+    app.switch_page("app_pages/heads.py")
+    shown = {"encoder_self": (True,), "decoder_self": (False,), "cross": (True, False)}
+    for kind, is_merged in ((kind, is_merged) for kind, both in shown.items() for is_merged in both):
         app.session_state["kind"] = kind
-        for is_merged in (True, False):
-            app.toggle(key="words").set_value(is_merged)
-            app.toggle(key="hide_special").set_value(is_merged)
-            healthy(app.run())
+        app.session_state["words"] = app.session_state["hide_special"] = is_merged
+        healthy(app.run())
         assert app.selectbox(key="mass").disabled == (view != "Lines")
         labels = Counter(button.label for button in app.get("download_button"))
         drawn = 1 if view == "Table" else 2  # the grid of all heads, and the selected heads
@@ -164,21 +157,23 @@ def test_every_kind_of_attention_in_every_view(app: AppTest, view: str) -> None:
     ("method", "per_layer"), [("norms", False), ("gradient", False), ("rollout", True), ("rolled_contributions", True)]
 )
 def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: str, per_layer: bool) -> None:
+    app.session_state["weights"] = method
     opened(app, "heads")
-    app.selectbox(key="weights").set_value(method)
-    healthy(app.run())
     assert app.selectbox(key="sort").disabled == per_layer
     box = "layers_cross" if per_layer else "heads_cross"
     names = app.multiselect(key=box).options
     assert len(names) == (2 if per_layer else 8) + 4
     correlation = r"[Rr]ank correlation with the raw weights:? \u2212?[01]\.\d\d"
+
+    def said() -> int:
+        return sum(bool(re.search(correlation, caption.value)) for caption in app.caption)
+
+    assert said() == 2  # of all heads, and of the selected one
     for view in ("Lines", "Map", "Table"):
         app.session_state["view"] = view
-        app.multiselect(key=box).set_value(names[:1])
-        healthy(app.run())
-        assert sum(bool(re.search(correlation, caption.value)) for caption in app.caption) == 2
         app.multiselect(key=box).set_value(names[:-4])
         healthy(app.run())
+        assert said() == 1 + len(names[:-4])
     expected = [{"L1"}, {"L2"}] if per_layer else [set(names[:4]), set(names[4:8])]
     assert [set(table.value["head"]) for table in app.dataframe if "weight" in table.value] == expected
 
@@ -266,7 +261,7 @@ def test_a_broken_checkpoint_to_start_with_is_named(
 
 @pytest.mark.parametrize("settings", [{}, None], ids=["Streamlit's own settings", "the app's settings"])
 def test_an_example_is_taken_without_a_warning(
-    app: AppTest, settings: dict[str, bool] | None, monkeypatch: pytest.MonkeyPatch
+    start: Start, settings: dict[str, bool] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Streamlit warns once a process of a widget that has a default and is given another value."""
     file = Path(__file__).parents[2] / "viz_app" / ".streamlit" / "config.toml"
@@ -278,7 +273,7 @@ def test_an_example_is_taken_without_a_warning(
     warned = list[str]()
     logger = logging.getLogger("streamlit.elements.lib.policies")
     monkeypatch.setattr(logger, "filter", lambda record: warned.append(record.getMessage()))
-    healthy(app.run())
+    app = healthy(start(beam_size="1").run())
     healthy(app.button(key=f"example: {sentence_input.EXAMPLES[1]}").click().run())
     assert app.session_state["text"] == sentence_input.EXAMPLES[1]
     assert ('The widget with key "text"' in "".join(warned)) == (not settings)

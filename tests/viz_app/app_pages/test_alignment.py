@@ -6,18 +6,20 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.alignment.aligners import rank_aligners
+from core.analysis.attribution.methods import Method
 from core.translator import Translator
 from tests.viz_app.pages import Start, healthy, opened, state_of
 from viz_app.controls import job_control
 from viz_app.session import gold_links
 from viz_app.session.aligner_ranking import TextRankings
+from viz_app.session.attributions import METHOD_NAMES
 
 LINE = "A dog runs . ||| Ein Hund l\u00e4uft . ||| 0-0 1-1 2-2 3-3"
 
 
 @pytest.fixture
 def app(start: Start) -> AppTest:
-    return opened(start(beam_size="1"), "alignment")
+    return opened(start(beam_size="1", text="A dog runs."), "alignment")
 
 
 def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None:
@@ -27,7 +29,7 @@ def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None
     table = app.dataframe(key="aligners_sentence").value
     assert len(table) == 2 * (2 * (4 + 1) + 1)
     assert table["AER"].is_monotonic_increasing
-    app.text_input(key="text").set_value("It is raining.")
+    app.text_input(key="text").set_value("Where?")
     assert healthy(app.run()).text_input(key="links").value == ""
     app.button(key="seed").click()
     seeded = healthy(app.run()).text_input(key="links").value
@@ -43,9 +45,9 @@ def test_links_that_cannot_be_read_are_refused_and_kept(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize("method", ["norms", "gradient", "rollout", "contributions", "rolled_contributions"])
-def test_every_method_aligns(app: AppTest, method: str) -> None:
-    app.selectbox(key="method").set_value(method)
-    healthy(app.run())
+def test_every_method_aligns(start: Start, method: Method) -> None:
+    app = opened(start(beam_size="1", text="A dog runs.", method=METHOD_NAMES[method]), "alignment")
+    assert app.selectbox(key="method").value == method
     assert ("L1 H1" in app.selectbox(key="aligner").options) == (method in ("norms", "gradient"))
     assert app.selectbox(key="aligner").value in app.selectbox(key="aligner").options
 

@@ -5,15 +5,13 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import healthy, reading, state_of
+from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.session.readings import FORCED_INDEX, Current, Forced
 
 
 def test_the_tree_has_a_table_behind_it(app: AppTest) -> None:
-    app.switch_page("app_pages/beam.py")
-    healthy(app.run())
-    app.segmented_control(key="beam_view").set_value("Table")
-    healthy(app.run())
+    app.query_params["beam_view"] = "Table"
+    opened(app, "beam")
     table = app.dataframe[0].value
     assert (table.groupby("position").size() <= 4).all()  # twice the beam
     assert set(table["fate"]) <= {"live", "finished", "pruned"}
@@ -21,14 +19,14 @@ def test_the_tree_has_a_table_behind_it(app: AppTest) -> None:
 
 
 def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app: AppTest) -> None:
-    own = reading(app)
+    own = reading(opened(app, "beam"))
     first = next(
         token_id
         for token_id in range(300, 400)
         if all(token_id != found.token_ids[0] for found in own.translation.hypotheses)
     )
     state_of(app, Current).forced = (own.model.digest, own.translation.source, Forced((first,)))
-    app.switch_page("app_pages/beam.py").run()
+    app.run()
     app.selectbox(key="hypothesis").set_value(FORCED_INDEX)
     app.segmented_control(key="beam_view").set_value("Table")
     healthy(app.run())
@@ -50,7 +48,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
 
 
 def test_any_target_can_be_shown_until_the_sentence_changes(app: AppTest) -> None:
-    own = reading(app)
+    own = reading(healthy(app.run()))
     found = own.hypothesis
     state_of(app, Current).forced = (own.model.digest, own.translation.source, Forced(target=found.token_ids[:2]))
     app.run()
@@ -71,10 +69,8 @@ def test_any_target_can_be_shown_until_the_sentence_changes(app: AppTest) -> Non
 
 
 @pytest.mark.parametrize("text", ["<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627"])
-def test_every_text_has_a_tree(app: AppTest, text: str) -> None:
-    app.switch_page("app_pages/beam.py")
-    app.text_input(key="text").set_value(text)
-    healthy(app.run())
+def test_every_text_has_a_tree(start: Start, text: str) -> None:
+    app = opened(start(beam_size="2", text=text), "beam")
     assert reading(app).translation.source == text
     (count,) = re.findall(r"\*\*Beam search\*\*: (\d+) candidates", " ".join(each.value for each in app.markdown))
     assert int(count) > 2

@@ -105,7 +105,7 @@ def test_the_first_head_follows_the_sentence_until_one_is_selected(
 
     opened(app, page)
     names = set[str]()
-    for text in ("A dog.", "A dog runs.", "A dog runs to the house.", "A dog"):
+    for text in ("A dog.", "Where?"):
         selected, expected = shown(text)
         assert selected == [expected]
         names.add(expected)
@@ -114,8 +114,7 @@ def test_the_first_head_follows_the_sentence_until_one_is_selected(
     other = f"L1 H{int(expected[-1]) % 4 + 1}"
     box.set_value([other] if page == "heads" else other)
     healthy(app.run())
-    for text in ("A dog.", "A dog runs.", "A dog"):
-        assert shown(text)[0] == [other]
+    assert shown("A dog.")[0] == [other]
 
 
 def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tokenizer: SentencePieceTokenizer) -> None:
@@ -149,7 +148,7 @@ def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tok
 
 
 def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sample_sentences, "SHIPPED", ("A dog.", "Two children."))
+    monkeypatch.setattr(sample_sentences, "SHIPPED", ("A dog.", "Where?"))
     opened(app, "heads")
     app.button(key="score_sample").click()
     healthy(app.run())
@@ -165,7 +164,7 @@ def test_a_sample_is_scored_beside_the_sentence(app: AppTest, monkeypatch: pytes
 def test_an_address_brings_a_scored_sample_back(
     start: Start, uneven_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sample_sentences, "SHIPPED", ("A dog.", "Two children."))
+    monkeypatch.setattr(sample_sentences, "SHIPPED", ("A dog.", "Where?"))
     seen = {"scored_sample": "shipped", "judged_by": "Sample", "sort": "By entropy"}
     app = opened(start(uneven_checkpoint, beam_size="1", text="A dog runs.", **seen), "heads")
     healthy(app.run())  # a browser comes back by itself
@@ -191,6 +190,7 @@ def test_a_reader_s_own_sample_is_to_be_given_again(start: Start, uneven_checkpo
 
 
 def test_the_paper_s_figures_from_the_nearest_layer_and_the_selection(app: AppTest) -> None:
+    app.query_params["paper_text_4"] = "A dog runs."
     opened(app, "paper_figures")
     assert "this model's encoder has 3, so its layer 3 is drawn" in captions(app)
     assert len(app.get("image")) == 1
@@ -198,9 +198,7 @@ def test_the_paper_s_figures_from_the_nearest_layer_and_the_selection(app: AppTe
         app.session_state["figure"] = figure
         healthy(app.run())
         assert len(app.get("image")) == 1
-    app.session_state["figure"] = "Figure 5"
-    app.run()
-    app.text_input(key="paper_text_5").set_value(" ")
+    app.session_state["figure"], app.session_state["paper_text_5"] = "Figure 5", " "
     app.run()
     assert "there is nothing to translate" in app.error[0].value.lower()
 

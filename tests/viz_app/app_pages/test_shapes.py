@@ -57,11 +57,9 @@ def app(
 )
 def test_every_page_shows_it(app: AppTest, heads: tuple[int, int], text: str, names: list[str]) -> None:
     app.query_params["text"] = text
-    app.run()  # of the first page
-    assert any(f"1 + 3 layers, {heads[0]} + {heads[1]} heads" in each.proto.body for each in app.get("html"))
     for name in names:
-        if name != names[0]:
-            app.switch_page(f"app_pages/{name}.py").run()
+        app.switch_page(f"app_pages/{name}.py").run()
+        assert any(f"1 + 3 layers, {heads[0]} + {heads[1]} heads" in each.proto.body for each in app.get("html"))
         assert not app.exception, f"{name}: {app.exception[0].message}"
         assert not app.error, f"{name}: {app.error[0].value}"
         assert reading(app).translation.source.strip() == text.strip(), name
@@ -88,7 +86,6 @@ def test_every_page_shows_a_model_with_other_norms_or_says_why_not(
     app = opened_on(shape, tmp_path, tokenizer, monkeypatch)
     app.query_params["text"] = "Where?"
     app.query_params["positions_view"] = FIRST_LAYER
-    app.run()
     for page in PAGES:
         app.switch_page(f"app_pages/{page.name}.py").run()
         assert not app.exception, f"{page.name}: {app.exception[0].message}"

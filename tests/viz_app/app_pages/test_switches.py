@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
-from tests.viz_app.pages import healthy, reading, state_of
+from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control, search_progress
 from viz_app.controls.search_progress import StoppedSearches
 from viz_app.features.ablation import switched_heads
@@ -16,8 +16,7 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
-    app.switch_page("app_pages/switches.py")
-    healthy(app.run())
+    opened(app, "switches")
     table = app.dataframe[0].value
     assert len(table) == 24  # 2 + 2 layers, 4 heads, cross-attention too
     assert table["change"].is_monotonic_increasing
@@ -43,8 +42,7 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
 
 def test_the_address_holds_the_switches(app: AppTest) -> None:
     app.query_params[switched_heads.SWITCHED] = "cross L2 H1, encoder L1 H3 0.5"
-    app.switch_page("app_pages/switches.py")
-    healthy(app.run())
+    opened(app, "switches")
     assert state_of(app, Switches).gates == {Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 2): 0.5}
     assert app.query_params[switched_heads.SWITCHED] == "cross L2 H1,encoder L1 H3 0.5"
     next(button for button in app.button if button.label == "All back on").click()
@@ -62,18 +60,15 @@ def test_the_address_holds_the_switches(app: AppTest) -> None:
 )
 def test_an_address_that_names_no_head_is_refused(app: AppTest, named: str, said: str) -> None:
     app.query_params[switched_heads.SWITCHED] = named
-    app.switch_page("app_pages/switches.py")
-    healthy(app.run())
+    opened(app, "switches")
     assert said in app.error[0].value.replace("\\", "")
     assert not state_of(app, Switches).gates
 
 
 @pytest.mark.parametrize("text", ["<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627"])
-def test_every_text_has_its_heads_measured(app: AppTest, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_text_has_its_heads_measured(start: Start, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
-    app.switch_page("app_pages/switches.py")
-    app.text_input(key="text").set_value(text)
-    healthy(app.run())
+    app = opened(start(beam_size="1", text=text), "switches")
     assert reading(app).translation.source == text
     assert len(app.dataframe[0].value) == 24
     assert not app.error

@@ -17,14 +17,14 @@ def notes(app: AppTest, text: str) -> list[str]:
 def test_the_note_stands_for_unknown_characters_and_for_sources_that_are_copied(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert not healthy(app.run()).warning
     assert notes(app, "\U0001f600\U0001f436") == [UNKNOWN]
-    assert notes(app, "A dog sleeps here.") == []
-    monkeypatch.setattr(unfamiliar_source, "MARGIN", 100.0)
-    monkeypatch.setattr(unfamiliar_source, "PROBABLE", -100.0)  # the model is untrained
-    (text,) = notes(app, "A dog sleeps there.")
+    with monkeypatch.context() as patch:
+        patch.setattr(unfamiliar_source, "MARGIN", 100.0)
+        patch.setattr(unfamiliar_source, "PROBABLE", -100.0)  # the model is untrained
+        (text,) = notes(app, "A dog sleeps.")
     assert "Is this in the language" in text
-    monkeypatch.undo()
-    assert notes(app, "A dog sleeps at home.") == []
+    assert notes(app, "A dog runs.") == []
 
 
 def test_the_note_says_how_much_more_probable_the_translation_is() -> None:

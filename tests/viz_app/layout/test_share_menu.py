@@ -9,7 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from core.export import load_explanation
-from tests.viz_app.pages import reading
+from tests.viz_app.pages import healthy, reading
 from viz_app.figures import head_names
 from viz_app.layout.share_menu import file_content, file_name, python
 from viz_app.session.attributions import Weights
@@ -17,7 +17,7 @@ from viz_app.session.chosen_heads import ShownHeads
 
 
 def test_every_file_is_about_what_is_read(app: AppTest) -> None:
-    assert not app.exception
+    healthy(app.run())
     labels = [button.label for button in app.get("download_button")]
     assert {"HTML, for a browser", "JSON, for programs", "NPZ, for NumPy"} <= set(labels)
     about = reading(app)
@@ -36,7 +36,7 @@ def test_every_file_is_about_what_is_read(app: AppTest) -> None:
 
 def test_the_python_of_the_menu_writes_its_file(app: AppTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    about = reading(app)
+    about = reading(healthy(app.run()))
     exec(compile(python(about), "menu", "exec"), {})
     (tmp_path / "menu.json").write_bytes(file_content(about, ".json", ShownHeads()))
     found, expected = load_explanation("where.json"), load_explanation("menu.json")

@@ -43,6 +43,12 @@ def preview(app: AppTest, text: str) -> dict[str, Any]:
     return {key: json.loads(json.dumps(data)) for key, (_, data) in found[0].items()}
 
 
+@pytest.fixture
+def app(app: AppTest) -> AppTest:
+    """The first page, which has run."""
+    return healthy(app.run())
+
+
 def enter(app: AppTest, text: str) -> AppTest:
     app.text_input(key="text").set_value(text)
     return healthy(app.run())
@@ -110,8 +116,8 @@ def test_the_first_page_is_previewed_as_a_whole(app: AppTest, text: str) -> None
 
 
 @pytest.mark.parametrize("page", ["beam", "lens"])
-def test_other_pages_preview_the_words(app: AppTest, page: str) -> None:
-    opened(app, page)
+def test_other_pages_preview_the_words(start: Start, page: str) -> None:
+    app = opened(start(beam_size="2", text="Where?"), page)
     found = preview(app, OTHER)
     assert list(found) == [KEY]
     assert drawn(enter(app, OTHER))[KEY] == found[KEY]
