@@ -7,7 +7,6 @@ from core.translator import Translator
 from viz_app.components.corpus_examples import clicked, examples_payload
 from viz_app.components.parallel_coordinates import parallel_payload, sent_range
 from viz_app.figures.corpus_examples import MarkedText, ShownExample, examples_table, sides
-from viz_app.figures.export.canvas import Format
 from viz_app.figures.export.corpus_examples import export_examples
 from viz_app.figures.export.parallel_coordinates import export_parallel
 from viz_app.figures.parallel_coordinates import Axis, Group, Line, ParallelCoordinates
@@ -85,10 +84,9 @@ def test_the_table_of_examples() -> None:
     assert row["text"] == "▁A▁12▁word.</s> / <s>▁Ein▁<b></s>"
 
 
-@pytest.mark.parametrize(("file_format", "magic"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
-def test_both_are_drawn_in_other_formats_than_svg(file_format: Format, magic: bytes) -> None:
-    for content in (export_parallel(DRAWING, file_format), export_examples([EXAMPLE] * 2, file_format, title="A <b>")):
-        assert content.startswith(magic)
+def test_both_are_drawn_in_other_formats_than_svg() -> None:
+    assert export_parallel(DRAWING, "pdf").startswith(b"%PDF")
+    assert export_examples([EXAMPLE] * 2, "png", title="A <b>").startswith(b"\x89PNG")
 
 
 def test_a_picture_has_its_words() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from core.decoding import Hypothesis, SpeculativeStep
 from core.translator import Translator
-from viz_app.figures.export.canvas import Format
 from viz_app.figures.export.token_rows import export_rows
 from viz_app.figures.generation import (
     TokenCell,
@@ -66,8 +65,8 @@ def test_iterations_and_searches(translator: Translator, mask_predict_checkpoint
     assert set(table["state"]) <= {"predicted", "masked", "kept"}
 
 
-@pytest.mark.parametrize(("theme", "file_format", "start"), [(LIGHT, "pdf", b"%PDF"), (DARK, "png", b"\x89PNG")])
-def test_tokens_are_text_in_html_and_in_pictures(theme: Theme, file_format: Format, start: bytes) -> None:
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_tokens_are_text_in_html_and_in_pictures(theme: Theme) -> None:
     rows = [
         TokenRow("Check 1", (TokenCell(0, "<b>$x", "accepted", math.log(0.5)), TokenCell(1, "no", "rejected"))),
         TokenRow("Check 2", (TokenCell(1, "▁ja", "chosen", 0.0),)),
@@ -78,6 +77,6 @@ def test_tokens_are_text_in_html_and_in_pictures(theme: Theme, file_format: Form
     assert re.findall(r"class=selected><th scope=row>(.*?)<", found) == ["Check 2"]
     texts = re.findall(r">([^<>]+)</text>", export_rows(rows, "svg", theme, title="Checks").decode())
     assert {"Checks", "Check 1", "Check 2", "ja"} <= {*texts}
-    assert export_rows(rows, file_format, theme).startswith(start)
+    assert export_rows(rows, "png", theme).startswith(b"\x89PNG")
     with pytest.raises(ValueError, match=r"^unknown format 'gif', expected one of svg, pdf, png$"):
         export_rows(rows, "gif")  # type: ignore[arg-type]

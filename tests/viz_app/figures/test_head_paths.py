@@ -88,7 +88,6 @@ def test_files(run: Replacement, found: Survey, file_format: str) -> None:
     file = export_path_graph(graph, file_format, title="effect")  # type: ignore[arg-type]
     assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
     if file_format == "svg":
-        assert file == export_path_graph(graph, "svg", title="effect")
         text = file.decode()
         assert all(f">{name}</text>" in text for name, _ in graph.rows)
     with pytest.raises(ValueError, match="unknown format 'gif'"):

@@ -22,10 +22,10 @@ GRID = CellGrid(
 )
 
 
-@pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
-def test_a_grid_comes_in_every_format_without_a_picture_of_dots(file_format: Any) -> None:
+@pytest.mark.parametrize("file_format", ["svg", "png"])
+def test_a_grid_is_drawn_without_a_picture_of_dots(file_format: Any) -> None:
     file = export_grid(GRID, file_format, DARK, title="nats")
-    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
+    assert file.startswith({"svg": b"<?xml", "png": b"\x89PNG"}[file_format])
     assert b"<image" not in file
 
 

@@ -19,10 +19,10 @@ def panels(count: int, size: int = 3) -> list[tuple[str, Any]]:
     return [(f"P{index}$x", values) for index in range(count)]
 
 
-@pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
-def test_panels_come_in_every_format_without_a_picture_of_dots(file_format: Any) -> None:
+@pytest.mark.parametrize("file_format", ["svg", "png"])
+def test_panels_are_drawn_without_a_picture_of_dots(file_format: Any) -> None:
     file = export_panels([panels(2), panels(1)], file_format, DARK, row_names=["L1", "L2"], column_names=["H1", "H2"])
-    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
+    assert file.startswith({"svg": b"<?xml", "png": b"\x89PNG"}[file_format])
     assert b"<image" not in file
 
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from core.model import sinusoidal_encoding
+from tests.viz_app.export_readers import READERS
 from viz_app.figures import positions
 from viz_app.figures.export.canvas import FORMATS, Format
 from viz_app.figures.export.plotly_chart import export_chart
@@ -20,11 +21,9 @@ def texts(file: bytes) -> set[str]:
     return {"".join(node.itertext()).strip() for node in ElementTree.fromstring(file).iter(f"{SVG}text")}
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
-def test_a_heatmap_is_drawn_in_every_format_without_a_picture_of_dots(file_format: str) -> None:
-    chart = positions.encoding_heatmap(sinusoidal_encoding(6, 8), DARK)
-    file = export_chart(chart, file_format, DARK)  # type: ignore[arg-type]
-    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
+@pytest.mark.parametrize("file_format", ["svg", "pdf"])
+def test_a_heatmap_is_drawn_without_a_picture_of_dots(file_format: Format) -> None:
+    file = export_chart(positions.encoding_heatmap(sinusoidal_encoding(6, 8), DARK), file_format, DARK)
     assert b"<image" not in file
     assert b"/Subtype /Image" not in file
 
@@ -88,6 +87,7 @@ def test_names_with_characters_that_no_svg_may_have_can_be_opened(file_format: F
     chart = go.Figure(go.Scatter(x=[1, 2], y=["a\x0cb", "c\ud800"], mode="markers"))
     chart.update_layout(xaxis={"tickvals": [1, 2], "ticktext": ["d\x00", "e"]})
     file = export_chart(chart, file_format)
+    READERS[file_format](file)
     if file_format == "svg":
         assert {"a\ufffdb", "c\ufffd", "d\ufffd", "e"} <= texts(file)
 

@@ -37,7 +37,7 @@ class Drawn(NamedTuple):
 @pytest.fixture(scope="module", params=["map", "lines", "panels", "appendix", "tree", "tokens", "chart"])
 def drawn(request: pytest.FixtureRequest, make_map: MakeMap) -> Drawn:
     """A drawing of each kind."""
-    attention = make_map(queries=6, keys=5)
+    attention = make_map(queries=3, keys=3)
     (tree,) = read_trees("(S (NP (DT The) (NN dog)) (VP (VBZ runs)))")
     matrix = attention.weights[0].numpy()
     drawings: dict[str, Callable[[Format], bytes]] = {

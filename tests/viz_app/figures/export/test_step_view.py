@@ -4,7 +4,6 @@ import pytest
 
 from core.analysis.token_path.follow import follow_token
 from core.translator import Translator
-from viz_app.figures.export.canvas import FORMATS
 from viz_app.figures.export.step_view import export_step
 from viz_app.figures.step_list import step_list, step_named
 from viz_app.figures.step_views import StepView
@@ -17,11 +16,9 @@ def views(stepped: Translator) -> list[StepView]:
     return step_list(path, stepped.tokenizer.target.piece)
 
 
-def test_every_format(views: list[StepView]) -> None:
-    starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+def test_the_format_is_the_one_asked_for(views: list[StepView]) -> None:
     view = step_named(views, "feed_forward-output")
-    for file_format in FORMATS:
-        assert export_step(view, file_format).startswith(starts[file_format])
+    assert export_step(view, "png").startswith(b"\x89PNG")
     with pytest.raises(ValueError, match="unknown format 'gif'"):
         export_step(view, "gif")  # type: ignore[arg-type]
 
