@@ -11,7 +11,9 @@ import pytest
 import train.__main__ as command
 import train.cli.fit
 import train.cli.presets
+import train.presets
 from core.checkpoint import load_checkpoint
+from core.preset_configs import PRESETS
 from train.recipe import Recipe, recipe_for
 from train.runs.stop_signals import StoppedError
 
@@ -171,6 +173,7 @@ def test_a_closed_pipe_is_no_error(
 ) -> None:
     """As with `| head`."""
     monkeypatch.setattr(train.cli.presets, "shipped_folder", lambda _: tiny_checkpoint.parent)
+    monkeypatch.setattr(train.presets, "PRESETS", {"tiny": PRESETS["tiny"]})
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w", encoding="utf-8") as cut:
