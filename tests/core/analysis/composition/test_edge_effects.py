@@ -1,6 +1,7 @@
 """Edges by path patching, against whole passes with hooks, finite differences and a linear model."""
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,55 +69,61 @@ def path_of(node: Node) -> str:
 
 
 def sending_pass(
-    run: Replacement, own: dict[str, torch.Tensor], sender: Node, position: int | None
-) -> tuple[dict[str, torch.Tensor], float]:
-    """Outputs of all modules, and the metric, in a pass in which the output of one sender alone changes.
-
-    Args:
-        own: `values_of` of the recorded run.
+    run: Replacement, senders: Sequence[tuple[Node, int | None]]
+) -> tuple[dict[str, torch.Tensor], list[float]]:
+    """Outputs of all modules, and the metric, in a pass in which the output of one sender alone changes, at a position
+    or at all (None): a row for each.
     """
     runs, computed = run.runs, dict[str, torch.Tensor]()
-    sends = INPUT_NORMS[sender.part] if sender.layer is None else path_of(sender)
-    side, place = sender_side(sender), place_of(sender)
-    at = slice(None) if position is None else slice(position, position + 1)
+    own = values_of(runs, 0)
 
     def change(path: str, value: torch.Tensor) -> torch.Tensor | None:
         computed[path] = value
-        if path == sends and sender.head is None:
-            other = runs.entered[side][1] if place is None else runs.outputs[place][1]
-            changed = own[path].clone()
-            changed[0, at] = other[at]
-            return changed
-        if path == f"{sends}.out_proj.input" and place is not None and sender.head is not None:
-            heads = value.unflatten(-1, (runs.num_heads(place[0]), -1)).clone()
-            heads[0, at, sender.head] = runs.of_heads(*place)[1, at, sender.head]
-            return heads.flatten(2)
-        is_held = path != sends and path.endswith(("_attention", "feed_forward"))
-        return own[path] if is_held else None
+        if not path.endswith(("_attention", "feed_forward", "out_proj.input", *INPUT_NORMS.values())):
+            return None
+        value = value.clone()
+        for row, (sender, position) in enumerate(senders):
+            sends = INPUT_NORMS[sender.part] if sender.layer is None else path_of(sender)
+            side, place = sender_side(sender), place_of(sender)
+            at = slice(None) if position is None else slice(position, position + 1)
+            if path == sends and sender.head is None:
+                other = runs.entered[side][1] if place is None else runs.outputs[place][1]
+                value[row] = own[path][0]
+                value[row, at] = other[at]
+            elif path == f"{sends}.out_proj.input" and place is not None and sender.head is not None:
+                heads = value[row].unflatten(-1, (runs.num_heads(place[0]), -1))
+                heads[at, sender.head] = runs.of_heads(*place)[1, at, sender.head]
+            elif path != sends and path.endswith(("_attention", "feed_forward")):
+                value[row] = own[path][0]
+        return value
 
-    logits = whole_pass(runs, 0, change)
-    return computed, float(runs.measured(logits[None]))
+    logits = whole_pass(runs, 0, change, len(senders))
+    return computed, runs.measured(logits).tolist()
 
 
-def in_two_passes(run: Replacement, own: dict[str, torch.Tensor], edge: Edge, position: int | None = None) -> float:
-    """Effect of an edge by two whole passes with hooks."""
+def in_two_passes(run: Replacement, requests: Sequence[tuple[Edge, int | None]]) -> list[float]:
+    """Effects of edges by two whole passes with hooks, with a row for each edge."""
     runs = run.runs
-    computed, metric = sending_pass(run, own, edge.sender, position)
-    if edge.receiver.part == "logit":
-        return run.metric - metric
-    receives, head = path_of(edge.receiver), edge.receiver.head
+    computed, sent = sending_pass(run, [(edge.sender, position) for edge, position in requests])
 
     def change(path: str, value: torch.Tensor) -> torch.Tensor | None:
-        if head is None:
-            return computed[path] if path == receives else None
-        if path != f"{receives}.{PROJECTIONS[edge.input]}":
-            return None
-        count = runs.num_heads(edge.receiver.as_head.kind)  # type: ignore[union-attr]
-        heads, sent = (each.unflatten(-1, (count, -1)) for each in (value.clone(), computed[path]))
-        heads[:, :, head] = sent[:, :, head]
-        return heads.flatten(2)
+        value = value.clone()
+        for row, (edge, _) in enumerate(requests):
+            if edge.receiver.part == "logit" or not path.startswith(receives := path_of(edge.receiver)):
+                continue
+            if edge.receiver.head is None and path == receives:
+                value[row] = computed[path][row]
+            elif edge.receiver.head is not None and path == f"{receives}.{PROJECTIONS[edge.input]}":
+                count = runs.num_heads(edge.receiver.as_head.kind)  # type: ignore[union-attr]
+                heads, arrived = (each[row].unflatten(-1, (count, -1)) for each in (value, computed[path]))
+                heads[:, edge.receiver.head] = arrived[:, edge.receiver.head]
+        return value
 
-    return run.metric - float(runs.measured(whole_pass(runs, 0, change)[None]))
+    received = runs.measured(whole_pass(runs, 0, change, len(requests))).tolist()
+    return [
+        run.metric - (of_sender if edge.receiver.part == "logit" else of_receiver)
+        for (edge, _), of_sender, of_receiver in zip(requests, sent, received, strict=True)
+    ]
 
 
 VARIANTS: list[tuple[dict[str, Any], ReplacedBy]] = [
@@ -134,9 +141,9 @@ def test_an_edge_is_that_of_two_whole_passes(
 ):
     run = recorded(random_translator(tokenizer, **changes), by)
     requests = [(edge, position) for edge in EDGES for position in (None, 4)]
-    found, own = exact_effects(run, requests).tolist(), values_of(run.runs, 0)
-    for (edge, position), effect in zip(requests, found, strict=True):
-        assert effect == pytest.approx(in_two_passes(run, own, edge, position), abs=2e-4), (edge, position)
+    found = exact_effects(run, requests).tolist()
+    for request, effect, expected in zip(requests, found, in_two_passes(run, requests), strict=True):
+        assert effect == pytest.approx(expected, abs=2e-4), request
     assert sum(abs(effect) > 1e-3 for effect in found) > len(found) / 3
     for edge in EDGES:
         if edge.sender.as_head and edge.receiver.as_head:
@@ -149,8 +156,9 @@ def test_an_edge_exists_where_a_change_arrives(tokenizer: SentencePieceTokenizer
     run = recorded(random_translator(tokenizer, **changes), "zero")
     own, edges = values_of(run.runs, 0), list(possible_edges(run.runs))
     assert len(set(edges)) == len(edges)
-    for sender in (Node("encoder_self", 0, 1), Node("encoder_feed_forward", 0), Node("cross", 1, 2), Node("target")):
-        computed, _ = sending_pass(run, own, sender, None)
+    senders = [Node("encoder_self", 0, 1), Node("encoder_feed_forward", 0), Node("cross", 1, 2), Node("target")]
+    computed, _ = sending_pass(run, [(sender, None) for sender in senders])
+    for row, sender in enumerate(senders):
         expected = {
             path_of(edge.receiver) + (f".{PROJECTIONS[edge.input]}" if edge.receiver.head is not None else "")
             for edge in edges
@@ -158,7 +166,7 @@ def test_an_edge_exists_where_a_change_arrives(tokenizer: SentencePieceTokenizer
         }
         read = {path for path in own if path.endswith((*PROJECTIONS.values(), "feed_forward"))}
         sends = "" if sender.layer is None else path_of(sender)
-        arrived = {path for path in read - {sends} if not torch.allclose(own[path], computed[path], atol=1e-4)}
+        arrived = {path for path in read - {sends} if not torch.allclose(own[path][0], computed[path][row], atol=1e-4)}
         assert arrived == expected
     estimated = {each.edge for part in estimated_edges(run) for each in part}
     assert estimated == set(edges)
@@ -249,15 +257,15 @@ def test_changes_are_relative_to_the_output_and_estimates_follow_effects(run: Re
 
 
 def test_the_weights_of_an_edge_are_those_of_a_pass(run: Replacement):
-    own = values_of(run.runs, 0)
-    for edge in (edge for edge in EDGES if edge.receiver.head is not None):
+    own, edges = values_of(run.runs, 0), [edge for edge in EDGES if edge.receiver.head is not None]
+    computed, _ = sending_pass(run, [(edge.sender, None) for edge in edges])
+    for row, edge in enumerate(edges):
         flow, receives, head = edge_flow(run, edge), path_of(edge.receiver), edge.receiver.head
-        computed, _ = sending_pass(run, own, edge.sender, None)
         count = run.runs.num_heads(edge.receiver.as_head.kind)  # type: ignore[union-attr]
-        read = {name: own[f"{receives}.{path}"] for name, path in PROJECTIONS.items()}
-        sent = {**read, edge.input: computed[f"{receives}.{PROJECTIONS[edge.input]}"]}
+        read = {name: own[f"{receives}.{path}"][0] for name, path in PROJECTIONS.items()}
+        sent = {**read, edge.input: computed[f"{receives}.{PROJECTIONS[edge.input]}"][row]}
         for weights, of_pass in zip(flow.weights, (read, sent), strict=True):
-            q, k = (of_pass[name][0].unflatten(-1, (count, -1))[:, head] for name in ("query", "key"))
+            q, k = (of_pass[name].unflatten(-1, (count, -1))[:, head] for name in ("query", "key"))
             scores = q @ k.T / k.size(-1) ** 0.5
             if edge.receiver.part == "decoder_self":
                 scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)

@@ -1,7 +1,7 @@
 """Two sources of equal length in tokens, and an independent computation of patched runs."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -41,9 +41,11 @@ def runs(record: Record) -> PairRuns:
     return record()
 
 
-def whole_pass(runs: PairRuns, source: int, change: Callable[[str, torch.Tensor], torch.Tensor | None]) -> torch.Tensor:
-    """Logits of one whole pass of the model in which `change` may replace the output of any module by its path, and
-    the input of an output matrix (with the path of that and `.input`): [V].
+def whole_pass(
+    runs: PairRuns, source: int, change: Callable[[str, torch.Tensor], torch.Tensor | None], rows: int = 1
+) -> torch.Tensor:
+    """Logits of one whole pass of the model over copies of a run, in which `change` may replace the output of any
+    module by its path, and the input of an output matrix (with the path of that and `.input`): [rows, V].
     """
     handles: list[Any] = []
     with runs.translator.inspect() as model, torch.inference_mode():
@@ -53,7 +55,7 @@ def whole_pass(runs: PairRuns, source: int, change: Callable[[str, torch.Tensor]
                 before = lambda _m, arguments, path=path: change(f"{path}.input", arguments[0])  # noqa: E731
                 handles.append(module.register_forward_pre_hook(before))
         try:
-            return model(runs.source_ids[source : source + 1], runs.fed)[0, -1]
+            return model(runs.source_ids[source].expand(rows, -1), runs.fed.expand(rows, -1))[:, -1]
         finally:
             for handle in handles:
                 handle.remove()
@@ -66,27 +68,26 @@ def values_of(runs: PairRuns, source: int) -> dict[str, torch.Tensor]:
     return found
 
 
-def brute_force(runs: PairRuns, patch: Patch, base: int, donor: dict[str, torch.Tensor]) -> torch.Tensor:
-    """Logits with one patch, by a whole pass.
-
-    Args:
-        donor: `values_of` of the other run.
-    """
-    wanted = PATHS[patch.component].format(patch.layer)
+def brute_force(runs: PairRuns, patches: Sequence[Patch], base: int) -> torch.Tensor:
+    """Logits with each patch alone, by a whole pass of as many rows: [patches, V]."""
+    donor = values_of(runs, 1 - base)
+    paths = [
+        PATHS[patch.component].format(patch.layer) + ("" if patch.head is None else ".out_proj.input")
+        for patch in patches
+    ]
 
     def change(path: str, value: torch.Tensor) -> torch.Tensor | None:
-        if patch.head is None and path == wanted:
-            value = value.clone()
-            value[:, patch.position] = donor[path][:, patch.position]
-            return value
-        if patch.head is not None and path == f"{wanted}.out_proj.input":
-            heads = value.clone().unflatten(-1, (runs.num_heads(patch.component), -1))
-            other = donor[path].unflatten(-1, (runs.num_heads(patch.component), -1))
-            heads[:, patch.position, patch.head] = other[:, patch.position, patch.head]
-            return heads.flatten(2)
-        return None
+        here = [(row, patch) for row, patch in enumerate(patches) if paths[row] == path]
+        if not here:
+            return None
+        value = value.clone()
+        for row, patch in here:
+            heads = 1 if patch.head is None else runs.num_heads(patch.component)
+            place = patch.position, patch.head or 0
+            value[row].unflatten(-1, (heads, -1))[place] = donor[path][0].unflatten(-1, (heads, -1))[place]
+        return value
 
-    return whole_pass(runs, base, change)
+    return whole_pass(runs, base, change, len(patches))
 
 
 def linear(of: Translator, **submodules: Any) -> Translator:

@@ -21,15 +21,7 @@ from core.capture import KINDS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, random_translator
-from tests.core.analysis.interventions.conftest import (
-    CLEAN,
-    CORRUPTED,
-    POSITION,
-    Record,
-    brute_force,
-    linear,
-    values_of,
-)
+from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force, linear
 from tests.core.tiny_models import LIKE_T5
 
 VARIANTS: list[dict[str, Any]] = [{}, PRE_NORM, LIKE_T5, {"neighbourhood": 3, "tied": "none"}]
@@ -47,10 +39,10 @@ def test_a_patch_is_that_of_a_hook_in_a_whole_pass(
         for component in COMPONENTS
         for layer, position in ((0, 3), (1, 4), (runs.num_layers(component) - 1, runs.num_positions(component) - 1))
     ] + [Patch(kind, 1, 4, 2) for kind in KINDS]
-    found, donor = patched_metric(runs, [[patch] for patch in patches], into), values_of(runs, 1 - base)
-    for patch, value in zip(patches, found.tolist(), strict=True):
-        expected = runs.measured(brute_force(runs, patch, base, donor)[None])
-        assert value == pytest.approx(float(expected), abs=2e-4), patch
+    found = patched_metric(runs, [[patch] for patch in patches], into)
+    expected = runs.measured(brute_force(runs, patches, base))
+    for patch, value, other in zip(patches, found.tolist(), expected.tolist(), strict=True):
+        assert value == pytest.approx(other, abs=2e-4), patch
 
 
 @pytest.mark.parametrize("changes", VARIANTS)
@@ -92,8 +84,8 @@ def test_where_both_runs_agree_nothing_is_recovered(tokenizer: SentencePieceToke
     assert (found["decoder_self"].recovered[0] == 0).all()
     assert (found["encoder_state"].recovered[0, :4] == 0).all()
     assert (found["encoder_state"].recovered[0, 5:8] != 0).any()
-    logits = brute_force(runs, Patch("encoder_state", 0, 2), 1, values_of(runs, 0))
-    assert float(runs.measured(logits[None])) == pytest.approx(runs.corrupted, abs=1e-5)
+    logits = brute_force(runs, [Patch("encoder_state", 0, 2)], 1)
+    assert float(runs.measured(logits)) == pytest.approx(runs.corrupted, abs=1e-5)
 
 
 def test_later_positions_change_nothing_earlier(translator: Translator, record: Record):

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -26,46 +27,45 @@ PATHS = [  # encoder, encoder to cross, decoder to decoder, decoder to cross of 
 ]
 
 
-def in_two_passes(
-    runs: PairRuns,
-    values: list[dict[str, torch.Tensor]],
-    sender: Head,
-    receiver: Receiver,
-    base: int,
-    position: int | None,
-    hold_networks: bool,
-) -> float:
-    """Path patching by two whole passes of the model, as Wang et al. describe it.
+Request = tuple[Head, Receiver, int | None, bool]  # a path, the sender's position, and whether networks are held
 
-    Args:
-        values: `values_of` of both runs.
-    """
-    own, other = values[base], values[1 - base]
-    sends, receives = attention_path(*sender[:2]), attention_path(*receiver.head[:2])
-    wanted, arrived = f"{receives}.{PROJECTIONS[receiver.input]}", dict[str, torch.Tensor]()
-    positions = slice(None) if position is None else slice(position, position + 1)
+
+def in_two_passes(runs: PairRuns, requests: Sequence[Request], base: int) -> list[float]:
+    """Path patching by two whole passes of the model, as Wang et al. describe it, with a row for each request."""
+    own, other = values_of(runs, base), values_of(runs, 1 - base)
+    arrived = dict[str, torch.Tensor]()
+
+    def by_head(value: torch.Tensor, head: Head) -> torch.Tensor:
+        return value.unflatten(-1, (runs.num_heads(head.kind), -1))
 
     def first(path: str, value: torch.Tensor) -> torch.Tensor | None:
-        if path == wanted:
+        if path.endswith(tuple(PROJECTIONS.values())):
             arrived[path] = value
-        if path == f"{sends}.out_proj.input":
-            heads, donor = (each.unflatten(-1, (runs.num_heads(sender.kind), -1)) for each in (own[path], other[path]))
-            heads = heads.clone()
-            heads[:, positions, sender.head] = donor[:, positions, sender.head]
-            return heads.flatten(2)
-        held = path.endswith("_attention") and path != sends
-        return own[path] if held or (hold_networks and path.endswith("feed_forward")) else None
+        if not path.endswith(("_attention", "feed_forward", "out_proj.input")):
+            return None
+        value = value.clone()
+        for row, (sender, _, position, hold_networks) in enumerate(requests):
+            sends = attention_path(*sender[:2])
+            at = slice(None) if position is None else slice(position, position + 1)
+            if path == f"{sends}.out_proj.input":
+                value[row] = own[path][0]
+                by_head(value, sender)[row, at, sender.head] = by_head(other[path], sender)[0, at, sender.head]
+            elif (path.endswith("_attention") and path != sends) or (hold_networks and path.endswith("feed_forward")):
+                value[row] = own[path][0]
+        return value
 
     def second(path: str, value: torch.Tensor) -> torch.Tensor | None:
-        if path != wanted:
+        if path not in arrived:
             return None
-        heads, sent = (each.unflatten(-1, (runs.num_heads(receiver.head.kind), -1)) for each in (value, arrived[path]))
-        heads = heads.clone()
-        heads[:, :, receiver.head.head] = sent[:, :, receiver.head.head]
-        return heads.flatten(2)
+        value = value.clone()
+        for row, (_, receiver, _, _) in enumerate(requests):
+            head = receiver.head
+            if path == f"{attention_path(*head[:2])}.{PROJECTIONS[receiver.input]}":
+                by_head(value, head)[row, :, head.head] = by_head(arrived[path], head)[row, :, head.head]
+        return value
 
-    whole_pass(runs, base, first)
-    return float(runs.measured(whole_pass(runs, base, second)[None]))
+    whole_pass(runs, base, first, len(requests))
+    return runs.measured(whole_pass(runs, base, second, len(requests))).tolist()
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,13 @@ def in_two_passes(
 def test_a_path_is_that_of_two_whole_passes(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int
 ):
-    runs = record(random_translator(tokenizer, **changes))
-    values, moved = [values_of(runs, source) for source in (0, 1)], 0.0
-    for number, (sender, receiver) in enumerate(PATHS):
-        for position, hold_networks in ((None, False), ((None, True), (4, False))[number % 2]):
-            found = path_effects(runs, [sender], [receiver], into, [position], hold_networks)
-            expected = in_two_passes(runs, values, sender, receiver, base, position, hold_networks)
-            assert found.values.item() == pytest.approx(expected, abs=2e-4), (sender, receiver)
-            moved = max(moved, abs(found.moved(into).item()))
+    runs, moved = record(random_translator(tokenizer, **changes)), 0.0
+    requests = [(*path, *options) for path in PATHS for options in ((None, False), (None, True), (4, False))]
+    expected = in_two_passes(runs, requests, base)
+    for (sender, receiver, position, hold_networks), value in zip(requests, expected, strict=True):
+        found = path_effects(runs, [sender], [receiver], into, [position], hold_networks)
+        assert found.values.item() == pytest.approx(value, abs=2e-4), (sender, receiver)
+        moved = max(moved, abs(found.moved(into).item()))
     assert moved > 1e-3
 
 
