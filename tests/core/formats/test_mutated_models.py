@@ -56,7 +56,7 @@ MAX_MEMORY = 2**19  # KiB that the cases of a format may add to the peak, many t
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> dict[str, list[Path]]:
     """The files of a model by the name of its format."""
-    root, one_layer = tmp_path_factory.mktemp("models"), {"encoder_layers": 1, "decoder_layers": 1}
+    root = tmp_path_factory.mktemp("models")
     marian = marian_models.write_model(root / "marian", parallel_text, two=True)
     shutil.copytree(root / "marian", root / "pytorch")
     torch.save(load_file(root / "pytorch" / "model.safetensors"), root / "pytorch" / "pytorch_model.bin")
