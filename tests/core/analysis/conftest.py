@@ -12,7 +12,10 @@ from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.tiny_models import LIKE_T5
 
-SOURCE, TARGET = "The old house on the hill.", "Das alte Haus auf dem Hügel."
+SOURCE, TARGET = (
+    "The old house on the hill was built 150 years ago.",
+    "Das alte Haus auf dem Hügel wurde vor 150 Jahren gebaut.",
+)
 PRE_NORM = {"norm": "pre", "final_norm": True}
 
 

@@ -24,7 +24,7 @@ OPTIONS: dict[str, Any] = {
     "encoder_ffn_embed_dim": 64,
     "decoder_ffn_embed_dim": 64,
     "encoder_layers": 2,
-    "decoder_layers": 1,
+    "decoder_layers": 2,
     "encoder_attention_heads": 4,
     "decoder_attention_heads": 4,
     "encoder_normalize_before": False,

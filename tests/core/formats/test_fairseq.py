@@ -32,7 +32,7 @@ def fsmt(
 ) -> tuple[Path, transformers.FSMTForConditionalGeneration]:
     """An FSMT model with two vocabularies."""
     folder = tmp_path_factory.mktemp("fsmt")
-    return folder, write_model(folder, parallel_text, two=True, encoder_layers=2)
+    return folder, write_model(folder, parallel_text, two=True, encoder_layers=2, decoder_layers=2)
 
 
 @pytest.mark.parametrize(

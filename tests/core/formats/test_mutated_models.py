@@ -67,8 +67,9 @@ def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> di
     (root / "zip").mkdir()
     shutil.make_archive(str(root / "zip" / "model"), "zip", root / "marian")
     fsmt = fsmt_models.write_model(root / "fsmt", parallel_text, two=True)
-    write_fairseq(root / "fairseq", root / "fsmt", fairseq_state(fsmt), encoder_layers=1)
-    write_fairseq(root / "old-fairseq", root / "fsmt", old_names(fairseq_state(fsmt)), legacy=True, encoder_layers=1)
+    state, one_layer = fairseq_state(fsmt), {"encoder_layers": 1, "decoder_layers": 1}
+    write_fairseq(root / "fairseq", root / "fsmt", state, **one_layer)
+    write_fairseq(root / "old-fairseq", root / "fsmt", old_names(state), legacy=True, **one_layer)
     write_marian(root / "npz", parallel_text)
     m2m100_models.write_model(root / "m2m100", parallel_text)
     m2m100_models.write_model(root / "nllb", parallel_text, nllb=True)

@@ -12,10 +12,9 @@ FACTS = CorpusFacts("tiny.safetensors", "0" * 64, "sentences", "CC0", "nobody", 
 
 @pytest.fixture(scope="session")
 def lines(parallel_text: list[tuple[str, str]]) -> list[Line]:
-    """The beginnings of twelve sentences with given translations, and a blank line before the last."""
-    beginnings = [[" ".join(text.split()[:4]) + "." for text in pair] for pair in parallel_text[:12]]
-    found = [Line(number, *pair) for number, pair in enumerate(beginnings, start=1)]
-    return [*found[:-1], Line(13, *beginnings[11])]
+    """Twelve sentences with given translations, and a blank line before the last."""
+    found = [Line(number, *pair) for number, pair in enumerate(parallel_text[:12], start=1)]
+    return [*found[:-1], Line(13, *parallel_text[11])]
 
 
 @pytest.fixture(scope="session")
