@@ -78,6 +78,7 @@ def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str
     length_penalty.press("ArrowRight")
     wait_until_idle(page)
     page.keyboard.press("Escape")
+    wait_until_idle(page)
     expect(page).to_have_url(re.compile(r"text=Where.*length_penalty=0\.7"))
 
     words = page.locator("[class*='st-key-words-and-menu']")
@@ -96,6 +97,12 @@ def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str
     box.press("Enter")
     expect(page).to_have_url(re.compile(r"text=Who%3F$"))  # the length penalty of later is gone
     wait_until_idle(page)
+    page.get_by_role("button", name="Settings", exact=True).click()
+    expect(length_penalty).to_have_value("0.6")
+    wait_until_idle(page)
+    page.keyboard.press("Escape")
+    wait_until_idle(page)
     page.go_back()
     wait_until_idle(page)
     expect(box).to_have_value("A cat sleeps.")
+    expect(page).not_to_have_url(re.compile("length_penalty"))

@@ -71,8 +71,10 @@ class _Settings:
 
 def _search_settings(are_shown: bool) -> tuple[int, float, int]:
     state = session_object(_Settings)
-    state.are_old = (state.are_old or is_history_navigation()) and not are_shown
-    beam_size = _slider(
+    are_old = state.are_old or is_history_navigation()
+    state.are_old = are_old and not are_shown  # from the next run on: this one comes before the browser shows them
+    slider = partial(_slider, are_old=are_old)
+    beam_size = slider(
         BEAM_SIZE,
         tr("Beam size"),
         (1, 16, 1),
@@ -82,7 +84,7 @@ def _search_settings(are_shown: bool) -> tuple[int, float, int]:
             "(section 6.1)."
         ),
     )
-    length_penalty = _slider(
+    length_penalty = slider(
         LENGTH_PENALTY,
         tr("Length penalty"),
         (0.0, 2.0, 0.1),
@@ -92,7 +94,7 @@ def _search_settings(are_shown: bool) -> tuple[int, float, int]:
             "uses 0.6."
         ),
     )
-    wanted = _slider(
+    wanted = slider(
         NUM_HYPOTHESES,
         tr("Hypotheses"),
         (1, 16, 1),
@@ -103,11 +105,20 @@ def _search_settings(are_shown: bool) -> tuple[int, float, int]:
 
 
 def _slider(
-    widget: Widget[Number], label: str, scale: tuple[Number, Number, Number], default: Number, about: str
+    widget: Widget[Number],
+    label: str,
+    scale: tuple[Number, Number, Number],
+    default: Number,
+    about: str,
+    *,
+    are_old: bool,
 ) -> Number:
     """Draw a slider, whose value the address keeps.
 
     It goes from `scale[0]` to `scale[1]` in steps of `scale[2]`.
+
+    Args:
+        are_old: see `_Settings`.
     """
     least, most, step = scale
 
@@ -117,7 +128,7 @@ def _slider(
             raise ValueError(text)
         return value
 
-    restored = widget.restore(default, parse, is_old=session_object(_Settings).are_old)
+    restored = widget.restore(default, parse, is_old=are_old)
     value: Any = st.slider(label, least, most, restored, step, key=widget.key, help=about)
     widget.keep(value, default)
     return value
