@@ -58,27 +58,12 @@ def is_healthy(port: str) -> Callable[..., bool]:
     return check
 
 
-def wait_for_listener(port: int, server: "subprocess.Popen[bytes]") -> None:
-    """Wait until the port is open, which takes less than a health check that fails."""
-    end = time.monotonic() + START_TIMEOUT
-    while not is_open(port):
-        assert server.poll() is None
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def is_open(port: int) -> bool:
-    with socket.socket() as connection:
-        return connection.connect_ex(("127.0.0.1", port)) == 0
-
-
 @pytest.mark.skipif(os.name != "posix", reason="containers run Linux, where a signal can stop a process for a while")
 def test_a_server_is_healthy_while_it_answers(
     server: "subprocess.Popen[bytes]", port: str, is_healthy: Callable[..., bool]
 ) -> None:
     """Not before it listens, while it hangs, or after it has ended; podman hands on proxies that cannot reach it."""
     assert not is_healthy()
-    wait_for_listener(int(port), server)
     end = time.monotonic() + START_TIMEOUT
     while not listens(port):  # which takes less than to ask how it is
         assert server.poll() is None
