@@ -145,7 +145,9 @@ class _OneDnnProducts(TorchFunctionMode):
         if func is F.linear and not kwargs:
             x, weight = args[:2]
             if x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32:
-                return _OneDnnLinear.apply(x, weight.detach(), args[2] if len(args) > 2 else None)
+                product = _OneDnnLinear.apply if x.requires_grad and torch.is_grad_enabled() else _onednn_linear
+                bias = args[2] if len(args) > 2 else None
+                return product(x, weight.detach(), None if bias is None else bias.detach())
         return func(*args, **(kwargs or {}))
 
 

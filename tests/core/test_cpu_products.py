@@ -213,6 +213,10 @@ def test_products_and_their_gradients_in_a_block():
         with cpu_products.onednn_products():
             found = layer(x)
             (of_block,) = torch.autograd.grad((found * directions).sum(), x)
+            assert torch.equal(layer(x.detach()), found)
+            assert not layer(x.detach()).requires_grad  # gradients reach no parameter
+            with torch.no_grad():
+                assert torch.equal(layer(x), found)
             outside = layer.weight.double()
             assert torch.equal(torch.nn.functional.linear(x.double(), outside), x.double() @ outside.T)
         assert torch.allclose(found, expected, atol=1e-5)

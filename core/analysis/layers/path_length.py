@@ -64,13 +64,14 @@ def dependence(layer: Callable[[Sequence[Tensor]], Sequence[Tensor]], inputs: Se
         inputs: n tensors that require gradients.
     """
     outputs = layer(inputs)
-    rows: list[list[bool]] = []
-    for output in outputs:
-        gradients = torch.autograd.grad(
-            (output * torch.randn_like(output)).sum(), list(inputs), retain_graph=True, materialize_grads=True
-        )
-        rows.append([bool(gradient.any()) for gradient in gradients])
-    return torch.tensor(rows)
+    # One backward pass for all outputs: in row i, the gradient of every output but the i-th is zero.
+    rows = torch.zeros(len(outputs), len(outputs), *outputs[0].shape, dtype=outputs[0].dtype)
+    for i, output in enumerate(outputs):
+        rows[i, i] = torch.randn_like(output)
+    gradients = torch.autograd.grad(
+        outputs, list(inputs), list(rows.unbind(1)), is_grads_batched=True, materialize_grads=True
+    )
+    return torch.stack([gradient.flatten(1).any(1) for gradient in gradients], dim=1)
 
 
 def _connecting_stack(layer_type: LayerType, sizes: Sizes, inputs: Sequence[Tensor]) -> list[SequenceLayer] | None:
