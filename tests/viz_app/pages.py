@@ -34,3 +34,15 @@ def opened(app: AppTest, page: str) -> AppTest:
     """The same on another page, which has run once."""
     app.switch_page(f"app_pages/{page}.py")
     return healthy(app.run())
+
+
+def added(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    """The same with more files in the sidebar's uploader, which has run once.
+
+    As in a browser, the files before them stay the same ones; `FileUploader.upload` would replace them.
+    """
+    uploader = app.file_uploader[0]
+    before = uploader._get_files_to_register()
+    uploader.set_value([(name, content, "application/octet-stream") for name, content in files])
+    uploader._files = [*before, *uploader._get_files_to_register()]
+    return healthy(app.run())

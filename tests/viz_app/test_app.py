@@ -18,7 +18,7 @@ from core.checkpoint import save_checkpoint
 from core.model import Transformer
 from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
-from tests.viz_app.pages import Start, healthy, opened, reading
+from tests.viz_app.pages import Start, added, healthy, opened, reading
 from viz_app.layout import sentence_input
 from viz_app.session import uploads
 
@@ -231,6 +231,10 @@ def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(
     upload(app, ("bad.safetensors", other_checkpoint.read_bytes()[:-100]))
     assert "bad" in app.sidebar.error[0].value
     assert "1 + 1 layers, 2 heads" in shown(app)
+    assert "parts of one model" not in app.sidebar.error[0].value
+    upload(app, ("config.json", b"{}"))
+    added(app, ("vocab.json", b"{}"))
+    assert r"The 2 files above were read as parts of one model\: remove" in app.sidebar.error[0].value
     upload(app, ("large.safetensors", overflowing_checkpoint.read_bytes()))
     assert r"holds the weight 3e\+38, at most 65504 is read" in app.sidebar.error[0].value
     assert "1 + 1 layers, 2 heads" in shown(app)

@@ -71,9 +71,16 @@ def opening_box(problem: "DeltaGenerator") -> str:
     if not ids and opening.read:
         opening.read, opening.refused = (), ""
     if ids != opening.read:
-        name = files[0].name if len(files) == 1 else tr("{count} files", count=len(files))
-        with _reading(problem, name) as progress:
-            found, refusals = uploads.uploaded_models([(file.name, file) for file in files], progress)
+        new = [file for file in files if file.file_id not in opening.read]
+        found, refusals = _read(files, problem)
+        if not found and 0 < len(new) < len(files):  # those that were refused before may be no part of this model
+            found, _ = _read(new, problem)
+            if not found:
+                advice = tr(
+                    "The {count} files above were read as parts of one model: remove those that are not.",
+                    count=len(files),
+                )
+                refusals = [*refusals, ModelError(advice)]
         if found and opening.read:  # the visitor knows that the files before them were refused
             refusals = []
         opening.read = ids  # after reading: if a click interrupts that, the next run starts again
@@ -84,6 +91,12 @@ def opening_box(problem: "DeltaGenerator") -> str:
         opening.path = ""
         _finish(opening, found, refusals)
     return opening.refused
+
+
+def _read(files: "Sequence[UploadedFile]", problem: "DeltaGenerator") -> tuple[list[Model], list[ModelError]]:
+    name = files[0].name if len(files) == 1 else tr("{count} files", count=len(files))
+    with _reading(problem, name) as progress:
+        return uploads.uploaded_models([(file.name, file) for file in files], progress)
 
 
 def _path_box(opening: Opening) -> None:

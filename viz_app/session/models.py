@@ -137,8 +137,13 @@ def with_advice(reason: str) -> str:
 
     The refused file is no checkpoint of Headlight.
     """
-    reason = reason if reason.endswith(FULL_STOPS) else f"{reason}."
+    reason = with_full_stop(reason)
     return f"{reason} {tr(OPENABLE)}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
+
+
+def with_full_stop(reason: str) -> str:
+    """Let a sentence follow a reason."""
+    return reason if reason.endswith(FULL_STOPS) else f"{reason}."
 
 
 def translation_checkpoint() -> Path:

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import __main__ as cli
 from tests.core.formats.marian_models import Pairs, write_model
-from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, added, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.features.over_training import measurement
 from viz_app.features.over_training.measurement import MeasurementSlot
@@ -86,6 +86,14 @@ def test_a_folder_an_archive_and_files_are_one_model(app: AppTest, folder: Path,
     assert app.selectbox(key="open_model").options[:2] == ["tiny.safetensors", first.name]
     assert first.name not in app.selectbox(key="open_model").options[2:]
     assert not app.sidebar.error
+
+
+def test_a_file_that_was_refused_keeps_out_no_model_that_comes_after_it(app: AppTest, folder: Path) -> None:
+    added(app, ("config.json", b"{}"))
+    assert len(app.sidebar.error) == 1
+    added(app, *((path.name, path.read_bytes()) for path in folder.iterdir()))
+    assert not app.sidebar.error
+    assert reading(app).model.name == f"en-de ({len(list(folder.iterdir()))} files)"
 
 
 def test_the_page_corpus_of_several_uploaded_files_offers_to_build_an_index(app: AppTest, folder: Path) -> None:

@@ -40,8 +40,9 @@ class Upload:
 
     Attributes:
         read: id of the file that was read last.
-        folder: has its copy as long as this object.
-        refused: why it was refused, or "".
+        training: of the last file that was not refused, as long as the uploader has a file.
+        folder: has a copy of that file.
+        refused: why the file that was read last was refused, or "".
     """
 
     read: str = ""
@@ -85,26 +86,28 @@ def shipped_history(model: models.Model) -> Path | None:
 def training_box() -> Training | None:
     """Select a training.
 
-    None if there is none to show, for a reason that is on the page.
+    An upload that is refused changes nothing but for the reason on the page. Returns None if there is no training to
+    show, for a reason that is on the page, too.
     """
     shipped, upload = shipped_history(readings.model()), session_object(Upload)
     typed = _path_box(shipped)
-    problem = upload.refused
+    problem, training = upload.refused, upload.training
     try:
         if typed:
-            return training_at(model_paths.openable_path(typed))
-        if upload.training is not None:
-            return upload.training
-        if shipped is not None and not problem:
-            return training_at(shipped)
+            training = training_at(model_paths.openable_path(typed))
+        elif training is None and shipped is not None:
+            training = training_at(shipped)
     except ModelError as error:
-        problem = str(error)
-    if problem:
+        problem, training = str(error), None
+    if problem and training:
+        reason = plain(models.with_full_stop(problem))
+        st.error(tr("{reason} {training} is still shown.", reason=reason, training=plain(training.path.name)))
+    elif problem:
         st.error(plain(problem))
-    else:
+    elif training is None:
         missing = tr("No snapshots of a training are shipped with this copy of Headlight.")
         st.info(f"{missing} {plain(tr(ABOUT_PATH).strip())}")
-    return None
+    return training
 
 
 def _path_box(shipped: Path | None) -> str:
@@ -139,10 +142,10 @@ def _upload_box() -> None:
     if file is None:
         upload.read, upload.training, upload.folder, upload.refused = "", None, None, ""
     elif file.file_id != upload.read:
-        upload.read, upload.training, upload.refused = file.file_id, None, ""
-        upload.folder = tempfile.TemporaryDirectory(prefix="headlight-")
+        upload.read, upload.refused = file.file_id, ""
+        folder = tempfile.TemporaryDirectory(prefix="headlight-")
         try:
-            (copy,) = copies([(file.name, file)], Path(upload.folder.name))
-            upload.training = Training(open_history(copy), Path(file.name))
+            (copy,) = copies([(file.name, file)], Path(folder.name))
+            upload.training, upload.folder = Training(open_history(copy), Path(file.name)), folder
         except (ModelError, ValueError, OSError) as error:
             upload.refused = str(error)
