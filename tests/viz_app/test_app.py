@@ -236,6 +236,10 @@ def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(
     added(app, ("vocab.json", b"{}"))
     assert r"The 2 files above were read as parts of one model\: remove" in app.sidebar.error[0].value
     upload(app, ("large.safetensors", overflowing_checkpoint.read_bytes()))
+    added(app, ("again.safetensors", overflowing_checkpoint.read_bytes()))
+    assert app.sidebar.error[0].value.count("holds the weight") == 2  # each is a model
+    assert "parts of one model" not in app.sidebar.error[0].value
+    upload(app, ("large.safetensors", overflowing_checkpoint.read_bytes()))
     assert r"holds the weight 3e\+38, at most 65504 is read" in app.sidebar.error[0].value
     assert "1 + 1 layers, 2 heads" in shown(app)
     assert not app.exception

@@ -75,7 +75,7 @@ def opening_box(problem: "DeltaGenerator") -> str:
         found, refusals = _read(files, problem)
         if not found and 0 < len(new) < len(files):  # those that were refused before may be no part of this model
             found, _ = _read(new, problem)
-            if not found:
+            if not found and len(refusals) == 1:
                 advice = tr(
                     "The {count} files above were read as parts of one model: remove those that are not.",
                     count=len(files),
