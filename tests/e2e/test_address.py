@@ -3,6 +3,7 @@
 import re
 from urllib.parse import quote_plus
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
@@ -21,6 +22,7 @@ WebSocket.prototype.addEventListener = function (name, handler, ...rest) {
 """
 
 
+@pytest.mark.new_tab
 def test_a_sentence_typed_while_the_tour_goes_away_enters_the_address(page: Page, app: str) -> None:
     page.add_init_script(SLOW)
     open_page(page, f"{app}/score?beam_size=1&text=Where%3F")  # a short page

@@ -154,6 +154,7 @@ def test_heads_are_selected_with_the_keyboard_and_compared_by_clicks(page: Page,
     expect(chosen(page)).to_have_text(["L2 H4"])
 
 
+@pytest.mark.new_tab
 def test_a_clicked_head_is_drawn_before_the_server_answers(page: Page, app: str) -> None:
     held: list[bytes | str] | None = None
     servers: list[WebSocketRoute] = []

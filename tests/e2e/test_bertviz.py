@@ -3,6 +3,7 @@
 import re
 from urllib.parse import urlencode
 
+import pytest
 from playwright.sync_api import FrameLocator, Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
@@ -14,6 +15,7 @@ def frame(page: Page) -> FrameLocator:
     return page.frame_locator("iframe")
 
 
+@pytest.mark.new_tab
 def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: list[str]) -> None:
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from core.export import record_of, save_explanation
@@ -11,6 +12,7 @@ from tests.e2e.accessibility import violations
 HOSTILE = "</script><img src=x onerror=b=1><!--"  # short: its table has a cell for each two tokens
 
 
+@pytest.mark.new_tab
 def test_the_file_answers_without_a_network(page: Page, tiny_checkpoint: Path, tmp_path: Path) -> None:
     translator = Translator.from_checkpoint(tiny_checkpoint)
     explanation = translator.explain(HOSTILE, "Ein <b>Hund</b>.")

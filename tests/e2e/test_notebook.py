@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from core.notebook.widget import NotebookWidget
@@ -46,6 +47,7 @@ def show(page: Page, view: NotebookWidget) -> None:
     page.evaluate(JUPYTER, [state["_esm"], json.loads(json.dumps({**state, "layout": None}))])
 
 
+@pytest.mark.new_tab
 def test_widgets_draw_and_answer(page: Page, tiny_checkpoint: Path) -> None:
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))

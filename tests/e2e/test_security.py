@@ -59,6 +59,7 @@ def test_a_page_of_another_program_cannot_connect(page: Page, app: str, elsewher
     assert page.evaluate(CONNECT, stream(app.replace("127.0.0.1", "localhost"))) == "refused"
 
 
+@pytest.mark.new_tab
 def test_no_page_can_frame_the_app(page: Page, app: str, elsewhere: str) -> None:
     page.goto(elsewhere)
     messages: list[str] = []
