@@ -19,7 +19,7 @@ from core.capture import AttentionMap, Kind
 from tests.viz_app.pages import Start
 from viz_app.controls import job_control
 from viz_app.features.generation import compared_models, measured_runs
-from viz_app.features.over_training import histories
+from viz_app.features.over_training import histories, measurement
 from viz_app.features.parsing import parser_model
 from viz_app.features.pictures import reader_model
 from viz_app.session import open_models
@@ -121,13 +121,15 @@ def small_pages(
     history_file: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Tiny models in place of the shipped ones that a few pages use beside the current model, short turns, and no
-    second run of what the page Generation measures.
+    """Tiny models in place of the shipped ones that a few pages use beside the current model, one sentence in place of
+    the shipped sample that is followed over a training, short turns, and no second run of what the page Generation
+    measures.
     """
     monkeypatch.setattr(measured_runs, "RUNS", 1)
     for module, path in ((parser_model, tree_checkpoint), (reader_model, line_checkpoint)):
         monkeypatch.setattr(module, "SHIPPED", path)
     monkeypatch.setattr(histories, "shipped_history", lambda model: history_file)
+    monkeypatch.setattr(measurement, "SHIPPED", ("Where?",))
     monkeypatch.setattr(compared_models, "DRAFT", tree_checkpoint)  # drafts for no translation
     monkeypatch.setattr(compared_models, "MASK_PREDICT", mask_predict_checkpoint)
 

@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Pa
 def app(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """Opened on the tiny checkpoint, by a visitor who may type paths."""
     monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
-    few = {"iterations": "2", "paper_text_3": "A dog runs.", "positions_view": "Similarity"}
+    few = {"iterations": "2", "paper_text_3": "A dog.", "picture_view": "Table", "positions_view": "Similarity"}
     return healthy(start(text="The house.", beam_size="1", **few).run())
 
 
