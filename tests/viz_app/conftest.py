@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -16,6 +17,10 @@ from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.capture import AttentionMap, Kind
+from core.checkpoint import save_checkpoint
+from core.model import Transformer
+from core.preset_configs import PRESETS
+from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start
 from viz_app.controls import job_control
 from viz_app.features.generation import compared_models, measured_runs
@@ -83,6 +88,19 @@ def caches() -> Iterator[None]:
     """Caches of the app that only tests of one file share, which run in one process and in one order."""
     yield
     st.cache_resource.clear()
+
+
+@pytest.fixture(scope="session")
+def small_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
+    """A checkpoint of an untrained model with 1 + 2 layers of two heads, for analyses that take a pass for each of many
+    heads or edges. Do not modify it: copy it.
+    """
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=1, num_heads=2)
+    path = tmp_path_factory.mktemp("checkpoints") / "small.safetensors"
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        save_checkpoint(path, Transformer(shape), tokenizer)
+    return path
 
 
 @pytest.fixture
