@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from core import Translator
 from core.__main__ import main
 from core.analysis.attribution.methods import Method
-from core.history import pack_history
+from core.history import open_history, pack_history
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
@@ -36,9 +36,10 @@ Row = tuple[Callable[[], bytes], Callable[[str], str]]  # the CSV, and the scrip
 
 @pytest.fixture(scope="module", autouse=True)
 def opened_once() -> Iterator[None]:
-    """The scripts of all rows share the checkpoints that they open."""
+    """The scripts of all rows share the checkpoints and histories that they open."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Translator, "from_checkpoint", cache(Translator.from_checkpoint))
+        patch.setattr("core.history.open_history", cache(open_history))
         yield
 
 

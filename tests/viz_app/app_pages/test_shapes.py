@@ -16,9 +16,10 @@ from tests.viz_app.pages import reading
 from viz_app.features.positions.score_decomposition import FIRST_LAYER
 from viz_app.figures.bertviz_views import MAX_TOKENS
 from viz_app.figures.display_text import plain
+from viz_app.figures.head_grid import MAX_CELL
 from viz_app.pages import PAGES
 
-LONG = "The old house on the hill was built. " * 5  # too long for BertViz, and reduced in small maps
+LONG = "The old house on the hill was built. " * 7  # too long for BertViz, and reduced in small maps
 pytestmark = pytest.mark.usefixtures("caches")
 SHELL = str(Path(__file__).parents[3] / "viz_app" / "shell.py")
 
@@ -55,6 +56,7 @@ def test_pages_of_a_sentence_take_many_tokens(
         assert not app.error, f"{name}: {app.error[0].value}"
         assert reading(app).translation.source.strip() == LONG.strip(), name
     assert len(reading(app).hypothesis.token_ids) > MAX_TOKENS
+    assert len(LONG.split()) > MAX_CELL
 
 
 @pytest.mark.usefixtures("small_pages")
