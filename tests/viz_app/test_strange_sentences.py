@@ -24,7 +24,7 @@ from viz_app.session.chosen_heads import ShownHeads
 
 SENTENCES = int(os.environ.get("SENTENCES", "0"))
 FEW = ("heads", "alignment")  # pages of the sentence that is always tried
-LEAST, MOST = 10, 60 if SENTENCES else 16  # tokens
+LEAST, MOST = 10, 60 if SENTENCES else 30  # tokens
 
 
 @pytest.fixture
