@@ -1,8 +1,10 @@
 """The app on a tiny checkpoint, and random attention to draw."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -10,16 +12,23 @@ import streamlit as st
 import streamlit.config
 import torch
 from fontTools.subset import Options
+from streamlit import type_util
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime import fragment
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner_utils import script_run_context
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.capture import AttentionMap, Kind
+from core.checkpoint import save_checkpoint
+from core.model import Transformer
+from core.preset_configs import PRESETS
+from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start
 from viz_app.controls import job_control
 from viz_app.features.generation import compared_models, measured_runs
-from viz_app.features.over_training import histories
+from viz_app.features.over_training import histories, measurement
 from viz_app.features.parsing import parser_model
 from viz_app.features.pictures import reader_model
 from viz_app.session import open_models
@@ -34,8 +43,12 @@ MakeMap = Callable[..., AttentionMap]
 manifest_scanner.scan_component_manifests = list
 app_test.ScriptCache = local_script_runner.ScriptCache = functools.cache(ScriptCache)  # one for all runs
 streamlit.config.set_option("browser.gatherUsageStats", False)
-# Smaller savings: a stand-in without magic methods, and no digests of messages, which name them in a browser's cache.
-app_test.MagicMock = Mock
+# Smaller savings: one stand-in without magic methods for all runs, one look at the parameters of each cached function,
+# no copies of places for a fragment that runs alone, which none does here, and no digests of messages, which name them
+# in a browser's cache.
+app_test.MagicMock = functools.cache(Mock)
+type_util.get_func_parameters = functools.cache(type_util.get_func_parameters)
+fragment.deepcopy = lambda places: places
 script_run_context.populate_hash_if_needed = lambda _: None
 # Fonts in PDF files lack the tables for shaping, which no viewer of a PDF reads and which take longest to cut.
 Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB", "MATH", "kern"]
@@ -50,6 +63,25 @@ def wait_for_run(runner: local_script_runner.LocalScriptRunner, timeout: float) 
 
 
 local_script_runner.require_widgets_deltas = wait_for_run
+
+
+class OwnValues(Mapping[str, Any]):
+    """The values of a session by their keys, without looking at all of them where a widget asks for its own."""
+
+    def __init__(self, safe: SafeSessionState) -> None:
+        self.state = safe._state
+
+    def __getitem__(self, key: str) -> Any:
+        return self.state[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.state.filtered_state)
+
+    def __len__(self) -> int:
+        return len(self.state.filtered_state)
+
+
+SafeSessionState.filtered_state = property(OwnValues)
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +115,19 @@ def caches() -> Iterator[None]:
     """Caches of the app that only tests of one file share, which run in one process and in one order."""
     yield
     st.cache_resource.clear()
+
+
+@pytest.fixture(scope="session")
+def small_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
+    """A checkpoint of an untrained model with 1 + 2 layers of two heads, for analyses that take a pass for each of many
+    heads or edges. Do not modify it: copy it.
+    """
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_encoder_layers=1, num_heads=2)
+    path = tmp_path_factory.mktemp("checkpoints") / "small.safetensors"
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        save_checkpoint(path, Transformer(shape), tokenizer)
+    return path
 
 
 @pytest.fixture
@@ -121,13 +166,15 @@ def small_pages(
     history_file: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Tiny models in place of the shipped ones that a few pages use beside the current model, short turns, and no
-    second run of what the page Generation measures.
+    """Tiny models in place of the shipped ones that a few pages use beside the current model, one sentence in place of
+    the shipped sample that is followed over a training, short turns, and no second run of what the page Generation
+    measures.
     """
     monkeypatch.setattr(measured_runs, "RUNS", 1)
     for module, path in ((parser_model, tree_checkpoint), (reader_model, line_checkpoint)):
         monkeypatch.setattr(module, "SHIPPED", path)
     monkeypatch.setattr(histories, "shipped_history", lambda model: history_file)
+    monkeypatch.setattr(measurement, "SHIPPED", ("Where?",))
     monkeypatch.setattr(compared_models, "DRAFT", tree_checkpoint)  # drafts for no translation
     monkeypatch.setattr(compared_models, "MASK_PREDICT", mask_predict_checkpoint)
 

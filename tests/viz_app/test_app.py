@@ -154,9 +154,17 @@ def test_every_kind_of_attention_in_every_view(app: AppTest, view: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "per_layer"), [("norms", False), ("gradient", False), ("rollout", True), ("rolled_contributions", True)]
+    ("method", "per_layer", "views"),
+    [
+        ("norms", False, ["Table"]),
+        ("gradient", False, ["Lines", "Map", "Table"]),
+        ("rollout", True, ["Lines", "Map", "Table"]),
+        ("rolled_contributions", True, ["Table"]),
+    ],
 )
-def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: str, per_layer: bool) -> None:
+def test_every_method_is_shown_with_its_rank_correlation(
+    app: AppTest, method: str, per_layer: bool, views: list[str]
+) -> None:
     app.session_state["weights"] = method
     opened(app, "heads")
     assert app.selectbox(key="sort").disabled == per_layer
@@ -169,7 +177,7 @@ def test_every_method_is_shown_with_its_rank_correlation(app: AppTest, method: s
         return sum(bool(re.search(correlation, caption.value)) for caption in app.caption)
 
     assert said() == 2  # of all heads, and of the selected one
-    for view in ("Lines", "Map", "Table"):
+    for view in views:
         app.session_state["view"] = view
         app.multiselect(key=box).set_value(names[:-4])
         healthy(app.run())

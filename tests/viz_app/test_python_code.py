@@ -3,7 +3,7 @@
 import io
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import Translator
 from core.__main__ import main
 from core.analysis.attribution.methods import Method
-from core.history import pack_history
+from core.history import open_history, pack_history
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
@@ -31,6 +32,15 @@ from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.models import ROOT
 
 Row = tuple[Callable[[], bytes], Callable[[str], str]]  # the CSV, and the script from the name of its file
+
+
+@pytest.fixture(scope="module", autouse=True)
+def opened_once() -> Iterator[None]:
+    """The scripts of all rows share the checkpoints and histories that they open."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Translator, "from_checkpoint", cache(Translator.from_checkpoint))
+        patch.setattr("core.history.open_history", cache(open_history))
+        yield
 
 
 @pytest.fixture
@@ -174,8 +184,8 @@ def test_contributions(start: Start, rows: dict[str, Row], term: str) -> None:
     run_all(rows, 3)
 
 
-def test_contrast(start: Start, rows: dict[str, Row]) -> None:
-    app = opened(start(text="Where?", beam_size="1", target="345.28.2", token="1"), "contrast")
+def test_contrast(start: Start, rows: dict[str, Row], small_checkpoint: Path) -> None:
+    app = opened(start(small_checkpoint, text="Where?", beam_size="1", target="345.28.2", token="1"), "contrast")
     sample = state_of(app, FaithfulnessSample)
     sample.begin(reading(app).model, ("Where?", "The sea."), True)
     assert sample.job is not None
@@ -248,11 +258,13 @@ def test_patching(start: Start, rows: dict[str, Row], monkeypatch: pytest.Monkey
     run_all(rows, count)
 
 
-def test_head_paths(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_paths(
+    start: Start, rows: dict[str, Row], small_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
     shown = {"path": "encoder_self.1.2-cross.2.1-key", "products": "paths-map-1.cross.2.1.1.1"}
-    app = start(text="Where?", beam_size="1", target="345.28.2", token="2", paths_by="Zero", **shown)
-    opened(app, "head_paths")
+    address = {"text": "Where?", "beam_size": "1", "target": "345.28.2", "token": "2", "paths_by": "Zero"}
+    opened(start(small_checkpoint, **address, **shown), "head_paths")
     run_all(rows, 2)
 
 
@@ -291,7 +303,6 @@ def test_picture(start: Start, rows: dict[str, Row], line_checkpoint: Path) -> N
 
 
 def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_named() -> None:
-    from core import Translator
     from core.model import Transformer
     from core.preset_configs import PRESETS
     from viz_app.session.models import Model

@@ -18,7 +18,7 @@ from viz_app.figures.display_text import decimal
 from viz_app.figures.head_grid import readable_on
 from viz_app.figures.head_names import KIND_NAMES
 from viz_app.figures.head_names import head_title as head_title
-from viz_app.figures.plotly_chart import bare_axis, empty_figure
+from viz_app.figures.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.figures.theme import Theme
 from viz_app.language import tr
 
@@ -178,8 +178,10 @@ def effects_figure(
 ) -> go.Figure:
     """Plot the effect of turning each head off over its gradient importance."""
     figure = empty_figure(theme, height, (64, 36, 12, 48))
-    figure.update_layout(
-        showlegend=True, legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}}
+    with_layout(
+        figure,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
     )
     limit = scale_limit(list(effects.values()))
     for kind, symbol in MARKERS.items():
@@ -204,7 +206,10 @@ def effects_figure(
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
     title = {"size": 12, "color": theme.faint}
     x_title, y_title = tr("importance by gradient, nats a token"), tr("change when off, nats")
-    figure.update_xaxes(bare_axis(**ticks, title={"text": x_title, "font": title}))
-    figure.update_yaxes(bare_axis(**ticks, title={"text": y_title, "font": title}))
+    with_layout(
+        figure,
+        xaxis=bare_axis(**ticks, title={"text": x_title, "font": title}),
+        yaxis=bare_axis(**ticks, title={"text": y_title, "font": title}),
+    )
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure

@@ -12,7 +12,7 @@ from core.analysis.tokens.words import axis_groups, readable, word
 from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
 from viz_app.figures.display_text import decimal
 from viz_app.figures.head_grid import readable_on
-from viz_app.figures.plotly_chart import bare_axis, empty_figure
+from viz_app.figures.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
 
@@ -170,8 +170,10 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
     There is a line for each method, and one for random orders.
     """
     figure = empty_figure(theme, height, (52, 100, 12, 44))
-    figure.update_layout(
-        showlegend=True, legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}}
+    with_layout(
+        figure,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
     )
     places = [0.0, *(100 * share for share in SHARES)]
     for method in [*methods, RANDOM]:
@@ -191,11 +193,11 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
         )
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
     font = {"size": 12, "color": theme.faint}
-    figure.update_xaxes(
-        bare_axis(**ticks, tickvals=places, title={"text": tr("% of the tokens deleted"), "font": font})
+    return with_layout(
+        figure,
+        xaxis=bare_axis(**ticks, tickvals=places, title={"text": tr("% of the tokens deleted"), "font": font}),
+        yaxis=bare_axis(**ticks, range=[-0.02, 1.02], title={"text": title, "font": font}),
     )
-    figure.update_yaxes(bare_axis(**ticks, range=[-0.02, 1.02], title={"text": title, "font": font}))
-    return figure
 
 
 def scores_table(found: ContrastAttribution, rows: Sequence[TokenRow]) -> "pd.DataFrame":

@@ -14,7 +14,7 @@ from core.capture import Kind
 from viz_app.figures.ablation import scale_limit
 from viz_app.figures.cell_grid import CellGrid, GridCell, signed_cell, signed_legend
 from viz_app.figures.head_names import head_title
-from viz_app.figures.plotly_chart import bare_axis, empty_figure
+from viz_app.figures.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
 
@@ -55,7 +55,8 @@ def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> g
     Positive ones are above 0 and negative ones below.
     """
     figure = empty_figure(theme, height, (48, 56, 12, 28))
-    figure.update_layout(
+    with_layout(
+        figure,
         barmode="relative",
         bargap=0.35,
         showlegend=True,
@@ -73,9 +74,12 @@ def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> g
             hovertemplate=f"{tr(part)}, %{{x}}: %{{y:+.3f}}<extra>{note}</extra>",
         )
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
-    figure.update_xaxes(bare_axis(**ticks))
     title = {"text": tr("nats"), "font": {"size": 12, "color": theme.faint}}
-    figure.update_yaxes(bare_axis(**ticks, title=title))
+    with_layout(
+        figure,
+        xaxis=bare_axis(**ticks),
+        yaxis=bare_axis(**ticks, title=title),
+    )
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure
 

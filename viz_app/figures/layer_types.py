@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from core.analysis.layers.layer_cost import Cost, takes_k, takes_r
 from core.analysis.layers.layer_types import LAYER_TYPES, LayerType, Sizes
 from core.analysis.layers.path_length import PathLength
-from viz_app.figures.plotly_chart import bare_axis, empty_figure
+from viz_app.figures.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
 
@@ -203,7 +203,8 @@ def _axes(
     low, high = (min(values), max(values)) if values else (1.0, 10.0)
     settings = {"type": "log", "tickfont": {**font, "family": theme.monospace_font}}
     decades = [10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
-    return figure.update_layout(
+    return with_layout(
+        figure,
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
         hovermode="closest",

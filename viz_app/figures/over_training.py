@@ -15,7 +15,7 @@ from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
 from viz_app.figures.display_text import decimal
 from viz_app.figures.head_grid import readable_on
 from viz_app.figures.lens import level_name
-from viz_app.figures.plotly_chart import bare_axis, empty_figure
+from viz_app.figures.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.figures.scorecard_text import SHORT_NAMES
 from viz_app.figures.theme import Theme, head_name
 from viz_app.figures.weight_tables import lines_table
@@ -84,7 +84,8 @@ def score_curves(
     names = [step_name(each) for each in steps]
     x_title = {"text": tr("steps of training (not to scale)"), "font": text, "standoff": 6}
     y_title = {"text": tr(SCORE_NAMES[score]), "font": text, "standoff": 6}
-    return figure.update_layout(
+    return with_layout(
+        figure,
         hovermode="closest",
         xaxis=bare_axis(
             range=[-0.4, len(steps) - 0.6], tickvals=places, ticktext=names, tickangle=0, title=x_title, **ticks

@@ -10,7 +10,7 @@ from torch import Tensor
 from core.analysis import positions
 from core.analysis.positions import Measure
 from core.model import sinusoidal_encoding
-from viz_app.figures.plotly_chart import bare_axis, color_bar, empty_figure
+from viz_app.figures.plotly_chart import bare_axis, color_bar, empty_figure, with_layout
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
 
@@ -25,7 +25,7 @@ def encoding_heatmap(encoding: Tensor, theme: Theme) -> go.Figure:
     """
     figure = _heatmap(encoding.numpy(), float(encoding.abs().max()), theme, tr("encoding"), 420)
     figure.update_traces(hovertemplate=f"{_numbered('%{y}', '%{x}')}<br>%{{z:.3f}}<extra></extra>")
-    return figure.update_layout(xaxis_title_text=tr("dimension"), yaxis_title_text=tr("position"))
+    return with_layout(figure, xaxis_title_text=tr("dimension"), yaxis_title_text=tr("position"))
 
 
 def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme: Theme) -> go.Figure:
@@ -79,7 +79,8 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
         "font": {"size": 12},
     }
     grid = {"showgrid": True, "gridcolor": theme.hairline}
-    return figure.update_layout(
+    return with_layout(
+        figure,
         showlegend=True,
         legend=legend,
         hovermode="closest",
@@ -104,7 +105,7 @@ def position_similarity(encoding: Tensor, theme: Theme, measure: Measure = "dot"
     figure.update_traces(hovertemplate=f"{places}<br>%{{z:.3f}}<extra></extra>")
     if measure == "distance":
         figure.update_traces(zmin=0, colorscale=theme.plotly_scale())
-    return figure.update_layout(xaxis_title_text=tr("position"), yaxis_title_text=tr("position"))
+    return with_layout(figure, xaxis_title_text=tr("position"), yaxis_title_text=tr("position"))
 
 
 def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: int, theme: Theme) -> go.Figure:
@@ -142,7 +143,8 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
     labels = [f"{_pair_name(pair)}<br>{_turns(offset * float(frequencies[pair]))}" for pair in pairs]
     font = {"size": 12, "color": theme.text}
     half = CLOCK_PITCH / 2
-    return figure.update_layout(
+    return with_layout(
+        figure,
         xaxis=bare_axis(
             range=[-half, CLOCK_PITCH * len(pairs) - half],
             tickvals=[CLOCK_PITCH * place for place in range(len(pairs))],
@@ -152,7 +154,7 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
         yaxis=bare_axis(range=[-1.12, 1.12], scaleanchor="x", showticklabels=False),
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
-        margin={"t": 34},
+        margin_t=34,
         hovermode="closest",
     )
 
@@ -195,7 +197,8 @@ def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
             name=name,
             hovertemplate=hover,
         )
-    return figure.update_layout(
+    return with_layout(
+        figure,
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
         xaxis=_number_axis(theme, tr("positions apart"), range=[-0.5, len(learned) - 0.5]),
@@ -231,7 +234,8 @@ def _heatmap(values: np.ndarray, most: float, theme: Theme, name: str, height: i
         colorscale=theme.plotly_scale(diverging=True),
         colorbar=color_bar(theme, name),
     )
-    return figure.update_layout(
+    return with_layout(
+        figure,
         xaxis=_number_axis(theme, "", range=[-0.5, columns - 0.5], side="top"),
         yaxis=_number_axis(theme, "", range=[rows - 0.5, -0.5]),
     )

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from core.analysis.token_path.score_products import ScoreProducts
 from viz_app.figures.display_text import decimal
-from viz_app.figures.plotly_chart import bare_axis, empty_figure
+from viz_app.figures.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.figures.theme import Theme
 from viz_app.language import tr
 
@@ -21,7 +21,7 @@ def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go
     for the distance, apart from them at the right.
     """
     figure = empty_figure(theme, height, (48, 8, 8, 36))
-    figure.update_layout(barmode="relative", bargap=0.25)
+    with_layout(figure, barmode="relative", bargap=0.25)
     rows = list(enumerate(zip(found.query.tolist(), found.key.tolist(), found.products.tolist(), strict=True), 1))
     dimension = tr("dimension {number}", number="%{x}")
     for color, sign in ((theme.diverging[0], -1), (theme.diverging[-1], 1)):
@@ -46,8 +46,11 @@ def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go
     font = {"size": 12, "color": theme.faint}
     ticks = {"showticklabels": True, "tickfont": {**font, "size": 11, "family": theme.monospace_font}}
     span = [0.25, end + 0.75]
-    figure.update_xaxes(bare_axis(**ticks, title={"text": tr("dimension"), "font": font}, range=span))
-    figure.update_yaxes(bare_axis(**ticks, title={"text": tr("product"), "font": font}))
+    with_layout(
+        figure,
+        xaxis=bare_axis(**ticks, title={"text": tr("dimension"), "font": font}, range=span),
+        yaxis=bare_axis(**ticks, title={"text": tr("product"), "font": font}),
+    )
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure
 

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from core.runlog import Line, of_kind
 from core.schedule import cooldown_factor, learning_rate
-from viz_app.figures.plotly_chart import bare_axis, empty_figure, escaped
+from viz_app.figures.plotly_chart import bare_axis, empty_figure, escaped, with_layout
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
 
@@ -97,7 +97,8 @@ def curves(lines: Sequence[Line], measure: str, theme: Theme) -> go.Figure:
                 hovertemplate=f"{_step_hover()}<br>{called} %{{y:.4g}}<extra></extra>",
             )
     scale = {"type": "log"} if measure == "perplexity" else {"rangemode": "normal" if measure == "nll" else "tozero"}
-    return figure.update_layout(
+    return with_layout(
+        figure,
         showlegend=True,
         legend=LEGEND,
         hovermode="x",
@@ -133,7 +134,8 @@ def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[Line
             name=tr("as logged"),
             hovertemplate=f"{_step_hover()}<br>{tr('logged {rate}', rate='%{y:.3g}')}<extra></extra>",
         )
-    return figure.update_layout(
+    return with_layout(
+        figure,
         showlegend=True,
         legend=LEGEND,
         hovermode="closest",
@@ -225,7 +227,8 @@ def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool 
         )
     title = tr(ROW_MEASURES[measure])
     title = tr("{measure}, difference to base", measure=title) if relative else title
-    figure.update_layout(
+    with_layout(
+        figure,
         showlegend=True,
         legend=LEGEND,
         hovermode="closest",

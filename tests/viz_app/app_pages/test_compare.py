@@ -16,7 +16,7 @@ from tests.viz_app.pages import Start, healthy, reading
 
 @pytest.fixture
 def app(start: Start) -> AppTest:
-    return start(beam_size="2")
+    return start(beam_size="2", text="A dog runs.")
 
 
 def compare(app: AppTest, against: str) -> AppTest:

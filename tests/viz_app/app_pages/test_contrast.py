@@ -14,6 +14,8 @@ from viz_app.features.contrast import faithfulness_sample
 from viz_app.features.contrast.contrast_scores import NOTHING, ScoringJob
 from viz_app.features.contrast.faithfulness_sample import ADDRESS, FaithfulnessSample
 
+ONE_METHOD = {"contrast_methods": "Occlusion"}  # in the address
+
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,7 +30,7 @@ def said_output(app: AppTest) -> str:
 
 
 def test_the_runner_up_is_b_unless_another_is_chosen(start: Start) -> None:
-    app = opened(start(beam_size="1", text="Where?", contrast_methods="Occlusion"), "contrast")
+    app = opened(start(beam_size="1", text="Where?", **ONE_METHOD), "contrast")
     about, position = reading(app), app.selectbox(key="token").value
     assert isinstance(position, int)
 
@@ -64,7 +66,7 @@ def test_the_runner_up_is_b_unless_another_is_chosen(start: Start) -> None:
 
 
 def test_the_address_holds_alternative_and_methods(start: Start) -> None:
-    settings = {"rather_than": NOTHING, "contrast_methods": "Occlusion", "words": "false"}
+    settings = {"rather_than": NOTHING, **ONE_METHOD, "words": "false"}
     app = opened(start(beam_size="2", text="Where?", **settings), "contrast")
     assert app.button_group(key="rather_than").value == NOTHING
     assert app.button_group(key="contrast_methods").value == ["occlusion"]
@@ -91,7 +93,7 @@ def test_a_stopped_attribution_shows_the_methods_that_are_done(start: Start, mon
 
 
 def test_methods_are_ranked_on_a_sample_that_grows(start: Start) -> None:
-    app = opened(start(beam_size="2", text="Where?"), "contrast")
+    app = opened(start(beam_size="2", text="Where?", **ONE_METHOD), "contrast")
     app.segmented_control(key="faithful_source").set_value("My own")
     healthy(app.run())
     app.button(key="measure_faithfulness").click()
@@ -115,11 +117,11 @@ def test_a_link_to_the_shipped_sample_measures_it_and_one_to_an_own_sample_says_
 ) -> None:
     few = ("Where?", "The sea.")
     monkeypatch.setattr(faithfulness_sample, "SHIPPED", few)
-    app = opened(start(beam_size="2", text="Where?", faithful_sample="shipped"), "contrast")
+    app = opened(start(beam_size="2", text="Where?", faithful_sample="shipped", **ONE_METHOD), "contrast")
     sample = state_of(app, FaithfulnessSample)
     assert sample.sentences == few
     assert len(sample.examples) == len(few)
-    other = opened(start(beam_size="2", text="Where?", faithful_sample="own"), "contrast")
+    other = opened(start(beam_size="2", text="Where?", faithful_sample="own", **ONE_METHOD), "contrast")
     assert any("which it does not include" in caption.value for caption in other.caption)
 
 

@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Pa
 def app(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """Opened on the tiny checkpoint, by a visitor who may type paths."""
     monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
-    few = {"iterations": "2", "paper_text_3": "A dog runs.", "positions_view": "Similarity"}
+    few = {"iterations": "2", "paper_text_3": "A dog.", "picture_view": "Table", "positions_view": "Similarity"}
     return healthy(start(text="The house.", beam_size="1", **few).run())
 
 
@@ -94,12 +94,8 @@ def test_a_file_that_was_refused_keeps_out_no_model_that_comes_after_it(app: App
     added(app, *((path.name, path.read_bytes()) for path in folder.iterdir()))
     assert not app.sidebar.error
     assert reading(app).model.name == f"en-de ({len(list(folder.iterdir()))} files)"
-
-
-def test_the_page_corpus_of_several_uploaded_files_offers_to_build_an_index(app: AppTest, folder: Path) -> None:
-    upload(app, *folder.iterdir())
-    opened(app, "corpus")
-    assert any("Strongest examples" in each.value for each in app.markdown)
+    opened(app, "corpus")  # of several files
+    assert any("Strongest examples" in each.value for each in app.markdown), "it offers to build an index"
 
 
 def test_a_path_that_is_refused_stays_in_its_box_and_the_model_stays_too(
@@ -168,24 +164,18 @@ def test_it_is_compared_with_a_model_of_other_tokens(app: AppTest, folder: Path)
     assert "**Second**: tiny.safetensors" in titles
 
 
-def test_a_parser_in_its_place_reads_no_language_code(
-    app: AppTest, folder: Path, tree_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_parser_and_a_training_in_its_place_read_no_language_code(
+    app: AppTest, folder: Path, tree_checkpoint: Path, history_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parser_model, "SHIPPED", tree_checkpoint)
+    monkeypatch.setattr(measurement, "SHIPPED", ("Where?",))
+    monkeypatch.setattr(job_control, "TURN", 0.0)
     open_path(app, folder)
     opened(app, "parsing")
     assert reading(app).translation.source == ">>deu<< The house."
     (brackets,) = [code.value for code in app.code]
     assert "The" in brackets
     assert "deu" not in brackets
-
-
-def test_a_training_reads_no_language_code(
-    app: AppTest, folder: Path, history_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measurement, "SHIPPED", ("Where?",))
-    monkeypatch.setattr(job_control, "TURN", 0.0)
-    open_path(app, folder)
     app.query_params["history"] = str(history_file)
     opened(app, "over_training")
     assert reading(app).translation.source == ">>deu<< The house."

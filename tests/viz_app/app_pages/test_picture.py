@@ -22,7 +22,9 @@ from viz_app.session.readings import Current
 
 @pytest.fixture
 def page(start: Start, line_checkpoint: Path) -> AppTest:
-    return opened(start(line_checkpoint, picture_text="Hi", picture_font="DejaVuSerif"), "picture")
+    return opened(
+        start(line_checkpoint, picture_text="Hi", picture_font="DejaVuSerif", picture_view="Table"), "picture"
+    )
 
 
 def image(text: str, style: Style) -> np.ndarray:
@@ -34,6 +36,8 @@ def test_a_text_is_drawn_and_read(page: AppTest, line_checkpoint: Path) -> None:
     expected = reader.read(image("Hi", Style(font="DejaVuSerif")))
     assert page.code[0].value == expected.text
     assert any("Not as drawn" in caption.value for caption in page.caption)
+    page.segmented_control(key="picture_view").set_value("Pictures")
+    assert len(healthy(page.run()).get("image")) == 1
     page.slider(key="picture_noise").set_value(20)
     page.selectbox(key="picture_head").set_value("L2 H3")
     page.segmented_control(key="picture_view").set_value("Table")
@@ -72,7 +76,7 @@ def test_a_translation_checkpoint_gives_the_shipped_reader_or_says_what_to_do(
     start: Start, line_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(reader_model, "SHIPPED", tmp_path / "none.safetensors")
-    app = opened(start(text="Where?", beam_size="2", picture_text="Hi"), "picture")
+    app = opened(start(text="Where?", beam_size="2", picture_text="Hi", picture_view="Table"), "picture")
     assert "translates, it does not read pictures" in app.info[0].value
     monkeypatch.setattr(reader_model, "SHIPPED", line_checkpoint)
     healthy(app.run())

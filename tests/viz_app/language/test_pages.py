@@ -71,7 +71,7 @@ def test_titles_of_pages_are_in_the_catalogues() -> None:
 @pytest.mark.usefixtures("small_pages")
 def test_all_texts_are_translated_and_none_is_seen_by_others(start: Start, reads: Reads, data_words: set[str]) -> None:
     """The second visitor meets in every cache what the first one has left there."""
-    address = {"beam_size": "2", "text": SENTENCE, "iterations": "2", "paper_text_3": SENTENCE}
+    address = {"beam_size": "2", "text": SENTENCE, "iterations": "2", "paper_text_3": SENTENCE, "picture_text": "Hi"}
     reads("de")
     german = healthy(start(**address, language="de").run())
     reads(ENGLISH)
