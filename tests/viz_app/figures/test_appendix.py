@@ -4,18 +4,20 @@ from typing import Any
 import pytest
 
 from viz_app.figures.appendix import LinePanel, appendix_figure, appendix_table, figure_width
-from viz_app.figures.export.head_pictures import Format
+from viz_app.figures.export.head_pictures import FORMATS, Format
 
 SVG = "{http://www.w3.org/2000/svg}"
-BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF"}
+BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
 
 
 def texts(file: bytes) -> list[str]:
     return ["".join(node.itertext()) for node in ElementTree.fromstring(file).iter(f"{SVG}text")]
 
 
-@pytest.mark.parametrize("file_format", ["svg", "pdf"])
-def test_panels_come_without_a_picture_of_dots_and_the_same_each_time(make_map: Any, file_format: Format) -> None:
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_panels_come_in_every_format_without_a_picture_of_dots_and_the_same_each_time(
+    make_map: Any, file_format: Format
+) -> None:
     panels = [LinePanel(make_map(), (0,)), LinePanel(make_map(), (0, 1, 2), (1, 3))]
     file = appendix_figure(panels, file_format)
     assert file.startswith(BEGINNINGS[file_format])

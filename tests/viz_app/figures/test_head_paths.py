@@ -82,11 +82,11 @@ def test_clicks_name_nodes_and_edges(run: Replacement, found: Survey) -> None:
         assert clicked_place(value, graph) is None
 
 
-@pytest.mark.parametrize("file_format", ["svg", "pdf"])
+@pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
 def test_files(run: Replacement, found: Survey, file_format: str) -> None:
     graph = figures.path_graph(run.runs, found, 12, LIGHT)
     file = export_path_graph(graph, file_format, title="effect")  # type: ignore[arg-type]
-    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF"}[file_format])
+    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
     if file_format == "svg":
         text = file.decode()
         assert all(f">{name}</text>" in text for name, _ in graph.rows)
