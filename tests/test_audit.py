@@ -1,9 +1,11 @@
 """`.ci/audit` finds what an advisory database says of the versions of this project."""
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 AUDIT = Path(__file__).parent.parent / ".ci" / "audit"
@@ -25,10 +27,6 @@ def advisory(folder: Path, name: str, number: int, events: list[dict[str, str]],
     path.write_text(yaml.safe_dump({"id": path.stem, "affected": [affected], "aliases": ["CVE-1"], **more}), "utf-8")
 
 
-def audit(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, AUDIT, folder], capture_output=True, text=True, check=False, timeout=60)
-
-
 def test_ranges_lists_and_withdrawn_advisories(tmp_path: Path) -> None:
     introduced = {"introduced": "0"}
     advisory(tmp_path, "Torch", 1, [introduced, {"last_affected": TORCH}])
@@ -38,7 +36,8 @@ def test_ranges_lists_and_withdrawn_advisories(tmp_path: Path) -> None:
     advisory(tmp_path, "torch", 21, [introduced, {"last_affected": "2.6"}])
     advisory(tmp_path, "torch", 22, [introduced], withdrawn="2026-01-01T00:00:00Z")
     advisory(tmp_path, "no-such-package", 23, [introduced])
-    done = audit(tmp_path)
+    command = [sys.executable, AUDIT, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (1, "")
     *lines, summary = done.stdout.splitlines()
     pinned = f"torch {TORCH} (pinned)"
@@ -52,12 +51,13 @@ def test_ranges_lists_and_withdrawn_advisories(tmp_path: Path) -> None:
     assert summary.endswith(" pinned distributions: 5 matches")
 
 
-def test_nothing_found_is_said_and_so_is_nothing_read(tmp_path: Path) -> None:
-    empty = audit(tmp_path)
-    assert empty.returncode == 2
-    assert f"{tmp_path} has no files vulns/*/*.yaml: give a checkout of the advisory database" in empty.stderr
+def test_nothing_found_is_said_and_so_is_nothing_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audit = runpy.run_path(str(AUDIT))["main"]
+    assert audit(tmp_path) == 2
+    error = capsys.readouterr().err
+    assert f"{tmp_path} has no files vulns/*/*.yaml: give a checkout of the advisory database" in error
     advisory(tmp_path, "torch", 1, [{"introduced": "0"}, {"fixed": "2"}])
-    done = audit(tmp_path)
-    assert done.returncode == 0
-    assert done.stdout.startswith("1 advisories, ")
-    assert done.stdout.endswith(" pinned distributions: no matches\n")
+    assert audit(tmp_path) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("1 advisories, ")
+    assert printed.endswith(" pinned distributions: no matches\n")

@@ -49,10 +49,10 @@ def is_healthy(port: str) -> Callable[..., bool]:
     python, *rest = json.loads(found[1])
     assert python.endswith("/python")
     assert sum(each.count(PORT) for each in rest) == sum(each.count(PATIENCE) for each in rest) == 1
-    command = [sys.executable, *(each.replace(PORT, port).replace(PATIENCE, "timeout=1") for each in rest)]
 
-    def check(**variables: str) -> bool:
-        environment = {**os.environ, **variables}
+    def check(timeout: float = 1, **variables: str) -> bool:
+        own = (each.replace(PORT, port).replace(PATIENCE, f"timeout={timeout}") for each in rest)
+        command, environment = [sys.executable, *own], {**os.environ, **variables}
         return subprocess.run(command, env=environment, check=False, capture_output=True, timeout=60).returncode == 0
 
     return check
@@ -70,7 +70,7 @@ def test_a_server_is_healthy_while_it_answers(
         assert time.monotonic() < end
         time.sleep(0.05)
     server.send_signal(signal.SIGSTOP)
-    assert not is_healthy()
+    assert not is_healthy(timeout=0.1)
     server.send_signal(signal.SIGCONT)
     while not is_healthy():
         assert time.monotonic() < end

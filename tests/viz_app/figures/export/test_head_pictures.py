@@ -7,29 +7,31 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from viz_app.figures.export.head_pictures import FORMATS, Format, export_csv, export_lines, export_map
+from viz_app.figures.export.head_pictures import Format, export_csv, export_lines, export_map
 from viz_app.figures.theme import DARK
 
 BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.parametrize("file_format", ["svg", "png"])
 def test_the_same_head_is_the_same_file_each_time(make_map: Any, file_format: Format) -> None:
     file = export_lines(make_map(), [0, 2], file_format)
     assert file.startswith(BEGINNINGS[file_format])
     assert file == export_lines(make_map(), [0, 2], file_format)
 
 
-def test_the_same_map_is_the_same_file_each_time(make_map: Any) -> None:
-    """In SVG, where every part has a name; nothing in it is a picture of dots."""
-    file = export_map(make_map(), 0, "svg", diverging=True)
-    assert file.startswith(BEGINNINGS["svg"])
+@pytest.mark.parametrize("file_format", ["svg", "pdf"])
+def test_the_same_map_is_the_same_file_each_time(make_map: Any, file_format: Format) -> None:
+    """Nothing in it is a picture of dots, so that it stays sharp."""
+    file = export_map(make_map(2, 2), 0, file_format, diverging=True)
+    assert file.startswith(BEGINNINGS[file_format])
     assert b"<image" not in file
-    assert file == export_map(make_map(), 0, "svg", diverging=True)
+    assert b"/Subtype /Image" not in file
+    assert file == export_map(make_map(2, 2), 0, file_format, diverging=True)
 
 
 def test_tokens_are_text_and_no_formula(make_map: Any) -> None:
-    attention = make_map(token="\u2581<b>$x_1$</b>")
+    attention = make_map(2, 2, token="\u2581<b>$x_1$</b>")
     for file in (export_map(attention, 0, "svg"), export_lines(attention, [0], "svg")):
         texts = [
             "".join(node.itertext()) for node in ElementTree.fromstring(file).iter("{http://www.w3.org/2000/svg}text")
@@ -38,20 +40,12 @@ def test_tokens_are_text_and_no_formula(make_map: Any) -> None:
         assert b"<b>" not in file
 
 
-def test_no_picture_of_dots_is_in_a_pdf_that_is_to_stay_sharp(make_map: Any) -> None:
-    pdf = export_map(make_map(), 0, "pdf")
-    assert pdf.startswith(BEGINNINGS["pdf"])
-    assert b"/Subtype /Image" not in pdf
-
-
 def test_a_map_has_its_themes_colours(make_map: Any) -> None:
-    corner = Image.open(io.BytesIO(export_map(make_map(), 0, "png", DARK))).convert("RGB").getpixel((0, 0))
+    corner = Image.open(io.BytesIO(export_map(make_map(1, 1), 0, "png", DARK))).convert("RGB").getpixel((0, 0))
     assert corner == tuple(int(DARK.background[start : start + 2], 16) for start in (1, 3, 5))
 
 
-@pytest.mark.parametrize(
-    ("kind", "size"), [("encoder_self", (1, 1)), ("decoder_self", (1, 1)), ("cross", (1, 1)), ("cross", (2, 40))]
-)
+@pytest.mark.parametrize(("kind", "size"), [("encoder_self", (1, 1)), ("cross", (1, 1)), ("cross", (2, 30))])
 def test_any_length_can_be_exported(make_map: Any, kind: str, size: tuple[int, int]) -> None:
     attention = make_map(*size, kind=kind)
     assert export_map(attention, 0, "svg")

@@ -1,5 +1,6 @@
 """Many small maps, switches and tokens as files."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -52,9 +53,10 @@ def test_switches_show_what_they_are_set_to_or_what_they_do() -> None:
 
 
 def test_a_long_text_goes_on_in_the_next_line() -> None:
-    short, long = (export_changes(["\u2581word"] * count, [0.5] * count, "png") for count in (3, 40))
-    height = [int.from_bytes(file[20:24], "big") for file in (short, long)]  # of a PNG
+    short, long = (export_changes(["\u2581word"] * count, [0.5] * count, "svg").decode() for count in (3, 40))
+    height = [float(re.findall(r'<svg [^>]*height="([0-9.]+)pt"', file)[0]) for file in (short, long)]
     assert height[1] > 2 * height[0]
+    assert export_changes(["a"], [0.0], "png").startswith(b"\x89PNG")
     with pytest.raises(ValueError, match="unknown format 'gif'"):
         export_changes(["a"], [0.0], "gif")  # type: ignore[arg-type]
 

@@ -37,7 +37,7 @@ class Drawn(NamedTuple):
 @pytest.fixture(scope="module", params=["map", "lines", "panels", "appendix", "tree", "tokens", "chart"])
 def drawn(request: pytest.FixtureRequest, make_map: MakeMap) -> Drawn:
     """A drawing of each kind."""
-    attention = make_map(queries=3, keys=3)
+    attention = make_map(queries=3, keys=2)
     (tree,) = read_trees("(S (NP (DT The) (NN dog)) (VP (VBZ runs)))")
     matrix = attention.weights[0].numpy()
     drawings: dict[str, Callable[[Format], bytes]] = {
@@ -109,7 +109,7 @@ def test_the_drawing_stands_above_the_caption_and_inside_the_slide(drawn: Drawn)
 
 
 def test_a_dark_drawing_has_a_light_caption(make_map: MakeMap) -> None:
-    attention = make_map()
+    attention = make_map(1, 1)
     with slide("words"):
         assert f"fill: {DARK.text}" in export_lines(attention, [0], "svg", DARK).decode()
 
@@ -117,7 +117,7 @@ def test_a_dark_drawing_has_a_light_caption(make_map: MakeMap) -> None:
 @pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
 def test_a_caption_with_control_characters_can_be_opened(make_map: MakeMap, file_format: Format) -> None:
     with slide("A\x07 dog\x00 \ufffe\U0010ffff"):
-        file = export_lines(make_map(), [0], file_format)
+        file = export_lines(make_map(1, 1), [0], file_format)
     READERS[file_format](file)
     if file_format == "svg":
         assert "A\ufffd dog\ufffd \ufffd\U0010ffff".encode() in file
