@@ -42,9 +42,8 @@ def uncached_decoder(model: Transformer, source_ids: Tensor):
             prefixes, source_ids = prefixes[sentences], source_ids[sentences]
         inherited = prefixes.gather(1, parents[:, :, None].expand(-1, -1, prefixes.size(2)))
         prefixes = torch.cat((inherited, token_ids[:, :, None]), dim=2)  # [B, W, T]
-        return torch.stack(
-            [model(source_ids, prefixes[:, hypothesis])[:, -1] for hypothesis in range(prefixes.size(1))], dim=1
-        )
+        logits = model(source_ids.repeat_interleave(prefixes.size(1), 0), prefixes.flatten(0, 1))
+        return logits[:, -1].unflatten(0, prefixes.shape[:2])
 
     return next_logits
 

@@ -166,12 +166,12 @@ def test_it_learns_to_copy_in_bfloat16() -> None:
     """The explicit path under autocast, as in training on a CPU, reduces the initial loss."""
     torch.manual_seed(0)
     model = Transformer(
-        replace(TINY, vocab_size=9, neighbourhood=3, num_encoder_layers=1, num_decoder_layers=1)
+        replace(TINY, vocab_size=6, neighbourhood=3, num_encoder_layers=1, num_decoder_layers=1)
     ).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=6e-3, fused=True)
     generator, losses = torch.Generator().manual_seed(0), []
-    for _ in range(90):
-        source = torch.randint(3, 9, (16, 5), generator=generator)
+    for _ in range(55):
+        source = torch.randint(3, 6, (16, 4), generator=generator)
         target = torch.cat((torch.full((16, 1), 1), source), dim=1)
         with torch.autocast("cpu", torch.bfloat16):
             logits = model(source, target[:, :-1])
@@ -180,8 +180,8 @@ def test_it_learns_to_copy_in_bfloat16() -> None:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    assert losses[0] > 0.9 * math.log(6)
-    assert sum(losses[-10:]) / 10 < 0.5 * math.log(6)
+    assert losses[0] > 0.9 * math.log(3)
+    assert sum(losses[-10:]) / 10 < 0.5 * math.log(3)
     model.eval()
     with torch.no_grad():
         assert (model(source, target[:, :-1]).argmax(-1) == source).float().mean() > 0.5

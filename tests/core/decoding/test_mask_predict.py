@@ -1,6 +1,7 @@
 """Mask-predict against a loop over one candidate, with a random scorer."""
 
 import itertools
+from functools import cache
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ def options(**changes: Any) -> MaskPredictOptions:
     return MaskPredictOptions(**{"mask_id": MASK, "eos_id": EOS, "pad_id": PAD, "never": (BOS,), **changes})
 
 
+@cache
 def logits_for(seed: int, fed: tuple[int, ...]) -> Tensor:
     """Random but fixed logits [T, V] of a target without padding."""
     return 2 * torch.randn(len(fed), VOCAB_SIZE, generator=torch.Generator().manual_seed(hash((seed, fed)) % 2**31))

@@ -92,22 +92,23 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
         batch = tokenizer([text for text, _ in pairs[direction::3]], return_tensors="pt", padding=True)
         with torch.inference_mode():
             generated.append(reference.generate(**batch, forced_bos_token_id=tokenizer.get_lang_id(target)).tolist())
-    for number, (text, _) in enumerate(pairs):
+    prefixes = ("", ">>fr<< ", ">>de<< >>ru<<")
+    texts = [prefixes[number % 3] + text for number, (text, _) in enumerate(pairs)]
+    translations = translator.translate_batch(texts, beam_size=4, length_penalty=1.0)
+    for number, (text, found) in enumerate(zip(texts, translations, strict=True)):
         source, target = DIRECTIONS[number % 3]
-        prefix = ("", ">>fr<< ", ">>de<< >>ru<<")[number % 3]
         ids = without_padding(generated[number % 3][number // 3], tokenizer.eos_token_id)
-        found = translator.translate(prefix + text, beam_size=4, length_penalty=1.0)
         assert [2, *found.hypotheses[0].token_ids] == ids
         words = [token_id for token_id in ids if token_id not in tokenizer.id_to_lang_token]
         assert found.text == tokenizer.decode(words, skip_special_tokens=True)
         if number < len(DIRECTIONS):
-            explanation = translator.explain(prefix + text, found.hypotheses[0].token_ids)
+            explanation = translator.explain(text, found.hypotheses[0].token_ids)
             assert explanation.source_tokens[0] == f"__{source}__"
             assert explanation.predicted_tokens[0] == f"__{target}__"
             length = len(found.hypotheses[0].token_ids)
             assert explanation.log_probs[:length] == pytest.approx(found.hypotheses[0].token_log_probs, abs=1e-4)
             assert all(check.passed for check in check_explanation(translator, explanation, found.hypotheses[0]))
-            scored = translator.score(prefix + text, found.hypotheses[0].token_ids, length_penalty=1.0)
+            scored = translator.score(text, found.hypotheses[0].token_ids, length_penalty=1.0)
             assert scored.score == pytest.approx(found.hypotheses[0].score, abs=1e-4)
 
 
