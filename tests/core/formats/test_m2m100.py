@@ -82,7 +82,7 @@ def test_a_large_model_stays_in_half_precision(
 def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
     """Beam 4, to several languages, of which the model is not sure."""
     pairs = short_pairs(parallel_text)
-    reference = write_model(tmp_path / "model", pairs, steps=70, init_std=0.05)
+    reference = write_model(tmp_path / "model", pairs, steps=50, init_std=0.05)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
     tokenizer = transformers.M2M100Tokenizer.from_pretrained(tmp_path / "model")

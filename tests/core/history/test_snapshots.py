@@ -16,7 +16,7 @@ from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from core.formats import source_files
 from core.formats.opening import own_file
 from core.formats.source_files import open_source
-from core.history import open_history, pack_history, snapshots
+from core.history import open_history, snapshots
 from core.history.snapshots import LOG, SHUFFLED, shuffled, unshuffled
 from core.model import Transformer
 from core.preset_configs import PRESETS
@@ -116,10 +116,10 @@ def test_an_incomplete_download_is_told_from_another_file(history_file: Path, tm
         open_history(path)
 
 
-def test_other_pages_say_where_a_packed_history_opens(run_history: Path, history_file: Path, tmp_path: Path) -> None:
-    pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
-    pack_history(run_history, tmp_path / "folder")
-    for path in (history_file, tmp_path / "narrow.zip", tmp_path / "folder"):
+def test_other_pages_say_where_a_packed_history_opens(
+    history_file: Path, narrow_file: Path, packed_folder: Path
+) -> None:
+    for path in (history_file, narrow_file, packed_folder):
         message = rf"^{path.name} has the snapshots .*on the page Over training$"
         with open_source([path]) as files, pytest.raises(CheckpointError, match=message):
             own_file(files)
