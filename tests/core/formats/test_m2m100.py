@@ -149,9 +149,11 @@ def test_the_same_tokens_as_nllb(nllb: Path, parallel_text: Pairs) -> None:
     assert found.piece(found.vocab_size - 3) == "<mask>"
 
 
-def test_the_forced_first_token_is_the_default_language(tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path, parallel_text, generation={"forced_bos_token_id": 160})
-    checkpoint = import_checkpoint(tmp_path)
+def test_the_forced_first_token_is_the_default_language(m2m100: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(m2m100, tmp_path / "model"))
+    path = copy / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"forced_bos_token_id": 160}))
+    checkpoint = import_checkpoint(copy)
     assert checkpoint.config.forced_first_id is None
     assert checkpoint.tokenizer.first_target_id("A dog.") == 160
     facts = model_facts(checkpoint.model, checkpoint.tokenizer, checkpoint.training)

@@ -106,9 +106,29 @@ def test_the_same_translations_as_generate(shape: dict[str, Any], tmp_path: Path
     assert computation(translator.model).startswith("PyTorch, as it has relative positions, RMSNorm")
 
 
-def test_the_tasks_are_languages_and_their_prefixes_come_before_a_text(tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path, parallel_text, tasks=TASKS)
-    checkpoint, reference = import_checkpoint(tmp_path), transformers.T5Tokenizer.from_pretrained(tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
+    """A small model with tasks. Do not modify it: copy it."""
+    path = tmp_path_factory.mktemp("t5") / "model"
+    write_model(path, parallel_text, tasks=TASKS)
+    return path
+
+
+def copied(folder: Path, place: Path) -> Path:
+    for file in folder.iterdir():
+        (place / file.name).write_bytes(file.read_bytes())
+    return place
+
+
+def with_tasks(folder: Path, place: Path, tasks: dict[str, Any] | None) -> Path:
+    """A copy of the folder with other tasks."""
+    path = copied(folder, place) / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"task_specific_params": tasks}))
+    return place
+
+
+def test_the_tasks_are_languages_and_their_prefixes_come_before_a_text(folder: Path) -> None:
+    checkpoint, reference = import_checkpoint(folder), transformers.T5Tokenizer.from_pretrained(folder)
     encode = checkpoint.tokenizer.encode
     assert checkpoint.tokenizer.language_codes == (">>de<<", ">>fr<<")
     assert checkpoint.tokenizer.languages == ("en", "de")
@@ -128,16 +148,15 @@ def test_the_tasks_are_languages_and_their_prefixes_come_before_a_text(tmp_path:
     assert facts["target languages"] == ">>de<<, >>fr<<"
 
 
-def test_two_tasks_with_one_target_have_codes_of_both_languages(tmp_path: Path, parallel_text: Pairs) -> None:
+def test_two_tasks_with_one_target_have_codes_of_both_languages(folder: Path, tmp_path: Path) -> None:
     tasks = {"translation_en_to_de": {"prefix": "a: "}, "translation_fr_to_de": {"prefix": "b: "}, "x": 5}
-    write_model(tmp_path, parallel_text, tasks=tasks)
-    tokenizer = import_checkpoint(tmp_path).tokenizer
+    tokenizer = import_checkpoint(with_tasks(folder, tmp_path, tasks)).tokenizer
     assert tokenizer.language_codes == (">>de<<", ">>fr_to_de<<")
     assert tokenizer.encode(">>fr_to_de<< A dog.") == tokenizer.encode("b: A dog.")
 
 
-def test_without_tasks_a_text_is_as_it_is(tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path, parallel_text)
+def test_without_tasks_a_text_is_as_it_is(folder: Path, tmp_path: Path, parallel_text: Pairs) -> None:
+    with_tasks(folder, tmp_path, None)
     found, reference = import_checkpoint(tmp_path).tokenizer, transformers.T5Tokenizer.from_pretrained(tmp_path)
     assert found.language_codes == ()
     for text, _ in parallel_text:
@@ -159,19 +178,6 @@ def test_a_large_model_stays_in_half_precision(
         with torch.inference_mode():
             expected = reference(ids[0], decoder_input_ids=ids[1]).logits
             torch.testing.assert_close(model(*ids), expected, rtol=0, atol=1e-4)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
-    path = tmp_path_factory.mktemp("t5") / "model"
-    write_model(path, parallel_text, tasks=TASKS)
-    return path
-
-
-def copied(folder: Path, place: Path) -> Path:
-    for file in folder.iterdir():
-        (place / file.name).write_bytes(file.read_bytes())
-    return place
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_numbers_of_the_log_are_finite(history_file: Path, tmp_path: Path) -> No
 
 def test_any_byte_may_be_damaged(history_file: Path, tmp_path: Path) -> None:
     path, data, refused = tmp_path / "damaged.zip", history_file.read_bytes(), 0
-    for seed in range(60):  # the directory is at the end
+    for seed in range(40):  # the directory is at the end
         path.write_bytes(damaged(data, random.Random(seed), start=-400 if seed % 4 else 0))
         try:
             found = open_history(path)
@@ -185,7 +185,7 @@ def test_any_byte_may_be_damaged(history_file: Path, tmp_path: Path) -> None:
                 found.translator(step)
         except CheckpointError:
             refused += 1
-    assert refused > 30
+    assert refused > 20
 
 
 def test_a_snapshot_of_another_model_is_refused(
