@@ -149,7 +149,7 @@ def test_memory_grows_with_r_n(side: str, train: bool) -> None:
                 out.sum().backward()
         return memory.largest
 
-    n, num_heads, number = 2048, TINY.num_heads, 4  # bytes a number
+    n, num_heads, number = 1024, TINY.num_heads, 4  # bytes a number
     # sinusoids in double precision, for up to twice the positions; what else there is takes less
     of_layers = n * number * 4 * TINY.d_model
     for size in (16, 64):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -59,6 +59,7 @@ def refined(row: int, length: int, iterations: int) -> list[tuple[tuple[int, ...
     return found
 
 
+@settings(max_examples=50)
 @given(
     lengths=st.lists(st.lists(st.integers(2, 12), min_size=1, max_size=3), min_size=1, max_size=3),
     iterations=st.integers(1, 12),

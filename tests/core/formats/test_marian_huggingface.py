@@ -25,14 +25,17 @@ from tests.core.formats.small_models import LEARNED
 from tests.lazy_imports import transformers
 
 SHAPES: dict[str, dict[str, Any]] = {
-    "opus": {"encoder_layers": 2, "decoder_layers": 2},
-    "tc-big": {"activation_function": "relu", "d_model": 64, "encoder_attention_heads": 8, "encoder_ffn_dim": 96},
-    "tiny": {"encoder_layers": 3, "decoder_attention_heads": 2, "decoder_ffn_dim": 40},
+    "opus": {"encoder_layers": 2, "decoder_layers": 2, "dtype": torch.float16},
+    "tc-big": {
+        "activation_function": "relu",
+        "d_model": 64,
+        "encoder_attention_heads": 8,
+        "encoder_ffn_dim": 96,
+        "dtype": torch.bfloat16,
+    },
+    "tiny": {"encoder_layers": 3, "decoder_attention_heads": 2, "decoder_ffn_dim": 40, "scale_embedding": False},
     "two vocabularies": {"two": True},
     "untied": {"two": True, "tie_word_embeddings": False, "activation_function": "gelu"},
-    "unscaled": {"scale_embedding": False},
-    "half": {"dtype": torch.float16},
-    "bfloat16": {"dtype": torch.bfloat16},
 }
 CODES = [">>deu<<", ">>fra<<"]
 

@@ -30,7 +30,6 @@ from tests.lazy_imports import transformers
 
 QUOTED = "“Where,” she said, ‘is the nearest station…’"
 SHAPES: dict[str, dict[str, Any]] = {
-    "paper": {},
     "halves, other shapes": {
         "position_order": "halves",
         "num_encoder_layers": 3,
@@ -40,8 +39,13 @@ SHAPES: dict[str, dict[str, Any]] = {
         "activation": "swish",
         "scale_embedding": False,
     },
-    "no biases": {"attention_bias": False, "feed_forward_bias": False, "output_bias": True, "activation": "gelu"},
-    "two matrices": {"tied": "inputs", "output_bias": True},
+    "two matrices, no biases": {
+        "tied": "inputs",
+        "attention_bias": False,
+        "feed_forward_bias": False,
+        "output_bias": True,
+        "activation": "gelu",
+    },
     "target's matrix": {"tied": "target"},
     "untied": {"tied": "none"},
 }
