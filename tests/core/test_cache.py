@@ -42,9 +42,8 @@ def uncached_decoder(model: Transformer, source_ids: Tensor):
             prefixes, source_ids = prefixes[sentences], source_ids[sentences]
         inherited = prefixes.gather(1, parents[:, :, None].expand(-1, -1, prefixes.size(2)))
         prefixes = torch.cat((inherited, token_ids[:, :, None]), dim=2)  # [B, W, T]
-        return torch.stack(
-            [model(source_ids, prefixes[:, hypothesis])[:, -1] for hypothesis in range(prefixes.size(1))], dim=1
-        )
+        logits = model(source_ids.repeat_interleave(prefixes.size(1), 0), prefixes.flatten(0, 1))
+        return logits[:, -1].unflatten(0, prefixes.shape[:2])
 
     return next_logits
 
@@ -71,17 +70,7 @@ def test_cached_is_uncached_whoever_lives_on(model: Transformer, monkeypatch: py
 
 
 def test_beam_search_finds_the_same_with_and_without_cache(model: Transformer) -> None:
-    options = SearchOptions(bos_id=model.config.bos_id, eos_id=2, never=(0,), beam_size=4, num_hypotheses=4)
-    limits = [8, 14, 10]
-    cached = beam_search(cached_decoder(model, SOURCE), limits, options)
-    uncached = beam_search(uncached_decoder(model, SOURCE), limits, options)
-    for one, other in zip(cached, uncached, strict=True):
-        assert [hypothesis.token_ids for hypothesis in one] == [hypothesis.token_ids for hypothesis in other]
-        for a, b in zip(one, other, strict=True):
-            assert a.token_log_probs == pytest.approx(b.token_log_probs, abs=1e-5)
-
-
-def test_forced_beginnings_of_a_batch_go_through_the_cache(model: Transformer) -> None:
+    """With forced beginnings for two of three sentences."""
     options = SearchOptions(bos_id=model.config.bos_id, eos_id=2, never=(0,), beam_size=4, num_hypotheses=4)
     limits, prefixes = [8, 14, 10], [(9, 30, 8, 8), (), (40,)]
     cached = beam_search(cached_decoder(model, SOURCE), limits, options, prefixes=prefixes)

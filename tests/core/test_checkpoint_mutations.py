@@ -19,7 +19,7 @@ from core.translator import Translator
 SIZES = {"F32": 4, "F16": 2, "BF16": 2}
 VALUES = (0, 1, 2, 3, -1, 1000, 2**31, 2**32, 2**63, 2**64, 10**30, 1.5, True, None, "learned", [], {}, 1e308)
 KINDS = ("flip bits", "flip exponents", "scale", "fill", "config", "header", "tokenizer")
-PER_KIND = 6
+PER_KIND = 5
 
 
 class Mutator:

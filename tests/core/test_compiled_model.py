@@ -88,6 +88,12 @@ def random_model(config: TransformerConfig = TINY, half: bool = False) -> Transf
     return (model.half().float() if half else model).eval().requires_grad_(False)
 
 
+@cache
+def model_of(name: str, half: bool = False) -> Transformer:
+    """A random model with one of `CONFIGS`. Do not modify it."""
+    return random_model(CONFIGS[name], half)
+
+
 def random_config(seed: int) -> TransformerConfig:
     choose = random.Random(seed).choice
     fields = {name: choose(values) for name, values in FIELDS.items()}
@@ -171,7 +177,7 @@ def test_a_random_architecture(seed: int, kind: str, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_logits_of_the_whole_model(name: str, half: bool) -> None:
-    model = random_model(CONFIGS[name], half)
+    model = model_of(name, half)
     packed = PackedTransformer(model)
     assert [steps.name for steps in packed.steps.values()] == [f"float{16 if half else 32} weights"] * 2
     start = packed.config.bos_id
@@ -190,7 +196,7 @@ def is_token(model: Transformer, source: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_memory_of_the_model(name: str, half: bool) -> None:
     """Zeros for padding, which PyTorch computes like anything else."""
-    model = random_model(CONFIGS[name], half)
+    model = model_of(name, half)
     packed, expected = PackedTransformer(model), model.encode(SOURCE)
     expected = expected * is_token(model, SOURCE) if packed.compiled_encoder else expected
     torch.testing.assert_close(packed.encode(SOURCE), expected, atol=1e-5, rtol=1e-5)
@@ -200,7 +206,7 @@ def test_the_memory_of_the_model(name: str, half: bool) -> None:
 @pytest.mark.parametrize("name", ["tiny", "OPUS-MT", "NLLB"])
 def test_a_row_has_the_same_bits_whatever_is_beside_it(name: str, copied: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.model.half_precision.LARGE", copied)
-    packed = PackedTransformer(random_model(CONFIGS[name]))
+    packed = PackedTransformer(model_of(name))
     alone = steps(packed, SOURCE[1:], [[[1]], [[6]], [[30]]])
     for width in (2, 3, 7, MOST_FEW_ROWS, MOST_FEW_ROWS + 1, 40):
         beside = steps(packed, SOURCE[1:], [[[1]], [[6] * width], [[30] + [9] * (width - 1)]])
@@ -209,7 +215,7 @@ def test_a_row_has_the_same_bits_whatever_is_beside_it(name: str, copied: int, m
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_search_finds_what_the_plain_model_finds(name: str) -> None:
-    model = random_model(CONFIGS[name])
+    model = model_of(name)
     sources = sources_of(model.config, 2)
     # more keys than there is room for at first
     assert search(PackedTransformer(model), sources, limit=40) == search(model, sources, limit=40)
@@ -219,7 +225,7 @@ def test_a_search_finds_what_the_plain_model_finds(name: str) -> None:
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_search_for_many_sentences_finds_the_same(name: str, beam_size: int) -> None:
     """Also where PyTorch is faster for many rows: then only attention is compiled, until few sentences are left."""
-    model = random_model(CONFIGS[name])
+    model = model_of(name)
     sources, options = sources_of(model.config, MOST_FEW_ROWS + 1), {"beam_size": beam_size, "num_hypotheses": 1}
     packed, expected = PackedTransformer(model), search(model, sources, **options)
     assert search(packed, sources, **options) == expected
@@ -229,7 +235,7 @@ def test_a_search_for_many_sentences_finds_the_same(name: str, beam_size: int) -
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_eight_bits_are_close(name: str) -> None:
-    model, compiled = random_model(CONFIGS[name]), library.library()
+    model, compiled = model_of(name), library.library()
     packed, start = PackedTransformer(model), model.config.bos_id
     assert compiled
     packed.steps = {FEW_ROWS: CompiledDecoder(compiled, model, torch.int8, torch.float32)}
@@ -245,7 +251,7 @@ def test_fast_rounds_to_bfloat16_only_where_the_processor_multiplies_in_it(
     name: str, multiplies: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The encoder, and in steps with 8 bits the second products of the feed-forward networks."""
-    model, compiled = random_model(CONFIGS[name]), library.library()
+    model, compiled = model_of(name), library.library()
     assert compiled
     monkeypatch.setattr(compiled, "multiplies_bfloat16", lambda: int(multiplies))
     packed = PackedTransformer(model, "fast")
@@ -258,18 +264,20 @@ def test_fast_rounds_to_bfloat16_only_where_the_processor_multiplies_in_it(
     assert 1e-4 < error < 0.02 if multiplies else error < 1e-5
 
 
-@pytest.mark.parametrize("length", [1, 5, 120])
-def test_a_sentence_has_the_same_memory_beside_longer_ones(length: int) -> None:
+def test_a_sentence_has_the_same_memory_beside_longer_ones() -> None:
     packed = PackedTransformer(random_model())
     generator = torch.Generator().manual_seed(0)
-    alone = torch.randint(4, TINY.vocab_size, (1, length), generator=generator)
     beside = torch.randint(4, TINY.vocab_size, (40, LONGEST), generator=generator)
-    for row in range(0, 40, 13):
-        beside[row] = F.pad(alone[0], (0, LONGEST - length))
-    found, expected = packed.encode(beside), packed.encode(alone)[0]
-    for row in range(0, 40, 13):
-        assert torch.equal(found[row, :length], expected)
-        assert (found[row, length:] == 0).all()
+    places = {length: range(row, 40, 13) for row, length in enumerate((1, 5, 120))}
+    alone = {length: torch.randint(4, TINY.vocab_size, (1, length), generator=generator) for length in places}
+    for length, rows in places.items():
+        beside[rows] = F.pad(alone[length], (0, LONGEST - length))
+    found = packed.encode(beside)
+    for length, rows in places.items():
+        expected = packed.encode(alone[length])[0]
+        for row in rows:
+            assert torch.equal(found[row, :length], expected)
+            assert (found[row, length:] == 0).all()
 
 
 @pytest.mark.parametrize(
@@ -295,7 +303,7 @@ def test_fast_measures_both_kinds_of_weights(
 
 @pytest.mark.parametrize("name", ["tiny", "OPUS-MT", "NLLB"])
 def test_a_sentence_has_the_same_bits_with_any_number_of_threads(name: str) -> None:
-    packed = PackedTransformer(random_model(CONFIGS[name]))
+    packed = PackedTransformer(model_of(name))
     sources = torch.randint(3, TINY.vocab_size, (7, 9), generator=torch.Generator().manual_seed(0))
     rows = [[[token_id] * 4 for token_id in range(first, first + 7)] for first in (1, 5, 9)]
     before, found = torch.get_num_threads(), list[list[Tensor]]()

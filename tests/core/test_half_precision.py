@@ -40,6 +40,12 @@ SOURCE, TARGET = torch.tensor([[5, 9, 23, 2, 0], [7, 7, 31, 40, 2]]), torch.tens
 TEXT = "A dog runs."
 
 
+@pytest.fixture(autouse=True)
+def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models with random weights do not end their sentences."""
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 8)
+
+
 class Both(NamedTuple):
     """One file in half precision: as a small model, widened, and as a large one."""
 

@@ -149,7 +149,7 @@ def test_memory_grows_with_r_n(side: str, train: bool) -> None:
                 out.sum().backward()
         return memory.largest
 
-    n, num_heads, number = 2048, TINY.num_heads, 4  # bytes a number
+    n, num_heads, number = 1024, TINY.num_heads, 4  # bytes a number
     # sinusoids in double precision, for up to twice the positions; what else there is takes less
     of_layers = n * number * 4 * TINY.d_model
     for size in (16, 64):
@@ -166,12 +166,12 @@ def test_it_learns_to_copy_in_bfloat16() -> None:
     """The explicit path under autocast, as in training on a CPU, reduces the initial loss."""
     torch.manual_seed(0)
     model = Transformer(
-        replace(TINY, vocab_size=9, neighbourhood=3, num_encoder_layers=1, num_decoder_layers=1)
+        replace(TINY, vocab_size=6, neighbourhood=3, num_encoder_layers=1, num_decoder_layers=1)
     ).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=4e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=6e-3, fused=True)
     generator, losses = torch.Generator().manual_seed(0), []
-    for _ in range(90):
-        source = torch.randint(3, 9, (16, 5), generator=generator)
+    for _ in range(55):
+        source = torch.randint(3, 6, (16, 4), generator=generator)
         target = torch.cat((torch.full((16, 1), 1), source), dim=1)
         with torch.autocast("cpu", torch.bfloat16):
             logits = model(source, target[:, :-1])
@@ -180,16 +180,17 @@ def test_it_learns_to_copy_in_bfloat16() -> None:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    assert losses[0] > 0.9 * math.log(6)
-    assert sum(losses[-10:]) / 10 < 0.5 * math.log(6)
+    assert losses[0] > 0.9 * math.log(3)
+    assert sum(losses[-10:]) / 10 < 0.5 * math.log(3)
     model.eval()
     with torch.no_grad():
         assert (model(source, target[:, :-1]).argmax(-1) == source).float().mean() > 0.5
 
 
 def test_a_checkpoint_keeps_it_and_the_translation_is_its_replay(
-    tokenizer: SentencePieceTokenizer, tmp_path: Any
+    tokenizer: SentencePieceTokenizer, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 8)  # an untrained model does not end its sentences
     model = tiny(neighbourhood=3, vocab_size=tokenizer.vocab_size)
     save_checkpoint(tmp_path / "restricted.safetensors", model, tokenizer)
     loaded = load_checkpoint(tmp_path / "restricted.safetensors")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SPACE_MARK, UNK_ID, SentencePieceTokenizer
@@ -40,7 +40,6 @@ def test_round_trip(tokenizer: SentencePieceTokenizer, text: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters=SPACE_MARK)))
 @example("a\n b")
-@settings(max_examples=300)
 def test_any_text_comes_back(tokenizer: SentencePieceTokenizer, text: str) -> None:
     token_ids = tokenizer.encode(text)
     assert tokenizer.decode(token_ids) == text
@@ -49,7 +48,7 @@ def test_any_text_comes_back(tokenizer: SentencePieceTokenizer, text: str) -> No
 
 def test_every_character_is_known(tokenizer: SentencePieceTokenizer) -> None:
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000 and chr(code) != SPACE_MARK][
-        ::17
+        ::43
     ]
     encoded = tokenizer.encode_batch(characters, num_threads=1)
     assert all(UNK_ID not in token_ids for token_ids in encoded)

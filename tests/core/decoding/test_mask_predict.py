@@ -1,11 +1,12 @@
 """Mask-predict against a loop over one candidate, with a random scorer."""
 
 import itertools
+from functools import cache
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -26,6 +27,7 @@ def options(**changes: Any) -> MaskPredictOptions:
     return MaskPredictOptions(**{"mask_id": MASK, "eos_id": EOS, "pad_id": PAD, "never": (BOS,), **changes})
 
 
+@cache
 def logits_for(seed: int, fed: tuple[int, ...]) -> Tensor:
     """Random but fixed logits [T, V] of a target without padding."""
     return 2 * torch.randn(len(fed), VOCAB_SIZE, generator=torch.Generator().manual_seed(hash((seed, fed)) % 2**31))
@@ -57,6 +59,7 @@ def refined(row: int, length: int, iterations: int) -> list[tuple[tuple[int, ...
     return found
 
 
+@settings(max_examples=50)
 @given(
     lengths=st.lists(st.lists(st.integers(2, 12), min_size=1, max_size=3), min_size=1, max_size=3),
     iterations=st.integers(1, 12),

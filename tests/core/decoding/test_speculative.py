@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -31,6 +31,7 @@ class Chain:
         return (1 - self.noise) * own + self.noise * other
 
 
+@settings(max_examples=50)
 @given(
     seed=st.integers(0, 10**6),
     eos_bonus=st.floats(-4, 2),

@@ -29,13 +29,10 @@ def quick_start(processes: ForkServerContext, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(workers, "START_METHOD", "forkserver")
 
 
-@pytest.mark.parametrize(("start_method", "num_workers"), [("spawn", 1), ("forkserver", 2)])
-def test_workers_translate_like_one_process(
-    engine: Engine, start_method: str, num_workers: int, processes: ForkServerContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workers, "START_METHOD", start_method)
+@pytest.mark.usefixtures("quick_start")
+def test_workers_translate_like_one_process(engine: Engine) -> None:
     translate = engine.load()
-    with worker_pool(engine, num_workers) as translate_batches:
+    with worker_pool(engine, 2) as translate_batches:
         assert dict(translate_batches(iter(BATCHES))) == dict(enumerate(map(translate, BATCHES)))
         assert dict(translate_batches(iter([]))) == {}
     assert multiprocessing.active_children() == []

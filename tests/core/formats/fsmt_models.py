@@ -107,12 +107,17 @@ def write_model(
     return transformers.FSMTForConditionalGeneration.from_pretrained(folder, dtype=torch.float32).eval()
 
 
-def target_ids(folder: Path, texts: Sequence[str]) -> torch.Tensor:
-    """Ids of targets with `</s>`; FSMT's tokenizer numbers sources only, so with both sides exchanged."""
-    exchanged = transformers.FSMTTokenizer(
+@cache
+def exchanged_tokenizer(folder: Path) -> transformers.FSMTTokenizer:
+    """FSMT's tokenizer, which numbers sources only, with both sides exchanged."""
+    return transformers.FSMTTokenizer(
         ["de", "en"], folder / "vocab-tgt.json", folder / "vocab-src.json", folder / "merges.txt"
     )
-    return exchanged(list(texts), return_tensors="pt", padding=True).input_ids
+
+
+def target_ids(folder: Path, texts: Sequence[str]) -> torch.Tensor:
+    """Ids of targets with `</s>`."""
+    return exchanged_tokenizer(folder)(list(texts), return_tensors="pt", padding=True).input_ids
 
 
 def train(model: transformers.FSMTForConditionalGeneration, folder: Path, pairs: Pairs, steps: int) -> None:

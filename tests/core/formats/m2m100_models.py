@@ -109,4 +109,4 @@ def train(
     source_ids = pad_sequence(sources, batch_first=True, padding_value=tokenizer.pad_token_id)
     labels = pad_sequence(targets, batch_first=True, padding_value=-100)
     mask = source_ids != tokenizer.pad_token_id
-    learn(model, lambda: model(source_ids, mask, labels=labels).loss, steps, rate=5e-3)
+    learn(model, lambda: model(source_ids, mask, labels=labels).loss, steps, rate=1e-2)

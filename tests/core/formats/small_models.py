@@ -32,7 +32,7 @@ def vary_norms_and_biases(model: nn.Module) -> None:
 
 def learn(model: nn.Module, loss: Callable[[], Tensor], steps: int, rate: float) -> None:
     """Minimise a loss with Adam."""
-    optimizer = torch.optim.Adam([each for each in model.parameters() if each.requires_grad], lr=rate)
+    optimizer = torch.optim.Adam([each for each in model.parameters() if each.requires_grad], lr=rate, fused=True)
     model.train()
     for _ in range(steps):
         optimizer.zero_grad()

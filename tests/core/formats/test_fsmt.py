@@ -15,7 +15,7 @@ from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
 from core.translator import Translator
 from tests.core.formats.fsmt_models import Pairs, target_ids, write_model
-from tests.core.formats.marian_models import short_pairs
+from tests.core.formats.marian_models import short_pairs, without_padding
 from tests.core.formats.small_models import LEARNED
 from tests.lazy_imports import transformers
 
@@ -62,18 +62,22 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
     tokenizer = transformers.FSMTTokenizer.from_pretrained(tmp_path / "model")
-    for text, _ in pairs[:LEARNED]:
-        with torch.inference_mode():
-            ids = reference.generate(**tokenizer(text, return_tensors="pt"))[0].tolist()
-        found = translator.translate(text, beam_size=4, length_penalty=1.0)
+    texts = [text for text, _ in pairs[:LEARNED]]
+    with torch.inference_mode():
+        generated = reference.generate(**tokenizer(texts, return_tensors="pt", padding=True)).tolist()
+    translations = translator.translate_batch(texts, beam_size=4, length_penalty=1.0)
+    for row, found in zip(generated, translations, strict=True):
+        ids = without_padding(row, 2)
         assert [2, *found.hypotheses[0].token_ids] == ids
         assert found.text == tokenizer.decode(ids, skip_special_tokens=True)
 
 
 @pytest.mark.parametrize("two", [False, True])
-def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path, parallel_text, two=two)
-    found, reference = import_checkpoint(tmp_path).tokenizer, transformers.FSMTTokenizer.from_pretrained(tmp_path)
+def test_the_same_tokens_as_transformers(two: bool, original: Path, tmp_path: Path, parallel_text: Pairs) -> None:
+    if two:
+        write_model(tmp_path, parallel_text, two=True)
+    folder = tmp_path if two else original
+    found, reference = import_checkpoint(folder).tokenizer, transformers.FSMTTokenizer.from_pretrained(folder)
     texts = [
         *(source for source, _ in parallel_text),
         "“Where,” she said, ‘is the nearest station…’ （东京）",
@@ -84,7 +88,7 @@ def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_tex
     for text in texts:
         assert found.encode(text) == reference(text).input_ids[:-1], text
     for _, text in parallel_text:
-        ids = target_ids(tmp_path, [text])[0].tolist()
+        ids = target_ids(folder, [text])[0].tolist()
         assert found.target.encode(text) == ids[:-1]
         assert found.target.decode(ids) == reference.decode(ids, skip_special_tokens=True)
         for token_id in ids:

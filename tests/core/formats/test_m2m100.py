@@ -82,7 +82,7 @@ def test_a_large_model_stays_in_half_precision(
 def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs) -> None:
     """Beam 4, to several languages, of which the model is not sure."""
     pairs = short_pairs(parallel_text)
-    reference = write_model(tmp_path / "model", pairs, steps=70, init_std=0.05)
+    reference = write_model(tmp_path / "model", pairs, steps=50, init_std=0.05)
     cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
     tokenizer = transformers.M2M100Tokenizer.from_pretrained(tmp_path / "model")
@@ -92,22 +92,23 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
         batch = tokenizer([text for text, _ in pairs[direction::3]], return_tensors="pt", padding=True)
         with torch.inference_mode():
             generated.append(reference.generate(**batch, forced_bos_token_id=tokenizer.get_lang_id(target)).tolist())
-    for number, (text, _) in enumerate(pairs):
+    prefixes = ("", ">>fr<< ", ">>de<< >>ru<<")
+    texts = [prefixes[number % 3] + text for number, (text, _) in enumerate(pairs)]
+    translations = translator.translate_batch(texts, beam_size=4, length_penalty=1.0)
+    for number, (text, found) in enumerate(zip(texts, translations, strict=True)):
         source, target = DIRECTIONS[number % 3]
-        prefix = ("", ">>fr<< ", ">>de<< >>ru<<")[number % 3]
         ids = without_padding(generated[number % 3][number // 3], tokenizer.eos_token_id)
-        found = translator.translate(prefix + text, beam_size=4, length_penalty=1.0)
         assert [2, *found.hypotheses[0].token_ids] == ids
         words = [token_id for token_id in ids if token_id not in tokenizer.id_to_lang_token]
         assert found.text == tokenizer.decode(words, skip_special_tokens=True)
         if number < len(DIRECTIONS):
-            explanation = translator.explain(prefix + text, found.hypotheses[0].token_ids)
+            explanation = translator.explain(text, found.hypotheses[0].token_ids)
             assert explanation.source_tokens[0] == f"__{source}__"
             assert explanation.predicted_tokens[0] == f"__{target}__"
             length = len(found.hypotheses[0].token_ids)
             assert explanation.log_probs[:length] == pytest.approx(found.hypotheses[0].token_log_probs, abs=1e-4)
             assert all(check.passed for check in check_explanation(translator, explanation, found.hypotheses[0]))
-            scored = translator.score(prefix + text, found.hypotheses[0].token_ids, length_penalty=1.0)
+            scored = translator.score(text, found.hypotheses[0].token_ids, length_penalty=1.0)
             assert scored.score == pytest.approx(found.hypotheses[0].score, abs=1e-4)
 
 
@@ -148,9 +149,11 @@ def test_the_same_tokens_as_nllb(nllb: Path, parallel_text: Pairs) -> None:
     assert found.piece(found.vocab_size - 3) == "<mask>"
 
 
-def test_the_forced_first_token_is_the_default_language(tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path, parallel_text, generation={"forced_bos_token_id": 160})
-    checkpoint = import_checkpoint(tmp_path)
+def test_the_forced_first_token_is_the_default_language(m2m100: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(m2m100, tmp_path / "model"))
+    path = copy / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"forced_bos_token_id": 160}))
+    checkpoint = import_checkpoint(copy)
     assert checkpoint.config.forced_first_id is None
     assert checkpoint.tokenizer.first_target_id("A dog.") == 160
     facts = model_facts(checkpoint.model, checkpoint.tokenizer, checkpoint.training)

@@ -77,7 +77,8 @@ def test_the_same_probabilities_and_translations_as_ctranslate2(
     converter = ctranslate2.converters.OpusMTConverter(str(tmp_path))
     reference = ctranslate2.Translator(converter.convert(str(tmp_path / "converted")), compute_type="float32")
     translator, tokenizer = Translator(found.model, found.tokenizer), found.tokenizer
-    for source, target in parallel_text[:6]:
+    translations = translator.translate_batch([source for source, _ in parallel_text[:6]], length_penalty=0.0)
+    for (source, target), translation in zip(parallel_text[:6], translations, strict=True):
         target_ids = tokenizer.target.encode(target)
         pieces = [tokenizer.piece(token_id) for token_id in tokenizer.encode(source)]
         expected = reference.score_batch([pieces], [[tokenizer.target.piece(token_id) for token_id in target_ids]])
@@ -85,8 +86,7 @@ def test_the_same_probabilities_and_translations_as_ctranslate2(
         assert ours == pytest.approx(expected[0].log_probs, abs=1e-3)
         options: dict[str, Any] = {"beam_size": 4, "length_penalty": 0, "min_decoding_length": 0}
         (found,) = reference.translate_batch([pieces], max_decoding_length=len(pieces) + 1 + EXTRA_TOKENS, **options)
-        tokens = translator.translate(source, length_penalty=0.0).hypotheses[0].tokens
-        assert found.hypotheses[0] == [token for token in tokens if token != "</s>"]
+        assert found.hypotheses[0] == [token for token in translation.hypotheses[0].tokens if token != "</s>"]
 
 
 def test_a_converted_file_is_the_same_model(

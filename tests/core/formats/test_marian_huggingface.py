@@ -25,15 +25,19 @@ from tests.core.formats.small_models import LEARNED
 from tests.lazy_imports import transformers
 
 SHAPES: dict[str, dict[str, Any]] = {
-    "opus": {"encoder_layers": 2, "decoder_layers": 2},
-    "tc-big": {"activation_function": "relu", "d_model": 64, "encoder_attention_heads": 8, "encoder_ffn_dim": 96},
-    "tiny": {"encoder_layers": 3, "decoder_attention_heads": 2, "decoder_ffn_dim": 40},
+    "opus": {"encoder_layers": 2, "decoder_layers": 2, "dtype": torch.float16},
+    "tc-big": {
+        "activation_function": "relu",
+        "d_model": 64,
+        "encoder_attention_heads": 8,
+        "encoder_ffn_dim": 96,
+        "dtype": torch.bfloat16,
+    },
+    "tiny": {"encoder_layers": 3, "decoder_attention_heads": 2, "decoder_ffn_dim": 40, "scale_embedding": False},
     "two vocabularies": {"two": True},
     "untied": {"two": True, "tie_word_embeddings": False, "activation_function": "gelu"},
-    "unscaled": {"scale_embedding": False},
-    "half": {"dtype": torch.float16},
-    "bfloat16": {"dtype": torch.bfloat16},
 }
+CODES = [">>deu<<", ">>fra<<"]
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +45,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Pa
     """A small model with random weights, two layers in its encoder. Do not modify it: copy it."""
     folder = tmp_path_factory.mktemp("marian") / "opus-mt-en-de"
     write_model(folder, parallel_text, encoder_layers=2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_codes(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Path:
+    """A small model for two target languages. Do not modify it."""
+    folder = tmp_path_factory.mktemp("codes") / "opus-mt-en-gmw"
+    write_model(folder, parallel_text, codes=CODES)
     return folder
 
 
@@ -59,25 +71,26 @@ def changed(folder: Path, tmp_path: Path) -> Callable[..., Path]:
 
 
 def logits_of_both(
-    reference: transformers.MarianMTModel, found: Checkpoint, folder: Path, pairs: Pairs
+    reference: transformers.MarianMTModel,
+    found: Checkpoint,
+    tokenizer: transformers.MarianTokenizer,
+    pair: tuple[str, str],
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
-    batch = tokenizer([source for source, _ in pairs], return_tensors="pt", padding=True)
-    target = tokenizer(text_target=[target for _, target in pairs], return_tensors="pt", padding=True).input_ids
-    start = torch.full((len(target), 1), reference.config.decoder_start_token_id)
-    target = torch.cat((start, target[:, :-1]), dim=1)
+    batch = tokenizer(pair[0], return_tensors="pt")
+    target = tokenizer(text_target=pair[1], return_tensors="pt").input_ids
+    target = torch.cat((torch.tensor([[reference.config.decoder_start_token_id]]), target[:, :-1]), dim=1)
     with torch.inference_mode():
         expected = reference(**batch, decoder_input_ids=target).logits
-        return found.model(batch.input_ids, target)[target != -1], expected[target != -1]
+        return found.model(batch.input_ids, target)[0], expected[0]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_same_logits_as_transformers(shape: str, tmp_path: Path, parallel_text: Pairs) -> None:
     folder = tmp_path / "model"
     reference = write_model(folder, parallel_text, **SHAPES[shape])
-    found = import_checkpoint(folder)
-    for sentence in parallel_text[:6]:
-        ours, theirs = logits_of_both(reference, found, folder, [sentence])
+    found, tokenizer = import_checkpoint(folder), transformers.MarianTokenizer.from_pretrained(folder)
+    for pair in parallel_text[:6]:
+        ours, theirs = logits_of_both(reference, found, tokenizer, pair)
         torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-4)
         assert theirs.std() > 0.5, "the logits differ from each other"
 
@@ -93,26 +106,24 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
     batch = tokenizer([tokenizer.normalize(text) for text in texts], return_tensors="pt", padding=True)
     with torch.inference_mode():
         expected = [without_padding(ids, tokenizer.eos_token_id) for ids in reference.generate(**batch).tolist()]
-    for text, ids in zip(texts, expected, strict=True):
-        found = translator.translate(text, beam_size=4, length_penalty=1.0)
+    translations = translator.translate_batch(texts, beam_size=4, length_penalty=1.0)
+    for found, ids in zip(translations, expected, strict=True):
         assert [reference.config.decoder_start_token_id, *found.hypotheses[0].token_ids] == ids
         assert found.text == tokenizer.decode(ids, skip_special_tokens=True)
 
 
-def test_a_language_code_is_for_every_sentence_of_a_text(tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path, parallel_text, codes=[">>deu<<", ">>fra<<"])
-    checkpoint = import_checkpoint(tmp_path)
+def test_a_language_code_is_for_every_sentence_of_a_text(with_codes: Path) -> None:
+    checkpoint = import_checkpoint(with_codes)
     found = Translator(checkpoint.model, checkpoint.tokenizer).translate_text(">>fra<< It rains. Where?", beam_size=1)
     assert [sentence.source_tokens[0] for sentence in found.sentences] == [">>fra<<", ">>fra<<"]
 
 
 def test_lines_without_a_language_code_are_noted_once(
-    tmp_path: Path, parallel_text: Pairs, capsys: pytest.CaptureFixture[str]
+    with_codes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_model(tmp_path / "model", parallel_text, codes=[">>deu<<", ">>fra<<"])
-    cli.main(["inspect", str(tmp_path / "model")])
+    cli.main(["inspect", str(with_codes)])
     assert "options not applied  none" in capsys.readouterr().out
-    cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
+    cli.main(["convert", str(with_codes), str(tmp_path / "out.safetensors")])
     command = ["translate", "--checkpoint", str(tmp_path / "out.safetensors"), "--input", str(tmp_path / "lines")]
     note = "some lines name none: begin them with one of >>deu<<, >>fra<<"
     for text, count in ((">>fra<< It rains.\n\n", 0), (">>fra<< It rains.\nWhere?\nWho?\n", 1)):
@@ -123,12 +134,11 @@ def test_lines_without_a_language_code_are_noted_once(
 
 
 @pytest.mark.parametrize("two", [False, True])
-def test_the_same_tokens_as_transformers(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
-    write_model(tmp_path / "model", parallel_text, codes=[">>deu<<", ">>fra<<"], two=two)
-    found, reference = (
-        import_checkpoint(tmp_path / "model").tokenizer,
-        transformers.MarianTokenizer.from_pretrained(tmp_path / "model"),
-    )
+def test_the_same_tokens_as_transformers(two: bool, with_codes: Path, tmp_path: Path, parallel_text: Pairs) -> None:
+    if two:
+        write_model(tmp_path, parallel_text, codes=CODES, two=True)
+    folder = tmp_path if two else with_codes
+    found, reference = import_checkpoint(folder).tokenizer, transformers.MarianTokenizer.from_pretrained(folder)
     texts = [
         "A dog runs.",
         "“Where,” she said, ‘is the nearest station…’",
@@ -286,7 +296,8 @@ def test_probabilities_of_excluded_tokens_can_be_shared_out(
     copy = changed("generation_config.json", renormalize_logits=True, bad_words_ids=[[7], [pad]])
     found, reference = import_checkpoint(copy), transformers.MarianMTModel.from_pretrained(copy).eval()
     assert found.config.never_ids == (7,)
-    ours, theirs = logits_of_both(reference, found, copy, parallel_text[:1])
+    tokenizer = transformers.MarianTokenizer.from_pretrained(copy)
+    ours, theirs = logits_of_both(reference, found, tokenizer, parallel_text[0])
     theirs = theirs.clone().index_fill(-1, torch.tensor([7, pad]), -torch.inf)
     kept = [token_id for token_id in range(theirs.size(-1)) if token_id not in (7, pad)]
     torch.testing.assert_close(ours.log_softmax(-1)[..., kept], theirs.log_softmax(-1)[..., kept], rtol=0, atol=1e-4)

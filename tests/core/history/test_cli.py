@@ -38,9 +38,10 @@ def test_translations_and_scores_as_csv(history_file: Path, capsys: pytest.Captu
     assert core.main(arguments) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["step"] for row in rows] == ["0", "100", "300"]
-    last = open_history(history_file).translator(300).translate("Where?", 2)
+    translator = open_history(history_file).translator(300)
+    last = translator.translate("Where?", 2)
     assert rows[-1]["translation"] == last.text
-    explanation = open_history(history_file).translator(300).explain("Where?", last.hypotheses[0].token_ids)
+    explanation = translator.explain("Where?", last.hypotheses[0].token_ids)
     assert float(rows[-1]["log_prob"]) == pytest.approx(sum(explanation.log_probs), abs=1e-4)
     assert core.main([*arguments, "--score", "entropy"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))

@@ -19,22 +19,6 @@ from tests.core.history.snapshot_files import STEPS, rewritten, weights
 
 
 @pytest.fixture(scope="module")
-def packed_folder(tmp_path_factory: pytest.TempPathFactory, run_history: Path) -> Path:
-    """The snapshots of `run_history` in a folder. Do not modify it: copy it."""
-    path = tmp_path_factory.mktemp("packed") / "tiny.history"
-    pack_history(run_history, path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def narrow_file(tmp_path_factory: pytest.TempPathFactory, run_history: Path) -> Path:
-    """The snapshots of `run_history` in 8 bits. Do not modify it."""
-    path = tmp_path_factory.mktemp("packed") / "narrow.zip"
-    pack_history(run_history, path, eight_bits=True)
-    return path
-
-
-@pytest.fixture(scope="module")
 def rounded(tmp_path_factory: pytest.TempPathFactory, run_history: Path) -> dict[int, RoundedSnapshot]:
     """Each snapshot of `run_history` rounded to 8 bits by itself."""
     path, run = tmp_path_factory.mktemp("exact") / "exact.safetensors", open_history(run_history)
