@@ -99,7 +99,7 @@ def commands(
     """prepare, fit, average and translate, on tiny data."""
     inputs = tmp_path_factory.mktemp("inputs")
     for side, sentences in zip(("en", "de"), zip(*parallel_text, strict=True), strict=True):
-        for name, part in (("train", sentences[:16] * 3), ("valid", sentences[16:])):
+        for name, part in (("train", sentences[:16] * 3), ("valid", sentences[16:]), ("text", sentences[:16])):
             (inputs / f"{name}.{side}").write_text("".join(f"{each}\n" for each in part), encoding="utf-8")
     texts = [
         f"--{part}{side}={inputs}/{name}.{language}"
@@ -108,9 +108,9 @@ def commands(
     ]
     settings = [
         "--steps",
-        "6",
+        "3",
         "--snapshot-every",
-        "2",
+        "1",
         "--keep-snapshots",
         "2",
         "--max-length",
@@ -139,7 +139,7 @@ def commands(
         "translate": Command(
             "core.__main__",
             lambda folder: [
-                *("translate", "--checkpoint", str(tiny_checkpoint), "--input", f"{inputs}/train.en"),
+                *("translate", "--checkpoint", str(tiny_checkpoint), "--input", f"{inputs}/text.en"),
                 *("--output", str(folder / "out.txt"), "--resume", "--workers", "1", "--beam-size", "2"),
             ],
             assert_same_files,
