@@ -24,12 +24,20 @@ from tests.core.analysis.conftest import PRE_NORM, random_translator
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force, linear
 from tests.core.tiny_models import LIKE_T5
 
-VARIANTS: list[dict[str, Any]] = [{}, PRE_NORM, LIKE_T5, {"neighbourhood": 3, "tied": "none"}]
-BASES: list[tuple[Into, int]] = [("corrupted", 1), ("clean", 0)]
+NEARBY: dict[str, Any] = {"neighbourhood": 3, "tied": "none"}
+VARIANTS: list[dict[str, Any]] = [{}, LIKE_T5, NEARBY]
 
 
-@pytest.mark.parametrize("changes", VARIANTS)
-@pytest.mark.parametrize(("into", "base"), BASES)
+@pytest.mark.parametrize(
+    ("changes", "into", "base"),
+    [
+        ({}, "corrupted", 1),
+        ({}, "clean", 0),
+        (PRE_NORM, "corrupted", 1),
+        (LIKE_T5, "clean", 0),
+        (NEARBY, "corrupted", 1),
+    ],
+)
 def test_a_patch_is_that_of_a_hook_in_a_whole_pass(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int
 ):
@@ -59,8 +67,10 @@ def test_a_row_of_one_patch_is_that_of_a_row_of_several(
     assert len(set(found.tolist())) > len(patches) / 2
 
 
-@pytest.mark.parametrize("changes", VARIANTS)
-@pytest.mark.parametrize("metric", ["difference", "log_prob"])
+@pytest.mark.parametrize(
+    ("changes", "metric"),
+    [({}, "difference"), ({}, "log_prob"), (PRE_NORM, "difference"), (LIKE_T5, "log_prob"), (NEARBY, "difference")],
+)
 def test_all_patches_together_are_the_donor(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], metric: Metric
 ):
