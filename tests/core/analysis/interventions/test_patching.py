@@ -102,13 +102,14 @@ def test_later_positions_change_nothing_earlier(translator: Translator, record: 
     """A longer prefix has the same metric at the same position; in the last layer only the last position acts."""
     runs = record()
     longer = record(position=POSITION + 2)
+    found = patching_map(runs)
     for component in COMPONENTS:
         if side_of(component) == "decoder":
             both = longer.outputs[component, 2][:, : POSITION + 1]
             assert torch.allclose(both, runs.outputs[component, 2], atol=1e-5)
-            recovered = patching_map(runs)[component].recovered[2]
+            recovered = found[component].recovered[2]
             assert recovered[:-1].abs().max() < 1e-4
-    assert patching_map(runs)["decoder_state"].recovered[2, -1] == pytest.approx(1, abs=1e-4)
+    assert found["decoder_state"].recovered[2, -1] == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize("into", ["corrupted", "clean"])
@@ -143,8 +144,8 @@ def test_a_part_is_measured_at_a_time(runs: PairRuns):
     some = patching_map(runs, parts=parts[:1])
     assert not some["encoder_self"].values[0].isnan().any()
     assert some["encoder_self"].values[1].isnan().all()
-    whole = patching_map(runs)
-    assert all(torch.equal(patching_map(runs, parts=parts)[each].values, whole[each].values) for each in COMPONENTS)
+    whole, of_parts = patching_map(runs), patching_map(runs, parts=parts)
+    assert all(torch.equal(of_parts[each].values, whole[each].values) for each in COMPONENTS)
 
 
 def test_the_mean_of_pairs_is_a_ratio_of_means(runs: PairRuns, record: Record):
