@@ -202,11 +202,13 @@ def test_all_senders_at_once_are_the_donor(tokenizer: SentencePieceTokenizer, ch
 
 
 def test_in_a_linear_model_edges_add_up(translator: Translator):
+    """And the effect of one between every two sub-layers is its estimate."""
     run = recorded(linear(translator), "zero")
     edges = [edge for edge in possible_edges(run.runs) if edge.input in ("value", "input")]
-    effects = dict(zip(edges, exact_effects(run, [(edge, None) for edge in edges]).tolist(), strict=True))
+    some = list({(place_of(edge.sender), place_of(edge.receiver)): edge for edge in edges}.values())
+    effects = exact_effects(run, [(edge, None) for edge in some]).tolist()
     estimates = {each.edge: each.estimate for part in estimated_edges(run) for each in part}
-    assert [estimates[edge] for edge in edges] == pytest.approx([effects[edge] for edge in edges], abs=1e-4)
+    assert [estimates[edge] for edge in some] == pytest.approx(effects, abs=1e-4)
     joint = {(each.place, each.input): each for side in ("encoder", "decoder") for each in of_all(run, side)}
     for receiver in (Node("encoder_self", 1, 2), Node("cross", 2, 1), Node("decoder_feed_forward", 1), Node("logit")):
         into = [edge for edge in edges if edge.receiver == receiver]
