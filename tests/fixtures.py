@@ -127,11 +127,11 @@ def fail_if_refused(report: Path) -> None:
 
 @pytest.fixture(scope="session")
 def processes() -> ForkServerContext:
-    """Start processes without importing PyTorch in each: they are forked from a server that has imported it, and what
-    it imports late.
+    """Start processes without importing PyTorch in each: they are forked from a server that has imported it, what it
+    imports late, and pytest, which a process imports with the function that it runs.
     """
     context = multiprocessing.get_context("forkserver")
-    late = ["torch.distributed.launcher.api", "torch._dynamo"]
+    late = ["torch.distributed.launcher.api", "torch._dynamo", "pytest"]
     context.set_forkserver_preload(["core.__main__", "train.__main__", *late])
     forkserver.ensure_running()  # now, so that it inherits no blocked signals
     return context

@@ -30,8 +30,21 @@ def snapshots(folder: Path, tokenizer: SentencePieceTokenizer, count: int = 3, *
     return paths
 
 
-def test_parameters_are_the_mean(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
-    paths = snapshots(tmp_path, tokenizer)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> Path:
+    """The folder of a run with three snapshots. Do not modify it."""
+    folder = tmp_path_factory.mktemp("runs")
+    snapshots(folder / "snapshots", tokenizer)
+    return folder
+
+
+@pytest.fixture
+def paths(run: Path) -> list[Path]:
+    """The snapshots of the run, oldest first."""
+    return sorted((run / "snapshots").iterdir())
+
+
+def test_parameters_are_the_mean(tmp_path: Path, paths: list[Path]) -> None:
     average(paths, tmp_path / "mean.safetensors")
     parts = [dict(load_checkpoint(path).model.named_parameters()) for path in paths]
     for name, mean in load_checkpoint(tmp_path / "mean.safetensors").model.named_parameters():
@@ -45,8 +58,7 @@ def test_mean_of_one_is_itself(tmp_path: Path, tokenizer: SentencePieceTokenizer
     assert all(torch.equal(mean[name], value) for name, value in load_checkpoint(path).model.state_dict().items())
 
 
-def test_half_stores_float16_in_half_the_bytes(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
-    paths = snapshots(tmp_path, tokenizer)
+def test_half_stores_float16_in_half_the_bytes(tmp_path: Path, paths: list[Path]) -> None:
     for name, half in (("whole", False), ("half", True)):
         average(paths, tmp_path / name, half)
     with safe_open(tmp_path / "half", framework="pt") as file:
@@ -58,8 +70,8 @@ def test_half_stores_float16_in_half_the_bytes(tmp_path: Path, tokenizer: Senten
     assert all(torch.equal(value.half().float(), rounded[name]) for name, value in whole.items())
 
 
-def test_facts_are_the_last_ones_and_name_what_was_averaged(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
-    average(snapshots(tmp_path, tokenizer), tmp_path / "mean.safetensors")
+def test_facts_are_the_last_ones_and_name_what_was_averaged(tmp_path: Path, paths: list[Path]) -> None:
+    average(paths, tmp_path / "mean.safetensors")
     facts = load_checkpoint(tmp_path / "mean.safetensors").training
     assert facts["steps"] == 3
     assert facts["averaged"] == [{"file": f"step-{step:08d}.safetensors", "steps": step} for step in (1, 2, 3)]
@@ -104,20 +116,19 @@ def test_what_float16_cannot_hold_is_refused(tmp_path: Path, tokenizer: Sentence
 
 
 def test_command_takes_the_last_snapshots_of_a_run(
-    tmp_path: Path, tokenizer: SentencePieceTokenizer, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, run: Path, paths: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    paths = snapshots(tmp_path / "run" / "snapshots", tokenizer)
     by_folder, by_files = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
-    assert main(["average", str(tmp_path / "run"), "--last", "2", "-o", str(by_folder)]) == 0
+    assert main(["average", str(run), "--last", "2", "-o", str(by_folder)]) == 0
     assert main(["average", *map(str, paths[1:]), "-o", str(by_files)]) == 0
     one, other = (load_checkpoint(path) for path in (by_folder, by_files))
     assert one.training == other.training
     assert [part["steps"] for part in one.training["averaged"]] == [2, 3]
     assert all(torch.equal(value, other.model.state_dict()[name]) for name, value in one.model.state_dict().items())
-    assert main(["average", str(tmp_path / "run"), "--last", "4", "-o", str(by_folder)]) == 1
+    assert main(["average", str(run), "--last", "4", "-o", str(by_folder)]) == 1
     assert "has 3 snapshots, fewer than the 4 to average" in capsys.readouterr().err
     for last in ("0", "-1"):
-        assert main(["average", str(tmp_path / "run"), "--last", last, "-o", str(tmp_path / "refused")]) == 1
+        assert main(["average", str(run), "--last", last, "-o", str(tmp_path / "refused")]) == 1
         assert (
             f"--last ({last}) must be at least 1; leave it out for the mean of all snapshots" in capsys.readouterr().err
         )

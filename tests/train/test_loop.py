@@ -105,32 +105,26 @@ def test_the_history_has_the_first_step_the_last_and_more_of_the_early_ones_and_
 
 
 def test_validations_do_not_change_the_training(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
-    """Validations, samples and snapshots take no random numbers: here three of each in place of one."""
+    """Validations, samples and snapshots take no random numbers, and a seed repeats: three of each in place of one."""
     assert torch.equal(parameters(run_fit(tmp_path, steps=3, snapshot_every=1)), parameters(three_steps))
 
 
-def test_seeds_differ_and_repeat(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
-    again, other = (parameters(run_fit(tmp_path / str(seed), steps=3, seed=seed)) for seed in (1, 4))
-    assert torch.equal(parameters(three_steps), again)
-    assert not torch.equal(parameters(three_steps), other)
+def test_seeds_differ(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
+    assert not torch.equal(parameters(three_steps), parameters(run_fit(tmp_path, steps=3, seed=4)))
 
 
-def test_accumulated_batches_count_as_one(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
-    run_fit(tmp_path / "run", steps=2, accumulate=2)
-    state = torch.load(tmp_path / "run" / "state.pt", weights_only=True)
-    assert state["position"]["batch"] == 2 * 2
-
-
-def test_every_batch_of_a_run_has_dropout_of_its_own(
+def test_accumulated_batches_count_as_one_and_each_has_dropout_of_its_own(
     tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
     seeds: list[int] = []
     seeded = torch.manual_seed
     monkeypatch.setattr(torch, "manual_seed", lambda seed: seeds.append(seed) or seeded(seed))
     run_fit(tmp_path / "run", steps=2, accumulate=2)
     initial, *others = seeds
     assert len(set(others) - {initial}) == 2 * 2
+    state = torch.load(tmp_path / "run" / "state.pt", weights_only=True)
+    assert state["position"]["batch"] == 2 * 2
 
 
 def test_clipping_takes_effect_and_is_off_by_default(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
@@ -248,18 +242,19 @@ def test_a_nonfinite_loss_stops_the_run_and_writes_its_batch(
     assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
 
 
-@pytest.mark.parametrize(("size", "what"), [(100_000, "the snapshot of step 6"), (400_000, "the state of step 6")])
-def test_a_full_disk_loses_nothing(begun: Path, run_fit: Fit, six_steps: Transformer, size: int, what: str) -> None:
+def test_a_full_disk_loses_nothing(begun: Path, run_fit: Fit, six_steps: Transformer) -> None:
     kept = [(path, path.read_bytes()) for path in [begun / "state.pt", *RunFolder(begun).snapshots()]]
-    with (
-        no_file_over(size),
-        pytest.raises(
-            RunFolderError, match=f"{what} could not be written to .*; files saved earlier are intact. Free disk space"
-        ),
-    ):
-        run_fit(begun, steps=6)
-    assert all(path.read_bytes() == content for path, content in kept)
-    assert not list(begun.rglob("*.part"))
+    for size, what in ((100_000, "the snapshot of step 6"), (400_000, "the state of step 6")):
+        with (
+            no_file_over(size),
+            pytest.raises(
+                RunFolderError,
+                match=f"{what} could not be written to .*; files saved earlier are intact. Free disk space",
+            ),
+        ):
+            run_fit(begun, steps=6)
+        assert all(path.read_bytes() == content for path, content in kept)
+        assert not list(begun.rglob("*.part"))
     assert torch.equal(parameters(run_fit(begun, steps=6)), parameters(six_steps))
 
 
@@ -313,18 +308,12 @@ def test_sentences_longer_than_the_learned_positions_are_an_error(
         train.loop.fit("tiny", config, replace(recipe, max_length=65), prepared, tmp_path / "run", torch.device("cpu"))
 
 
-def test_a_run_takes_one_step_however_few_its_minutes(tmp_path: Path, run_fit: Fit) -> None:
-    run_fit(tmp_path, minutes=1e-9)
-    assert [load_checkpoint(path).training["steps"] for path in RunFolder(tmp_path).snapshots()] == [1]
-
-
 def test_a_run_stops_when_its_minutes_are_used_up_and_stays_stopped(tmp_path: Path, run_fit: Fit) -> None:
-    run_fit(tmp_path, steps=1_000_000, minutes=0.001, snapshot_every=1_000_000)
-    (snapshot,) = RunFolder(tmp_path).snapshots()
-    steps = load_checkpoint(snapshot).training["steps"]
-    assert 1 <= steps < 1_000_000
+    """However few they are, it takes a step."""
+    run_fit(tmp_path, steps=1_000_000, minutes=1e-9, snapshot_every=1_000_000)
+    assert [load_checkpoint(path).training["steps"] for path in RunFolder(tmp_path).snapshots()] == [1]
     log = (tmp_path / "log.jsonl").read_bytes()
-    run_fit(tmp_path, steps=1_000_000, minutes=0.001, snapshot_every=1_000_000)
+    run_fit(tmp_path, steps=1_000_000, minutes=1e-9, snapshot_every=1_000_000)
     assert (tmp_path / "log.jsonl").read_bytes() == log
-    run_fit(tmp_path, steps=steps + 1, minutes=0.0)  # and goes on where it is given more
-    assert [load_checkpoint(path).training["steps"] for path in RunFolder(tmp_path).snapshots()][-1] == steps + 1
+    run_fit(tmp_path, steps=2, minutes=0.0)  # and goes on where it is given more
+    assert [load_checkpoint(path).training["steps"] for path in RunFolder(tmp_path).snapshots()][-1] == 2

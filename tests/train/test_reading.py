@@ -60,7 +60,7 @@ def test_learns_three_letters(folder: Path, tmp_path: Path, capsys: pytest.Captu
     recipe = replace(
         recipe_for("lines"),
         steps=120,
-        batch_tokens=600,
+        batch_tokens=400,
         warmup=60,
         cooldown=60,
         rate_scale=0.2,

@@ -11,7 +11,7 @@ import train.loop
 from core.preset_configs import PRESETS
 from train.recipe import recipe_for
 
-STEPS, SNAPSHOT_EVERY, LOG_EVERY = 30, 10, 5
+STEPS, SNAPSHOT_EVERY, LOG_EVERY = 18, 6, 3
 
 
 def work(data: Path, folder: Path, accumulate: int) -> None:

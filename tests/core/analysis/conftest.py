@@ -73,6 +73,12 @@ def post_or_pre(
     return {"post": translator, "pre": norm_first, "t5": like_t5}[request.param]
 
 
+@pytest.fixture
+def short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few tokens beyond the length of the source: a model that has learned nothing never ends a sentence."""
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+
+
 @pytest.fixture(scope="session")
 def traced(translator: Translator) -> ForwardTrace:
     return trace_forward(translator, SOURCE, TARGET)

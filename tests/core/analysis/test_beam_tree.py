@@ -11,6 +11,8 @@ from core.analysis.tokens.words import readable
 from core.decoding import BeamState, Candidate, Fate, Hypothesis, SearchOptions, beam_steps
 from core.translator import Translator
 
+pytestmark = pytest.mark.usefixtures("short_translations")
+
 BOS, EOS, A, B = range(4)
 LETTERS = ("<s>", "</s>", "a", "b")
 SOURCE = "Where is the nearest station?"

@@ -6,6 +6,8 @@ from core import Translator
 from core.analysis.unfamiliar_source import MARGIN, MIN_WORDS, PROBABLE, SourceFamiliarity, source_familiarity
 from core.results import Translation
 
+pytestmark = pytest.mark.usefixtures("short_translations")
+
 
 def found(translator: Translator, text: str) -> SourceFamiliarity:
     return source_familiarity(translator, translator.translate(text, beam_size=1))

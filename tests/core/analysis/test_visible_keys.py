@@ -202,10 +202,10 @@ def test_an_export_brings_the_masks_back(suffix: str, restricted: Translator, tm
     [({"neighbourhood": 0}, "must be a positive integer"), ({"neighbourhood": 2**64}, "must be at most")],
 )
 def test_an_export_with_an_impossible_neighbourhood_is_refused(
-    config: object, message: str, restricted: Translator, tmp_path: Path
+    config: object, message: str, translator: Translator, tmp_path: Path
 ):
     path = tmp_path / "explanation.json"
-    save_explanation(path, record_of(restricted.explain("A dog.", "Ein Hund."), restricted, {}))
+    save_explanation(path, record_of(translator.explain("A dog.", "Ein Hund."), translator, {}))
     found = json.loads(path.read_text())
     for model in ("no object", {"config": None}):
         path.write_text(json.dumps(found | {"model": model}))

@@ -28,9 +28,18 @@ def text(folder: Path, name: str, pairs: Pairs) -> ParallelText:
     return ParallelText(files[:1], files[1:])
 
 
-@pytest.fixture
-def texts(tmp_path: Path, parallel_text: Pairs) -> tuple[ParallelText, ParallelText]:
-    return text(tmp_path, "train", parallel_text[:16]), text(tmp_path, "valid", parallel_text[16:])
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> tuple[ParallelText, ParallelText]:
+    folder = tmp_path_factory.mktemp("texts")
+    return text(folder, "train", parallel_text[:16]), text(folder, "valid", parallel_text[16:])
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, texts: tuple[ParallelText, ParallelText]) -> Path:
+    """The texts prepared with a vocabulary of 400. Do not modify it: copy it."""
+    folder = tmp_path_factory.mktemp("finished") / "data"
+    prepare(folder, *texts, vocab_size=400)
+    return folder
 
 
 def decoded(folder: Path, part: str) -> Pairs:
@@ -79,9 +88,8 @@ def test_labels_weigh_pairs(tmp_path: Path, texts: tuple[ParallelText, ParallelT
 
 
 def test_bpe_dropout_gives_each_pair_in_other_pieces(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
+    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
 ) -> None:
-    prepare(tmp_path / "plain", *texts, vocab_size=400)
     labels = tmp_path / "labels"
     labels.write_text("news\n" * 2 + "talk\n" * 14, encoding="utf-8")
     manifest = prepare(
@@ -99,7 +107,7 @@ def test_bpe_dropout_gives_each_pair_in_other_pieces(
         rows = {tuple(shards.pair(number)[side]) for number in range(90)}
         assert len(rows) > 4 * 16  # few segmentations are equal
     for part in ("valid", "tokenizer.model", "valid.source.txt"):
-        with_dropout, without = tmp_path / "data" / part, tmp_path / "plain" / part
+        with_dropout, without = tmp_path / "data" / part, finished / part
         assert contents(with_dropout) == contents(without)
         assert with_dropout.is_dir() or with_dropout.read_bytes() == without.read_bytes()
 
@@ -164,12 +172,11 @@ def test_a_given_tokenizer_is_used(
 
 
 def test_chunks_change_nothing(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare(tmp_path / "whole", *texts, vocab_size=400)
     monkeypatch.setattr(train.data.preparation, "CHUNK", 3)
     prepare(tmp_path / "chunks", *texts, vocab_size=400)
-    assert contents(tmp_path / "whole") == contents(tmp_path / "chunks")
+    assert contents(finished) == contents(tmp_path / "chunks")
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -298,10 +305,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[P
     ],
 )
 def test_a_folder_of_other_settings_is_only_replaced_with_overwrite(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], changes: dict[str, Any], named: str
+    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], changes: dict[str, Any], named: str
 ) -> None:
-    folder = tmp_path / "data"
-    prepare(folder, *texts, vocab_size=400)
+    folder = shutil.copytree(finished, tmp_path / "data")
     before = contents(folder)
     (tmp_path / "given.model").write_bytes(before[Path("tokenizer.model")])
     (tmp_path / "labels").write_text("a\n" * 16, encoding="utf-8")
@@ -320,11 +326,14 @@ def test_a_folder_of_other_settings_is_only_replaced_with_overwrite(
 
 @pytest.mark.parametrize("with_settings", [True, False])
 def test_a_folder_of_other_text_is_only_replaced_with_overwrite(
-    tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs, with_settings: bool
+    tmp_path: Path,
+    finished: Path,
+    texts: tuple[ParallelText, ParallelText],
+    parallel_text: Pairs,
+    with_settings: bool,
 ) -> None:
     """Older versions wrote no settings, but the manifest has the files."""
-    folder = tmp_path / "data"
-    prepare(folder, *texts, vocab_size=400)
+    folder = shutil.copytree(finished, tmp_path / "data")
     if not with_settings:
         (folder / "settings.json").unlink()
     other = text(tmp_path, "other", parallel_text[:12])

@@ -80,7 +80,7 @@ def test_a_kill_before_any_write_is_harmless(tmp_path: Path, run_fit: Fit, monke
 def fit_arguments(data: Path, folder: Path) -> list[str]:
     settings = [
         "--steps",
-        "12",
+        "8",
         "--snapshot-every",
         "4",
         "--max-length",
@@ -117,7 +117,7 @@ def test_a_killed_process_resumes_to_the_same_bits(
     first.start()
     kill_when(first, (killed / "snapshots" / "step-00000004.safetensors").exists)  # its state may be saved or not
     second.start()
-    kill_when(second, lambda: any(line["step"] == 9 for line in log_of_running(killed)))
+    kill_when(second, lambda: any(line["step"] == 5 for line in log_of_running(killed)))
     last.start()
     for process in (uninterrupted, last):
         process.join(300)
@@ -126,8 +126,8 @@ def test_a_killed_process_resumes_to_the_same_bits(
 
 
 def run_module(arguments: list[str]) -> None:
-    """`python -m train`, in this process, with a line of the log for every third step."""
-    train.loop.LOG_EVERY = 3
+    """`python -m train`, in this process, with a line of the log for every fifth step."""
+    train.loop.LOG_EVERY = 5
     core.text_codec.MAX_EXTRA_TOKENS = 1  # the fixture that limits samples is not in this process
     sys.argv = ["train", *arguments]
     runpy.run_module("train", run_name="__main__")

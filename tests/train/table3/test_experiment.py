@@ -52,6 +52,8 @@ def arguments(data: Path, folder: Path, *more: str, budget: str = "1") -> list[s
 def test_rows_are_trained_scored_and_put_beside_the_papers(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    draw_rows = experiment.draw_rows
+    monkeypatch.setattr(experiment, "draw_rows", lambda *_: None)
     assert main(arguments(prepared, tmp_path, "--rows", "C-N2", "base")) == 0
     with (tmp_path / "table3.csv").open(encoding="utf-8", newline="") as file:
         base, shallow = csv.DictReader(file)
@@ -70,17 +72,17 @@ def test_rows_are_trained_scored_and_put_beside_the_papers(
         == sum(parameter.numel() for parameter in model.parameters())
         < int(base["parameters"])
     )
-    assert (tmp_path / "table3.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert "C-N2: perplexity" in capsys.readouterr().out
 
     def evaluate(*_: object) -> None:
         raise AssertionError("a scored row is not scored again")
 
     monkeypatch.setattr(experiment, "evaluate", evaluate)
-    monkeypatch.setattr(experiment, "draw_rows", lambda *_: None)
+    monkeypatch.setattr(experiment, "draw_rows", draw_rows)
     before = (tmp_path / "table3.csv").read_bytes()
     assert main(arguments(prepared, tmp_path, "--rows", "base")) == 0
     assert (tmp_path / "table3.csv").read_bytes() == before  # earlier rows are kept
+    assert (tmp_path / "table3.svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
 # rows that differ in nothing but the number of heads: one layer is enough

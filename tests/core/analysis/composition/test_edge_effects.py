@@ -127,7 +127,6 @@ def in_two_passes(run: Replacement, requests: Sequence[tuple[Edge, int | None]])
 
 
 VARIANTS: list[tuple[dict[str, Any], ReplacedBy]] = [
-    ({}, "mean"),
     ({}, "sentence"),
     (PRE_NORM, "zero"),
     (LIKE_T5, "mean"),
@@ -150,7 +149,7 @@ def test_an_edge_is_that_of_two_whole_passes(
             assert repeated_with_hooks(run, edge) == pytest.approx(found[requests.index((edge, None))], abs=2e-4)
 
 
-@pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])
+@pytest.mark.parametrize("changes", [{}, LIKE_T5])
 def test_an_edge_exists_where_a_change_arrives(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
     """No later layer feeds an earlier one, and no decoder the encoder."""
     run = recorded(random_translator(tokenizer, **changes), "zero")
@@ -203,23 +202,24 @@ def test_all_senders_at_once_are_the_donor(tokenizer: SentencePieceTokenizer, ch
 
 
 def test_in_a_linear_model_edges_add_up(translator: Translator):
+    """And the effect of one between every two sub-layers is its estimate."""
     run = recorded(linear(translator), "zero")
     edges = [edge for edge in possible_edges(run.runs) if edge.input in ("value", "input")]
-    outputs = dict(zip(edges, changed_outputs(run, [(edge, None) for edge in edges]), strict=True))
-    effects = dict(zip(edges, exact_effects(run, [(edge, None) for edge in edges]).tolist(), strict=True))
+    some = list({(place_of(edge.sender), place_of(edge.receiver)): edge for edge in edges}.values())
+    effects = exact_effects(run, [(edge, None) for edge in some]).tolist()
     estimates = {each.edge: each.estimate for part in estimated_edges(run) for each in part}
-    assert [estimates[edge] for edge in edges] == pytest.approx([effects[edge] for edge in edges], abs=1e-4)
+    assert [estimates[edge] for edge in some] == pytest.approx(effects, abs=1e-4)
     joint = {(each.place, each.input): each for side in ("encoder", "decoder") for each in of_all(run, side)}
     for receiver in (Node("encoder_self", 1, 2), Node("cross", 2, 1), Node("decoder_feed_forward", 1), Node("logit")):
         into = [edge for edge in edges if edge.receiver == receiver]
         whole = joint[place_of(receiver), into[0].input]
         head = receiver.head or 0
-        parts = torch.stack([outputs[edge] - whole.recorded[head] for edge in into])
+        parts = torch.stack(changed_outputs(run, [(edge, None) for edge in into])) - whole.recorded[head]
         assert torch.allclose(parts.sum(0), whole.outputs[0, head] - whole.recorded[head], atol=1e-4)
         assert parts.abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])
+@pytest.mark.parametrize("changes", [{}, LIKE_T5])
 def test_estimates_are_derivatives(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
     """Central differences of effects and of estimates, for small steps from the recorded run to the replacement."""
     whole = recorded(random_translator(tokenizer, **{**changes, "activation": "swish"}), "sentence")
@@ -235,7 +235,7 @@ def test_estimates_are_derivatives(tokenizer: SentencePieceTokenizer, changes: d
 
     both = [stepped(size) for size in (0.02, -0.02)]
     forth, back = ({each.edge: each.estimate for part in estimated_edges(run) for each in part} for run in both)
-    best = sorted((edge for edge in forth if edge.receiver.layer is not None), key=lambda edge: -abs(forth[edge]))[:30]
+    best = sorted((edge for edge in forth if edge.receiver.layer is not None), key=lambda edge: -abs(forth[edge]))[:12]
     exact = [exact_effects(run, [(edge, None) for edge in best]) for run in both]
     expected = [(forth[edge] - back[edge]) / 2 for edge in best]
     assert ((exact[0] - exact[1]) / 2).tolist() == pytest.approx(expected, rel=0.03, abs=3e-5)

@@ -146,12 +146,9 @@ def test_the_quantiles_of_a_head_are_over_the_strongest_key_of_each_row(
     torch.testing.assert_close(torch.tensor(found), expected, rtol=1 / 15, atol=0)
 
 
-@pytest.mark.parametrize("batch_size", [1, 12])
-def test_the_batch_size_does_not_change_the_result(
-    translator: Translator, lines: list[Line], index: CorpusIndex, batch_size: int
-):
-    corpus = CorpusPass(translator, lines, batch_size=batch_size)
-    assert list(corpus.steps()) == [batch_size] * (12 // batch_size)
+def test_the_batch_size_does_not_change_the_result(translator: Translator, lines: list[Line], index: CorpusIndex):
+    corpus = CorpusPass(translator, lines, batch_size=11)
+    assert list(corpus.steps()) == [11, 1]
     other = corpus.index(FACTS)
     assert other.sentences == index.sentences
     for name in ("sentences", "queries", "keys"):

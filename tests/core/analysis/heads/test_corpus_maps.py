@@ -48,6 +48,7 @@ def test_source_tokens_are_pieces_of_the_source_vocabulary(translator: Translato
         assert found[kind][0].key_tokens == expected[kind][0].key_tokens
 
 
+@pytest.mark.usefixtures("short_translations")
 def test_every_sentence_of_a_sample_is_seen_once_batch_by_batch(translator: Translator):
     sources = ["A.", "A dog runs.", *["Two children are playing."] * 8]
     batches = list(sample_maps(translator, sources))

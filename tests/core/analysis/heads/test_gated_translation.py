@@ -10,6 +10,8 @@ from core.byte_pieces import BytePiece
 from core.model import Transformer
 from core.translator import Translator
 
+pytestmark = pytest.mark.usefixtures("short_translations")
+
 SOURCE = "Where is the nearest station?"
 OFF = {Head("cross", 0, 0): 0.0, Head("encoder_self", 1, 2): 0.0, Head("decoder_self", 2, 1): 0.5}
 

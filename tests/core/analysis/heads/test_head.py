@@ -61,6 +61,7 @@ def test_captured_rows_sum_to_the_gate_and_no_hook_stays(translator: Translator)
     assert not any(module._forward_hooks for module in translator.model.modules())
 
 
+@pytest.mark.usefixtures("short_translations")
 @pytest.mark.parametrize("gates", [{HEAD: 0.0}, {Head("decoder_self", 0, 2): 0.0}, {Head("encoder_self", 1, 0): 2.0}])
 def test_a_cached_search_is_gated_too(translator: Translator, gates: dict[Head, float]):
     """Hypotheses of a gated search have the log-probabilities of a gated replay, not those of the whole model."""

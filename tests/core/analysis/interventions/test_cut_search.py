@@ -28,7 +28,7 @@ def test_the_cuts_change_the_token_and_none_can_be_left_out(
     translator: Translator, target: tuple[int, ...], kinds: tuple[Kind, ...], renormalise: bool
 ):
     changed = 0
-    for position in (0, 4):
+    for position in (0, 7):
         states = list(find_cuts(translator, SOURCE, target, position, kinds, renormalise))
         if not states or not states[-1].is_minimal:
             continue
@@ -71,6 +71,6 @@ def test_what_cannot_be_searched_is_refused(translator: Translator, target: tupl
 
 
 def test_a_limit_ends_the_search(translator: Translator, target: tuple[int, ...]):
-    for position in range(1, 6):
+    for position in (1, 2):
         states = list(find_cuts(translator, SOURCE, target, position, max_cuts=1))
         assert all(len(state.cuts) <= 1 for state in states)

@@ -8,7 +8,7 @@ from core.analysis.interventions.cuts import Cut, apply_cuts, cut_effect, cut_tr
 from core.capture import attention_path, capture_attention, full_mask
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
+from tests.core.analysis.conftest import SOURCE, TARGET, random_translator
 from tests.core.tiny_models import LIKE_T5
 
 HEAD = Head("cross", 1, 2)
@@ -90,7 +90,7 @@ def test_rows_of_a_batch_have_their_own_cuts(translator: Translator):
         assert log_probs[row].tolist() == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])
+@pytest.mark.parametrize("changes", [{}, LIKE_T5])
 def test_a_translation_without_cuts_is_the_models_own(
     tokenizer: SentencePieceTokenizer, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ):

@@ -24,12 +24,20 @@ from tests.core.analysis.conftest import PRE_NORM, random_translator
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force, linear
 from tests.core.tiny_models import LIKE_T5
 
-VARIANTS: list[dict[str, Any]] = [{}, PRE_NORM, LIKE_T5, {"neighbourhood": 3, "tied": "none"}]
-BASES: list[tuple[Into, int]] = [("corrupted", 1), ("clean", 0)]
+NEARBY: dict[str, Any] = {"neighbourhood": 3, "tied": "none"}
+VARIANTS: list[dict[str, Any]] = [{}, LIKE_T5, NEARBY]
 
 
-@pytest.mark.parametrize("changes", VARIANTS)
-@pytest.mark.parametrize(("into", "base"), BASES)
+@pytest.mark.parametrize(
+    ("changes", "into", "base"),
+    [
+        ({}, "corrupted", 1),
+        ({}, "clean", 0),
+        (PRE_NORM, "corrupted", 1),
+        (LIKE_T5, "clean", 0),
+        (NEARBY, "corrupted", 1),
+    ],
+)
 def test_a_patch_is_that_of_a_hook_in_a_whole_pass(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], into: Into, base: int
 ):
@@ -59,8 +67,10 @@ def test_a_row_of_one_patch_is_that_of_a_row_of_several(
     assert len(set(found.tolist())) > len(patches) / 2
 
 
-@pytest.mark.parametrize("changes", VARIANTS)
-@pytest.mark.parametrize("metric", ["difference", "log_prob"])
+@pytest.mark.parametrize(
+    ("changes", "metric"),
+    [({}, "difference"), ({}, "log_prob"), (PRE_NORM, "difference"), (LIKE_T5, "log_prob"), (NEARBY, "difference")],
+)
 def test_all_patches_together_are_the_donor(
     tokenizer: SentencePieceTokenizer, record: Record, changes: dict[str, Any], metric: Metric
 ):
@@ -92,13 +102,14 @@ def test_later_positions_change_nothing_earlier(translator: Translator, record: 
     """A longer prefix has the same metric at the same position; in the last layer only the last position acts."""
     runs = record()
     longer = record(position=POSITION + 2)
+    found = patching_map(runs)
     for component in COMPONENTS:
         if side_of(component) == "decoder":
             both = longer.outputs[component, 2][:, : POSITION + 1]
             assert torch.allclose(both, runs.outputs[component, 2], atol=1e-5)
-            recovered = patching_map(runs)[component].recovered[2]
+            recovered = found[component].recovered[2]
             assert recovered[:-1].abs().max() < 1e-4
-    assert patching_map(runs)["decoder_state"].recovered[2, -1] == pytest.approx(1, abs=1e-4)
+    assert found["decoder_state"].recovered[2, -1] == pytest.approx(1, abs=1e-4)
 
 
 @pytest.mark.parametrize("into", ["corrupted", "clean"])
@@ -133,8 +144,8 @@ def test_a_part_is_measured_at_a_time(runs: PairRuns):
     some = patching_map(runs, parts=parts[:1])
     assert not some["encoder_self"].values[0].isnan().any()
     assert some["encoder_self"].values[1].isnan().all()
-    whole = patching_map(runs)
-    assert all(torch.equal(patching_map(runs, parts=parts)[each].values, whole[each].values) for each in COMPONENTS)
+    whole, of_parts = patching_map(runs), patching_map(runs, parts=parts)
+    assert all(torch.equal(of_parts[each].values, whole[each].values) for each in COMPONENTS)
 
 
 def test_the_mean_of_pairs_is_a_ratio_of_means(runs: PairRuns, record: Record):

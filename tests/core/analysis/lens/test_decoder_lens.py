@@ -8,13 +8,13 @@ from core.analysis.lens.decoder_lens import encoder_levels, encoder_translations
 from core.model import position_distances
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from tests.core.analysis.conftest import PRE_NORM, random_translator
+from tests.core.analysis.conftest import random_translator
 from tests.core.tiny_models import LIKE_T5
 
 TEXT = "The old house on the hill."
 
 
-VARIANTS: dict[str, dict[str, Any]] = {"post": {}, "pre": PRE_NORM, "t5": LIKE_T5, "forced": {"forced_first_id": 9}}
+VARIANTS: dict[str, dict[str, Any]] = {"post": {}, "t5": LIKE_T5, "forced": {"forced_first_id": 9}}
 
 
 @pytest.fixture(scope="module", params=VARIANTS.values(), ids=VARIANTS)

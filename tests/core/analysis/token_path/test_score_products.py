@@ -13,8 +13,8 @@ def products(translator: Translator, head: Head, query: int, key: int) -> ScoreP
     return score_products(translator, lambda: translator.explain(SOURCE, TARGET), head, query, key)
 
 
-def test_the_products_of_every_head_sum_to_the_models_score(post_or_pre: Translator) -> None:
-    for head in all_heads(post_or_pre.model):
+def test_the_products_of_heads_in_every_layer_sum_to_the_models_score(post_or_pre: Translator) -> None:
+    for head in all_heads(post_or_pre.model)[::3]:
         found = products(post_or_pre, head, 4, 2)
         assert found.gap < 1e-6
         assert found.score == pytest.approx(sum(found.columns()["product"]))
