@@ -1,10 +1,9 @@
 """The app on a tiny checkpoint, and random attention to draw."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -14,10 +13,8 @@ import torch
 from fontTools.subset import Options
 from streamlit import type_util
 from streamlit.components.v2 import manifest_scanner
-from streamlit.runtime import fragment
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.runtime.scriptrunner_utils import script_run_context
-from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.capture import AttentionMap, Kind
@@ -43,12 +40,10 @@ MakeMap = Callable[..., AttentionMap]
 manifest_scanner.scan_component_manifests = list
 app_test.ScriptCache = local_script_runner.ScriptCache = functools.cache(ScriptCache)  # one for all runs
 streamlit.config.set_option("browser.gatherUsageStats", False)
-# Smaller savings: one stand-in without magic methods for all runs, one look at the parameters of each cached function,
-# no copies of places for a fragment that runs alone, which none does here, and no digests of messages, which name them
-# in a browser's cache.
-app_test.MagicMock = functools.cache(Mock)
+# Smaller savings: a stand-in without magic methods, one look at the parameters of each cached function, and no digests
+# of messages, which name them in a browser's cache.
+app_test.MagicMock = Mock
 type_util.get_func_parameters = functools.cache(type_util.get_func_parameters)
-fragment.deepcopy = lambda places: places
 script_run_context.populate_hash_if_needed = lambda _: None
 # Fonts in PDF files lack the tables for shaping, which no viewer of a PDF reads and which take longest to cut.
 Options._drop_tables_default = [*Options._drop_tables_default, "GDEF", "GPOS", "GSUB", "MATH", "kern"]
@@ -63,25 +58,6 @@ def wait_for_run(runner: local_script_runner.LocalScriptRunner, timeout: float) 
 
 
 local_script_runner.require_widgets_deltas = wait_for_run
-
-
-class OwnValues(Mapping[str, Any]):
-    """The values of a session by their keys, without looking at all of them where a widget asks for its own."""
-
-    def __init__(self, safe: SafeSessionState) -> None:
-        self.state = safe._state
-
-    def __getitem__(self, key: str) -> Any:
-        return self.state[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.state.filtered_state)
-
-    def __len__(self) -> int:
-        return len(self.state.filtered_state)
-
-
-SafeSessionState.filtered_state = property(OwnValues)
 
 
 @pytest.fixture(scope="session")

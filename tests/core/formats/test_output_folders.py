@@ -30,6 +30,7 @@ from tests.lazy_imports import transformers
 
 QUOTED = "“Where,” she said, ‘is the nearest station…’"
 SHAPES: dict[str, dict[str, Any]] = {
+    "paper": {},
     "halves, other shapes": {
         "position_order": "halves",
         "num_encoder_layers": 3,
