@@ -27,10 +27,6 @@ MEASURED = {
         "test_2017_flickr: BLEU 32.60, 32.77 lower-cased and tokenized",
         "the run on two cores: 40.22 and 40.55 on test_2016_flickr, 32.89 and 33.06 on test_2017_flickr",
     ),
-    "parsing-small": (
-        "237 trees of wsj_0181 to 0199, trained on 3,401 of NLTK's sample of the Penn Treebank: F1 78.26, as EVALB "
-        "with COLLINS.prm; see parsing.md",
-    ),
 }
 
 
@@ -84,6 +80,8 @@ def _measured(path: Path, facts: Facts) -> list[str]:
 def _numbers(score: Facts) -> str:
     if "character_error_rate" in score:
         return f"character error rate {score['character_error_rate']} %, exact lines {score['exact_lines']} %"
+    if "f1" in score:
+        return f"F1 {score['f1']} ({score['evaluator']}), exact match {score['exact']} %"
     bleu = f"BLEU {score['bleu']} ({score['bleu_signature']})"
     if "iterations" in score:
         return f"{bleu}, mask-predict with {score['iterations']} iterations"

@@ -4,6 +4,7 @@ import pytest
 
 from core.checkpoint import load_checkpoint, save_checkpoint
 from core.preset_configs import PRESETS
+from core.shipped import shipped_folder
 from train.__main__ import main
 from train.presets import MEASURED
 
@@ -16,6 +17,7 @@ FACTS = {
     "scores": [
         {"test_set": "dev", "bleu": 12.3, "bleu_signature": "nrefs:1|case:mixed", "perplexity": 9.9},
         {"test_set": "lines", "character_error_rate": 8.5, "exact_lines": 60.5},
+        {"test_set": "trees", "f1": 70.1, "evaluator": "PYEVALB", "exact": 16.3},
     ],
 }
 
@@ -29,12 +31,13 @@ def test_presets_have_recipes_and_recorded_results(
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines if not line.startswith(" ")] == list(PRESETS)
     place = next(index for index, line in enumerate(lines) if line.startswith("multi30k: "))
-    assert lines[place + 2 : place + 5] == [
+    assert lines[place + 2 : place + 6] == [
         "  mine.safetensors: 4,000 steps, 0.5 hours, 1.25 GB of memory, on CPU, 2 threads",
         "  dev: BLEU 12.3 (nrefs:1|case:mixed), perplexity 9.9 per piece",
         "  lines: character error rate 8.5 %, exact lines 60.5 %",
+        "  trees: F1 70.1 (PYEVALB), exact match 16.3 %",
     ]
-    assert lines[place + 5 : place + 5 + len(MEASURED.get("multi30k", ()))] == [
+    assert lines[place + 6 : place + 6 + len(MEASURED.get("multi30k", ()))] == [
         f"  {line}" for line in MEASURED.get("multi30k", ())
     ]
     assert lines.count("  not measured") == len(PRESETS) - len({"multi30k", *MEASURED})
@@ -46,3 +49,9 @@ def test_presets_have_recipes_and_recorded_results(
 def test_a_missing_checkpoint_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["presets", str(tmp_path / "none.safetensors")]) == 1
     assert "none.safetensors" in capsys.readouterr().err
+
+
+def test_the_records_of_all_shipped_checkpoints_are_described(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["presets"]) == 0
+    printed = capsys.readouterr().out
+    assert [path.name for path in shipped_folder("checkpoints").glob("*.safetensors") if path.name not in printed] == []
