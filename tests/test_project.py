@@ -165,6 +165,16 @@ def test_the_file_map_names_what_is_there() -> None:
                 assert (folder / other).exists(), line
 
 
+@pytest.mark.parametrize("package", ["core", "train", "viz_app"])
+def test_the_file_map_leaves_out_no_module(package: str) -> None:
+    (file_map,) = (block for block in blocks("") if block.startswith("core/"))
+    part = file_map.partition(f"{package}/ ")[2]
+    named = set(re.findall(r"[\w.]+", re.split(r"^\S", part, maxsplit=1, flags=re.MULTILINE)[0]))
+    there = {path.parent.name if path.stem == "__init__" else path.name for path in (ROOT / package).rglob("*.py")}
+    top = {path.name for path in (ROOT / package).iterdir()} - {"__init__.py"}
+    assert sorted(there & top - named) == []
+
+
 @pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/architecture.md"])
 def test_every_path_that_the_guides_name_is_there(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
