@@ -26,8 +26,10 @@ def add_command(commands: Commands) -> None:
         metavar="FOLDER",
         help="test sets, such as test and test-font in the output folder of `prepare-lines`",
     )
-    parser.add_argument("--beam-size", type=int, default=BEAM_SIZE, help=DEFAULT)
-    parser.add_argument("--length-penalty", type=float, default=LENGTH_PENALTY, help=DEFAULT)
+    parser.add_argument("--beam-size", type=int, default=BEAM_SIZE, help=f"beam size ({DEFAULT})")
+    parser.add_argument(
+        "--length-penalty", type=float, default=LENGTH_PENALTY, help=f"exponent of the length penalty ({DEFAULT})"
+    )
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write what was read to FOLDER/NAME.txt")
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
     parser.add_argument("--record", action="store_true", help="add the scores to the checkpoint's training facts")

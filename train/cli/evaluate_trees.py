@@ -25,8 +25,10 @@ def add_command(commands: Commands) -> None:
         metavar="FILE",
         help=f"the gold trees, such as trees/test.mrg in the output folder of `prepare-trees`: {TEXT_FORMATS}",
     )
-    parser.add_argument("--beam-size", type=int, default=BEAM_SIZE, help=DEFAULT)
-    parser.add_argument("--length-penalty", type=float, default=LENGTH_PENALTY, help=DEFAULT)
+    parser.add_argument("--beam-size", type=int, default=BEAM_SIZE, help=f"beam size ({DEFAULT})")
+    parser.add_argument(
+        "--length-penalty", type=float, default=LENGTH_PENALTY, help=f"exponent of the length penalty ({DEFAULT})"
+    )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the predicted trees, with the gold tags")
     parser.add_argument("--json", action="store_true", help="print the score as JSON")
     parser.add_argument("--record", action="store_true", help="add the score to the checkpoint's training facts")

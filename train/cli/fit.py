@@ -16,8 +16,10 @@ from train.runs.allocator import tune_memory
 def add_command(commands: Commands) -> None:
     """Add `fit` to the commands."""
     parser = commands.add_parser("fit", help="train a preset; run again to resume")
-    parser.add_argument("preset", choices=sorted(PRESETS), metavar="PRESET", help=", ".join(PRESETS))
-    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="output folder of `prepare`")
+    parser.add_argument("preset", choices=sorted(PRESETS), metavar="PRESET", help=f"one of {', '.join(PRESETS)}")
+    parser.add_argument(
+        "--data", type=Path, required=True, metavar="FOLDER", help="output folder of a `prepare` command"
+    )
     parser.add_argument(
         "--run",
         type=Path,

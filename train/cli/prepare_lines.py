@@ -30,7 +30,7 @@ def add_command(commands: Commands) -> None:
         metavar="FILE",
         help="a checkpoint from whose vocabulary words are taken (default: the shipped en-de)",
     )
-    parser.add_argument("--seed", type=int, default=1, help=DEFAULT)
+    parser.add_argument("--seed", type=int, default=1, help=f"seed of the texts and their drawing ({DEFAULT})")
     parser.add_argument("--overwrite", action="store_true", help="replace other data in the folder")
     parser.set_defaults(run=_prepare_lines)
 

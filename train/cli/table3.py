@@ -30,7 +30,7 @@ def add_command(commands: Commands) -> None:
         help="budget of each row: 2000 for steps, 30m for minutes",
     )
     parser.add_argument(
-        "--rows", nargs="+", default=list(TABLE_3), metavar="ROW", help=f"default: {', '.join(TABLE_3)}"
+        "--rows", nargs="+", default=list(TABLE_3), metavar="ROW", help=f"rows to train (default: {', '.join(TABLE_3)})"
     )
     parser.add_argument(
         "-o",
@@ -67,7 +67,7 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument("--target", type=Path, metavar="FILE", help="target side of the test set")
     parser.add_argument("--sentences", type=int, metavar="N", help="score only the first N sentences (default: all)")
-    parser.add_argument("--beam-size", type=int, default=4, help=DEFAULT)
+    parser.add_argument("--beam-size", type=int, default=4, help=f"beam size ({DEFAULT})")
     add_device_option(parser)
     add_recipe_options(parser, "each row's preset's", without=SET_ELSEWHERE)
     parser.set_defaults(run=_table3)

@@ -34,7 +34,7 @@ def _add_methods(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=METHODS,
         metavar="NAME",
-        help=f"of {', '.join(METHODS)} (default: all that apply)",
+        help=f"methods, of {', '.join(METHODS)} (default: all that apply)",
     )
 
 
@@ -69,9 +69,11 @@ def add_faithfulness_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `faithfulness` to a parser."""
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
     parser.add_argument("--input", type=Path, required=True, metavar="FILE", help="sentences, one a line")
-    parser.add_argument("--alone", action="store_true", help="explain p(A), not A rather than the runner-up B")
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the choice of tokens (default: %(default)s)"
+        "--alone", action="store_true", help="explain log p(A) alone, rather than A against the runner-up B"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the choice of tokens (default: %(default)s)"
     )
     _add_methods(parser)
 

@@ -15,11 +15,18 @@ from core.translator import Translator
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `paths` to a parser."""
     add_sentence_arguments(parser)
-    parser.add_argument("--token", type=int, required=True, metavar="N", help="number of the predicted token, from 1")
+    parser.add_argument(
+        "--token", type=int, required=True, metavar="N", help="number of the predicted token, counted from 1"
+    )
     parser.add_argument(
         "--against", metavar="PIECE", help="the token to compare with (default: the most probable other one)"
     )
-    parser.add_argument("--metric", choices=METRICS, default="difference", help="(default: %(default)s of two logits)")
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default="difference",
+        help="difference of two logits, or log-probability of the token (default: %(default)s)",
+    )
     parser.add_argument(
         "--replaced-by",
         choices=REPLACED_BY,

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             nargs="+",
             default=default,
             metavar=name.upper(),
-            help=f"{what} (default: %(default)s)",
+            help=f"{what} (default: {' '.join(map(str, default))})",
         )
     parser.add_argument(
         "--seconds",
@@ -40,9 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="CPU threads; with 1, processor time is measured (default: PyTorch's own)",
     )
-    parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, ... (default: %(default)s)")
+    parser.add_argument("--device", default="cpu", help="device: cpu, cuda, cuda:1, ... (default: %(default)s)")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="FILE", help=".csv or .json (default: CSV on standard output)"
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="file to write, .csv or .json (default: CSV on standard output)",
     )
 
 
