@@ -41,6 +41,7 @@ TOGETHER = {
     "tests/core/formats/": "transformers",
     "tests/core/export/test_attention_arrays.py": "transformers",
     "tests/viz_app/app_pages/test_imported_model.py": "transformers",
+    "tests/viz_app/test_walks.py": "transformers",
     "tests/core/test_relative_positions.py": "transformers",
     "tests/benchmarks/test_peers.py": "transformers",
     "tests/train/": "training",

@@ -1,0 +1,156 @@
+"""docs/architecture.md names every file of its four walks: compared with the files whose functions run."""
+
+import re
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.native import library as native
+from tests.core.formats.marian_models import Pairs, write_model
+from tests.viz_app.pages import Start, added, healthy, opened
+from train.__main__ import main as train
+from viz_app.components import sentence_bar
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("core/", "train/", "viz_app/")
+SCRIPTS = ("viz_app/shell.py", "viz_app/app_pages/")  # which Streamlit runs as modules, again and again
+SECTIONS = dict(
+    re.findall(r"^### (.+)\n((?:(?!^##).*\n)*)", (ROOT / "docs" / "architecture.md").read_text("utf-8"), re.MULTILINE)
+)
+SENTENCE, CLICK, UPLOAD, RUN = (
+    "A sentence to the map of a head",
+    "A click to the page",
+    "An upload to the page",
+    "A run to the page Training",
+)
+Passed = dict[str, set[str]]  # functions by file
+
+
+@contextmanager
+def passed_files() -> Iterator[Passed]:
+    """The files whose functions run in the block, in this thread and in new ones. Imports are left out."""
+    found: Passed = {}
+    importing = threading.local()
+
+    def record(frame: FrameType, event: str, _: Any) -> None:
+        if event not in ("call", "return") or not frame.f_code.co_filename.startswith(f"{ROOT}/"):
+            return
+        file, name = frame.f_code.co_filename.removeprefix(f"{ROOT}/"), frame.f_code.co_name
+        if not file.startswith(PACKAGES):
+            return
+        if name == "<module>" and not file.startswith(SCRIPTS):
+            importing.depth = getattr(importing, "depth", 0) + (1 if event == "call" else -1)
+        elif event == "call" and not getattr(importing, "depth", 0):
+            found.setdefault(file, set()).add(name)
+
+    before = sys.getprofile()
+    threading.setprofile(record)
+    sys.setprofile(record)
+    try:
+        yield found
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+
+
+def named(text: str) -> set[Path]:
+    """The files and folders of the project that a text names."""
+    return {ROOT / name for name in re.findall(r"`((?:core|train|viz_app)/[\w/]+(?:\.\w+)?)`", text)}
+
+
+def unnamed(passed: Passed, *sections: str) -> list[str]:
+    """The files passed that no section names, nor a folder of them."""
+    names = named("".join(SECTIONS[section] for section in (*sections, "What every page passes")))
+    return sorted(file for file in passed if not {ROOT / file, *(ROOT / file).parents} & names)
+
+
+def steps(section: str) -> list[str]:
+    """The files with which the numbered steps of a walk begin."""
+    return re.findall(r"^\d+\. `([\w/]+\.\w+)`", SECTIONS[section], re.MULTILINE)
+
+
+def left_out(passed: Passed, *sections: str) -> list[str]:
+    """The Python files of steps that were not passed."""
+    return [file for section in sections for file in steps(section) if file.endswith(".py") and file not in passed]
+
+
+@pytest.fixture
+def on_heads(start: Start) -> AppTest:
+    """The page Heads with maps, which has run once."""
+    return opened(start(text="A dog.", beam_size="2", view="Map"), "heads")
+
+
+def test_every_layer_is_in_the_picture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    picture = set(re.findall(r"\w+", re.findall(r"```mermaid\n(.*?)```", text, re.DOTALL)[0]))
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = [layer for contract in contracts if "containers" in contract for layer in contract["layers"]]
+    assert {name for layer in layers for name in re.findall(r"\w+", layer)} - picture == set()
+
+
+def test_a_sentence_to_the_map_of_a_head(on_heads: AppTest) -> None:
+    with passed_files() as passed:
+        on_heads.query_params["view"] = "Map"
+        healthy(on_heads.text_input(key="text").set_value("A wet dog.").run())
+    assert unnamed(passed, SENTENCE) == []
+    assert len(steps(SENTENCE)) <= 18
+    if native.library() is not None:  # otherwise PyTorch takes some of the steps
+        assert left_out(passed, SENTENCE) == []
+
+
+def test_a_click_to_the_page(on_heads: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the browser had sent a word: the bar's own callback is called."""
+    draw, read, waiting = sentence_bar._component, sentence_bar.selected_words, ["source 0"]
+
+    def drawn(**arguments: Any) -> Any:
+        if waiting:
+            arguments["on_words_change"]()
+        return draw(**arguments)
+
+    monkeypatch.setattr(sentence_bar, "_component", drawn)
+    monkeypatch.setattr(sentence_bar, "selected_words", lambda _, explanation: read([waiting.pop()], explanation))
+    with passed_files() as passed:
+        healthy(on_heads.run())  # sends it
+        healthy(on_heads.run())
+    assert on_heads.query_params["word"] == "source.1"
+    assert unnamed(passed, CLICK, SENTENCE) == []
+    assert left_out(passed, CLICK) == []
+
+
+def test_an_upload_to_the_page(start: Start, small_checkpoint: Path, parallel_text: Pairs, tmp_path: Path) -> None:
+    write_model(tmp_path / "marian", parallel_text)
+    app = opened(start(text="A dog.", beam_size="2"), "checkpoint")
+    with passed_files() as passed:
+        added(app, ("small.safetensors", small_checkpoint.read_bytes()))
+        added(app, *((path.name, path.read_bytes()) for path in (tmp_path / "marian").iterdir()))
+    assert "Marian" in " ".join(element.proto.body for element in app.html)
+    assert unnamed(passed, UPLOAD) == []
+    assert left_out(passed, UPLOAD) == []
+
+
+def test_a_run_to_the_page_training(
+    start: Start, tmp_path: Path, parallel_text: Pairs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = opened(start(text="A dog.", beam_size="2"), "checkpoint")
+    data, run, averaged = (str(tmp_path / name) for name in ("data", "run", "averaged.safetensors"))
+    for side, sentences in zip(("source", "target"), zip(*parallel_text, strict=True), strict=True):
+        (tmp_path / side).write_text("\n".join(sentences) + "\n", "utf-8")
+    sides = [f"--{part}{side}" for part in ("", "valid-") for side in ("source", "target")]
+    files = [text for side in sides for text in (side, str(tmp_path / side[-6:]))]
+    assert train(["prepare", data, *files, "--vocab-size", "400"]) == 0
+    with passed_files() as passed:
+        fit = ["fit", "tiny", "--data", data, "--run", run, "--steps", "2", "--snapshot-every", "1"]
+        assert train([*fit, "--batch-tokens", "1024"]) == 0
+        assert train(["average", run, "-o", averaged]) == 0
+        assert train(["card", averaged, "--log", f"{run}/log.jsonl"]) == 0
+        opened(app, "training")
+    assert unnamed(passed, RUN) == []
+    assert left_out(passed, RUN) == []
