@@ -4,10 +4,10 @@ import re
 import sys
 import threading
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -31,34 +31,45 @@ SENTENCE, CLICK, UPLOAD, RUN = (
     "An upload to the page",
     "A run to the page Training",
 )
-Passed = dict[str, set[str]]  # functions by file
+TraceFunction = Callable[[FrameType, str, Any], Any]
 
 
 @contextmanager
-def passed_files() -> Iterator[Passed]:
+def passed_files() -> Iterator[set[str]]:
     """The files whose functions run in the block, in this thread and in new ones. Imports are left out."""
-    found: Passed = {}
+    found: set[str] = set()
+    seen: set[CodeType] = set()
     importing = threading.local()
 
-    def record(frame: FrameType, event: str, _: Any) -> None:
-        if event not in ("call", "return") or not frame.f_code.co_filename.startswith(f"{ROOT}/"):
-            return
-        file, name = frame.f_code.co_filename.removeprefix(f"{ROOT}/"), frame.f_code.co_name
-        if not file.startswith(PACKAGES):
-            return
-        if name == "<module>" and not file.startswith(SCRIPTS):
-            importing.depth = getattr(importing, "depth", 0) + (1 if event == "call" else -1)
-        elif event == "call" and not getattr(importing, "depth", 0):
-            found.setdefault(file, set()).add(name)
+    def record(frame: FrameType, event: str, _: Any) -> TraceFunction | None:
+        code = frame.f_code
+        if code in seen:
+            return None
+        if not code.co_filename.startswith(f"{ROOT}/"):
+            seen.add(code)
+            return None
+        file = code.co_filename.removeprefix(f"{ROOT}/")
+        if code.co_name == "<module>" and not file.startswith(SCRIPTS):
+            importing.depth = getattr(importing, "depth", 0) + 1
+            frame.f_trace_lines = False
+            return end_of_import
+        if file.startswith(PACKAGES) and not getattr(importing, "depth", 0):
+            seen.add(code)
+            found.add(file)
+        return None
 
-    before = sys.getprofile()
-    threading.setprofile(record)
-    sys.setprofile(record)
+    def end_of_import(_: FrameType, event: str, __: Any) -> TraceFunction:
+        importing.depth -= event == "return"
+        return end_of_import
+
+    before = sys.gettrace()
+    threading.settrace(record)
+    sys.settrace(record)
     try:
         yield found
     finally:
-        sys.setprofile(before)
-        threading.setprofile(None)
+        sys.settrace(before)
+        threading.settrace(None)
 
 
 def named(text: str) -> set[Path]:
@@ -66,7 +77,7 @@ def named(text: str) -> set[Path]:
     return {ROOT / name for name in re.findall(r"`((?:core|train|viz_app)/[\w/]+(?:\.\w+)?)`", text)}
 
 
-def unnamed(passed: Passed, *sections: str) -> list[str]:
+def unnamed(passed: set[str], *sections: str) -> list[str]:
     """The files passed that no section names, nor a folder of them."""
     names = named("".join(SECTIONS[section] for section in (*sections, "What every page passes")))
     return sorted(file for file in passed if not {ROOT / file, *(ROOT / file).parents} & names)
@@ -77,7 +88,7 @@ def steps(section: str) -> list[str]:
     return re.findall(r"^\d+\. `([\w/]+\.\w+)`", SECTIONS[section], re.MULTILINE)
 
 
-def left_out(passed: Passed, *sections: str) -> list[str]:
+def left_out(passed: set[str], *sections: str) -> list[str]:
     """The Python files of steps that were not passed."""
     return [file for section in sections for file in steps(section) if file.endswith(".py") and file not in passed]
 
