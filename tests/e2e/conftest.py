@@ -83,7 +83,11 @@ def page(opener: Page, kept_tabs: list[Page], app: str, request: pytest.FixtureR
     adds scripts that run first, or routes a web socket is to be marked: the rest is taken back.
     """
     is_kept = request.node.get_closest_marker("new_tab") is None
-    tab = kept_tabs.pop() if kept_tabs and is_kept else opened_tab(opener)
+    if kept_tabs and is_kept:
+        tab = kept_tabs.pop()
+        clear_storage(tab)  # a new tab of another test, too, has left something there
+    else:
+        tab = opened_tab(opener)
     yield tab
     if not is_kept or tab.is_closed():
         tab.close()
@@ -91,9 +95,9 @@ def page(opener: Page, kept_tabs: list[Page], app: str, request: pytest.FixtureR
     tab.unroute_all()
     tab.goto(f"{app}/_stcore/health")  # ends the session
     tab.mouse.move(0, 0)
-    clear_storage(tab)
     tab.set_viewport_size(WINDOW)
-    tab.emulate_media(color_scheme="light")  # Playwright's own choice for a new tab
+    # Playwright's own choices for a new tab, but for the motion.
+    tab.emulate_media(media="null", color_scheme="light", reduced_motion="reduce", forced_colors="none")
     kept_tabs.append(tab)
 
 

@@ -1,5 +1,6 @@
 """Many concurrent sessions of one server, over Streamlit's protocol, without a browser."""
 
+import itertools
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -50,12 +51,12 @@ def test_sessions_have_their_own_sentences_and_checkpoints(
     start = threading.Barrier(len(SENTENCES))
 
     def read(number: int) -> list[tuple[dict[str, Any], str]]:
-        """Read two sentences at the same time as all others, every other reader the second with a checkpoint of
-        their own.
+        """Read three sentences at the same time as all others, every other reader those after the first with a
+        checkpoint of their own: the last one when all have opened theirs.
         """
         seen: list[tuple[dict[str, Any], str]] = []
         with Session(app) as session:
-            for step in range(2):
+            for step in range(3):
                 start.wait(PATIENCE)
                 session.run(text=sentence(number, step), beam_size="1")
                 seen.append((session.words(), session.shown()))
@@ -68,7 +69,7 @@ def test_sessions_have_their_own_sentences_and_checkpoints(
     assert len({words["ticket"] for seen in readers for words, _ in seen}) == len(SENTENCES)
     for number, seen in enumerate(readers):
         for step, (words, html) in enumerate(seen):
-            checkpoint = own_checkpoints[number // 2] if number * step % 2 else tiny_checkpoint
+            checkpoint = own_checkpoints[number // 2] if number % 2 and step else tiny_checkpoint
             translator, text = Translator.from_checkpoint(checkpoint), sentence(number, step)
             target = translator.translate(text, 1).hypotheses[0].token_ids
             payload = sentence_payload(translator.explain(text, target))
@@ -94,10 +95,11 @@ def test_a_long_translation_delays_no_other_session_and_can_be_stopped(app: str,
         quick.run(text="Where?", beam_size="1")  # with the same model
         assert quick.words()
         patient.ask(clicked=stop.id, **long)
-        rest = list(arriving)
-        assert any(message.HasField("new_session") for message in rest), (
+        late = list(itertools.takewhile(lambda message: not message.HasField("new_session"), arriving))
+        assert all(message.delta.new_element.progress.value < 100 for message in late), (
             "the long translation was over before the short one"
         )
+        assert list(arriving), "the click on Stop has started no run"
         assert "Stopped." in patient.shown()
         patient.run(**long)
         assert "Stopped." in patient.shown()  # it is not started again

@@ -22,6 +22,7 @@ from viz_app.controls.job_control import TURN
 from viz_app.features.ablation.switched_heads import HeadsOffSlot
 from viz_app.features.contrast.faithfulness_sample import FaithfulnessSample
 from viz_app.features.generation import compared_models
+from viz_app.features.head_paths import paths_survey
 from viz_app.features.layers import layer_costs
 from viz_app.features.over_training import measurement
 from viz_app.features.parsing import parser_model
@@ -262,7 +263,10 @@ def test_head_paths(
     start: Start, rows: dict[str, Row], small_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
-    shown = {"path": "encoder_self.1.2-cross.2.1-key", "products": "paths-map-1.cross.2.1.1.1"}
+    most, table = 12, paths_survey.SURVEY_TABLE  # fewer edges than there are
+    monkeypatch.setattr(paths_survey, "SURVEY_TABLE", table.replace(f"run, {paths_survey.MEASURED})", f"run, {most})"))
+    monkeypatch.setattr(paths_survey, "MEASURED", most)
+    shown = {"path": "encoder_self.1.2-cross.2.1-key", "products": "paths-map-1.cross.2.1.1.2"}
     address = {"text": "Where?", "beam_size": "1", "target": "345.28.2", "token": "2", "paths_by": "Zero"}
     opened(start(small_checkpoint, **address, **shown), "head_paths")
     run_all(rows, 2)

@@ -50,7 +50,7 @@ def empty_figure(theme: Theme, height: int, margin: tuple[int, int, int, int] = 
 def with_layout(figure: go.Figure, **parts: Any) -> go.Figure:
     """Set parts of a figure's layout, and return the figure.
 
-    `update_layout`, which merges new parts with those before, takes about fifty times as long.
+    `update_layout`, which merges new parts with those before, takes several times as long.
     """
     for name, part in parts.items():
         figure.layout[name] = part

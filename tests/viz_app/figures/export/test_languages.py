@@ -52,9 +52,10 @@ def test_letters_without_a_font_are_text_in_svg_and_otherwise_named_as_missing(m
 @pytest.mark.parametrize("file_format", FORMATS)
 def test_byte_order_marks_are_left_out(make_map: MakeMap, file_format: Format) -> None:
     names = iter(("\ufeff", "a\ufeffb", "c"))  # a name may be of nothing else
-    file = export_lines(make_map(queries=1, keys=1), [0, 1, 2], file_format, name=lambda *_: next(names))
-    READERS[file_format](file)
-    assert "\ufeff".encode() not in file
+    lines = export_lines(make_map(queries=1, keys=1), [0, 1, 2], file_format, name=lambda *_: next(names))
+    for file in (lines, drawn(make_map, file_format, "a\ufeffb")):  # and beside the axes of a map
+        READERS[file_format](file)
+        assert "\ufeff".encode() not in file
 
 
 def test_a_picture_has_no_note_if_no_letter_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
