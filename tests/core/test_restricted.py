@@ -162,15 +162,29 @@ def test_memory_grows_with_r_n(side: str, train: bool) -> None:
 # --- In use -----------------------------------------------------------------------------------------------------------
 
 
+def test_gradients_in_bfloat16_point_where_those_in_float32_do() -> None:
+    """Those of all weights: the explicit path under autocast, as in training on a CPU."""
+    found: list[tuple[Tensor, ...]] = []
+    for enabled in (False, True):
+        model = tiny(neighbourhood=3)
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            logits = model(SOURCE[:2, :5], TARGET[:2])
+        loss = nn.functional.cross_entropy(logits.float().flatten(0, 1), SOURCE[:2, :5].flatten())
+        weights = [parameter for parameter in model.parameters() if parameter.dim() > 1]
+        found.append(torch.autograd.grad(loss, weights))
+    for one, other in zip(*found, strict=True):
+        assert nn.functional.cosine_similarity(one.flatten(), other.flatten(), dim=0) > 0.99
+
+
 def test_it_learns_to_copy_in_bfloat16() -> None:
     """The explicit path under autocast, as in training on a CPU, reduces the initial loss."""
     torch.manual_seed(0)
     model = Transformer(
-        replace(TINY, vocab_size=6, neighbourhood=3, num_encoder_layers=1, num_decoder_layers=1)
+        replace(TINY, vocab_size=6, neighbourhood=3, num_encoder_layers=1, num_decoder_layers=1, tied="none")
     ).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=6e-3, fused=True)
     generator, losses = torch.Generator().manual_seed(0), []
-    for _ in range(55):
+    for _ in range(60):
         source = torch.randint(3, 6, (16, 4), generator=generator)
         target = torch.cat((torch.full((16, 1), 1), source), dim=1)
         with torch.autocast("cpu", torch.bfloat16):
@@ -181,10 +195,10 @@ def test_it_learns_to_copy_in_bfloat16() -> None:
         optimizer.step()
         losses.append(loss.item())
     assert losses[0] > 0.9 * math.log(3)
-    assert sum(losses[-10:]) / 10 < 0.5 * math.log(3)
+    assert sum(losses[-10:]) / 10 < 0.35 * math.log(3)
     model.eval()
     with torch.no_grad():
-        assert (model(source, target[:, :-1]).argmax(-1) == source).float().mean() > 0.5
+        assert (model(source, target[:, :-1]).argmax(-1) == source).float().mean() > 0.9
 
 
 def test_a_checkpoint_keeps_it_and_the_translation_is_its_replay(

@@ -315,5 +315,9 @@ def test_a_run_stops_when_its_minutes_are_used_up_and_stays_stopped(tmp_path: Pa
     log = (tmp_path / "log.jsonl").read_bytes()
     run_fit(tmp_path, steps=1_000_000, minutes=1e-9, snapshot_every=1_000_000)
     assert (tmp_path / "log.jsonl").read_bytes() == log
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    torch.save(state | {"hours": 2.0}, tmp_path / "state.pt")  # those before a resumption count
+    run_fit(tmp_path, steps=2, minutes=60.0)
+    assert (tmp_path / "log.jsonl").read_bytes() == log
     run_fit(tmp_path, steps=2, minutes=0.0)  # and goes on where it is given more
     assert [load_checkpoint(path).training["steps"] for path in RunFolder(tmp_path).snapshots()][-1] == 2

@@ -14,7 +14,7 @@ def products(translator: Translator, head: Head, query: int, key: int) -> ScoreP
 
 
 def test_the_products_of_heads_in_every_layer_sum_to_the_models_score(post_or_pre: Translator) -> None:
-    for head in all_heads(post_or_pre.model)[::3]:
+    for head in all_heads(post_or_pre.model)[1::3]:
         found = products(post_or_pre, head, 4, 2)
         assert found.gap < 1e-6
         assert found.score == pytest.approx(sum(found.columns()["product"]))
