@@ -144,7 +144,7 @@ def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) ->
 
 def attention_mask(runs: PairRuns, place: SubLayerPlace) -> Tensor:
     """Mask and relative positions of an attention layer; broadcasts to [W, H, Q, K]."""
-    return runs.masks[KINDS.index(next(kind for kind in KINDS if kind == place[0]))]
+    return next(mask for kind, mask in runs.masks.items() if kind == place[0])
 
 
 def sender_changes(

@@ -91,7 +91,7 @@ def record_replacement(
     check_position(position, predicted)
     others = ids
     if second is not None:
-        others = translator.token_ids(second, "")[0]
+        others = translator.token_ids(second, "").source
         check_sources(translator, ids, others)
     token = predicted[position] if token is None else token
     texts, fed = (source, second or source), fed[: position + 1]

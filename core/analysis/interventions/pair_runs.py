@@ -70,8 +70,7 @@ class PairRuns:
         outputs: [2, S or T, D] output of each component of each layer.
         heads: [2, S or T, H * d_v] outputs of the heads of each attention layer, before the output matrix.
         entered: [2, S or T, D] input of the first layer of each side.
-        masks: [1, 1 or H, ...] masks of encoder self-attention, decoder self-attention and cross-attention, as
-            `MultiHeadAttention.forward` takes them.
+        masks: [1, 1 or H, ...] by kind, as `MultiHeadAttention.forward` takes them.
         memory: [2, S, D] output of the encoder.
         logits: [2, V] of the next token.
     """
@@ -86,7 +85,7 @@ class PairRuns:
     outputs: dict[tuple[Component, int], Tensor]
     heads: dict[tuple[Kind, int], Tensor]
     entered: dict[Side, Tensor]
-    masks: tuple[Tensor, Tensor, Tensor]
+    masks: dict[Kind, Tensor]
     memory: Tensor
     logits: Tensor
 

@@ -49,7 +49,7 @@ def record_runs(
             metric; there is no such position or token; A is B.
     """
     clean_ids, fed, predicted = translator.token_ids(clean, target)
-    corrupted_ids = translator.token_ids(corrupted, "")[0]
+    corrupted_ids = translator.token_ids(corrupted, "").source
     check_sources(translator, clean_ids, corrupted_ids)
     check_position(position, predicted)
     token = predicted[position] if token is None else token
@@ -117,7 +117,11 @@ def recorded_passes(
         outputs={key: output for key, (_, output) in calls.items()},
         heads={key: arguments[0] for key, (arguments, _) in concatenated.items()},
         entered={"encoder": encoder_input, "decoder": decoder_input},
-        masks=(_of_one(encoder_mask, source_ids), _of_one(decoder_mask, fed_ids), memory_mask[:1]),
+        masks={
+            "encoder_self": _of_one(encoder_mask, source_ids),
+            "decoder_self": _of_one(decoder_mask, fed_ids),
+            "cross": memory_mask[:1],
+        },
         memory=memory,
         logits=logits,
     )
