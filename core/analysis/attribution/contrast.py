@@ -27,6 +27,7 @@ from core.byte_pieces import is_special
 from core.capture import Kind
 from core.cpu_products import onednn_products
 from core.decoding import NonFiniteError, Progress
+from core.hooks import removed_hooks
 from core.model import Transformer
 from core.translator import Translator
 
@@ -219,9 +220,6 @@ def _scaled(modules: Iterable[nn.Module], gates: Tensor) -> Generator[None]:
     def scale(_module: nn.Module, _inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
         return output * gates[..., None]
 
-    handles = [module.register_forward_hook(scale) for module in modules]
-    try:
+    with removed_hooks() as handles:
+        handles.extend(module.register_forward_hook(scale) for module in modules)
         yield
-    finally:
-        for handle in handles:
-            handle.remove()

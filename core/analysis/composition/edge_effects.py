@@ -41,13 +41,14 @@ from core.analysis.composition.edges import (
 )
 from core.analysis.composition.replacement import Replacement
 from core.analysis.interventions.continued_runs import SubLayer, changed_layer, head_matrix, logits_after
-from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, removed_hooks, side_of
+from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, side_of
 from core.analysis.interventions.patching import blocks
 from core.analysis.interventions.path_patching import Receiver, path_effects
 from core.analysis.relative_scores import relative_scores
 from core.analysis.token_path.score_products import ScoreProducts, exact
 from core.capture import KINDS, Kind
 from core.cpu_products import onednn_products
+from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Transformer, masked_scores
 
 Gradients = dict[SubLayerPlace, Tensor]

@@ -1,13 +1,10 @@
 """Runs of two sources with one target prefix, for patching."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from core.capture import KINDS, Kind
 from core.config import TransformerConfig
@@ -198,14 +195,3 @@ def component_modules(model: Transformer, component: Component) -> list[nn.Modul
     side, name = _MODULES[component]
     stack = model.encoder if side == "encoder" else model.decoder
     return [layer.get_submodule(name) for layer in stack.layers]
-
-
-@contextmanager
-def removed_hooks() -> Generator[list[RemovableHandle]]:
-    """A list for handles of hooks, which are removed at the end of the block."""
-    handles: list[RemovableHandle] = []
-    try:
-        yield handles
-    finally:
-        for handle in handles:
-            handle.remove()

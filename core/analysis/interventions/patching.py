@@ -32,11 +32,11 @@ from core.analysis.interventions.pair_runs import (
     Patch,
     Side,
     component_modules,
-    removed_hooks,
     side_of,
 )
 from core.capture import Kind
 from core.cpu_products import onednn_products
+from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Transformer
 
 Into = Literal["corrupted", "clean"]  # the base; the other run is the donor

@@ -33,12 +33,12 @@ from core.analysis.interventions.pair_runs import (
     Patch,
     Side,
     component_modules,
-    removed_hooks,
     side_of,
 )
 from core.analysis.interventions.patching import Effects, Into, blocks, logits_from
 from core.capture import KINDS
 from core.cpu_products import onednn_products
+from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Transformer
 
 HeadInput = Literal["query", "key", "value"]

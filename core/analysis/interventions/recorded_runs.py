@@ -12,9 +12,9 @@ from core.analysis.interventions.pair_runs import (
     Metric,
     PairRuns,
     component_modules,
-    removed_hooks,
 )
 from core.capture import KINDS, Kind
+from core.hooks import removed_hooks
 from core.model import Mask, MultiHeadAttention
 from core.restricted import Neighbourhood
 from core.translator import Translator
