@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from core.analysis.heads.head import attention_layers
+from core.analysis.predicted_position import check_position
 from core.byte_pieces import is_special
 from core.capture import Kind
 from core.cpu_products import onednn_products
@@ -160,10 +161,7 @@ def contrast_at(
         ValueError: as `Translator.explain`; there is no such position or token, or A is B.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
-    if not 0 <= position < len(predicted):
-        raise ValueError(
-            f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}"
-        )
+    check_position(position, len(predicted))
     token, vocab_size = predicted[position] if token is None else token, translator.model.config.target_size
     for token_id in (token, against):
         if token_id is not None and not 0 <= token_id < vocab_size:

@@ -13,6 +13,7 @@ from core.analysis.interventions.pair_runs import (
     PairRuns,
     component_modules,
 )
+from core.analysis.predicted_position import check_position
 from core.capture import KINDS, Kind
 from core.hooks import removed_hooks
 from core.model import Mask, MultiHeadAttention
@@ -51,7 +52,7 @@ def record_runs(
     clean_ids, fed, predicted = translator.token_ids(clean, target)
     corrupted_ids = translator.token_ids(corrupted, "").source
     check_sources(translator, clean_ids, corrupted_ids)
-    check_position(position, predicted)
+    check_position(position, len(predicted))
     token = predicted[position] if token is None else token
     runs = recorded_passes(
         translator, (clean, corrupted), (clean_ids, corrupted_ids), fed[: position + 1], token, against, metric
@@ -125,18 +126,6 @@ def recorded_passes(
         memory=memory,
         logits=logits,
     )
-
-
-def check_position(position: int, predicted: Sequence[int]) -> None:
-    """Check that there is a predicted token at a position.
-
-    Raises:
-        ValueError: there is none.
-    """
-    if not 0 <= position < len(predicted):
-        raise ValueError(
-            f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}"
-        )
 
 
 def check_sources(translator: Translator, clean: Sequence[int], corrupted: Sequence[int]) -> None:
