@@ -81,7 +81,6 @@ def page() -> None:
     headline(found)
     view = segments(tr("View"), {each: tr(each) for each in VIEWS}, VIEWS[0], "patch_view", hide_label=True)
     if view == VIEWS[0]:
-        assert found.job is not None
         job_control(found.job, "patching", tr("Measure"), partial(components, reading, found))
     else:
         paths(reading, found)

@@ -54,9 +54,9 @@ class Patching:
     refused: list[str]
     opposite: list[str]
     gap: float
-    parts: list[list[Part]] = field(default_factory=list[list[Part]])
+    parts: list[list[Part]]
+    job: Job
     known: "dict[Hashable, Effects]" = field(default_factory=dict)
-    job: Job | None = None
 
     @property
     def left_out(self) -> list[str]:
@@ -146,7 +146,7 @@ class PatchingSlot(MayHoldModel):
     def forget_model(self, digest: str) -> None:
         """Drop the measurements, which may be of a model that is closed."""
         for measured in (self.patching, self.paths):
-            if measured is not None and measured.job is not None:
+            if measured is not None:
                 measured.job.close()
         if self.patching is not None:
             self.patching.pairs.clear()  # callbacks of the page may hold the measurement
@@ -195,17 +195,16 @@ def _begun(about: Reading, question: Question) -> Patching:
             pairs.append(runs)
     donors = [runs.clean if question.into == "corrupted" else runs.corrupted for runs in pairs]
     gap = max(abs(all_patched(runs, question.into) - donor) for runs, donor in zip(pairs, donors, strict=True))
-    found = Patching(question, pairs, refused, opposite, gap, [[] for _ in pairs])
+    parts: list[list[Part]] = [[] for _ in pairs]
 
     def steps() -> Iterator[int]:
-        for runs, parts in zip(pairs, found.parts, strict=True):
+        for runs, of_runs in zip(pairs, parts, strict=True):
             for part in measured_parts(runs, question.into):
-                parts.append(part)
+                of_runs.append(part)
                 yield 1
 
-    total = num_parts(pairs[0]) * len(pairs)
-    found.job = Job(steps(), total, marked("layers of components"), _is_short(pairs))
-    return found
+    job = Job(steps(), num_parts(pairs[0]) * len(pairs), marked("layers of components"), _is_short(pairs))
+    return Patching(question, pairs, refused, opposite, gap, parts, job)
 
 
 def _is_short(pairs: Sequence[PairRuns]) -> bool:
