@@ -168,7 +168,7 @@ def read(
             target = _forced_text(forced, model, search, waiting)
         except ValueError as error:
             problem = str(error)
-            session_object(readings.Current).forced = None
+            readings.force_nothing()
     if problem:
         waiting.error(sentence_case(problem))
     found = [hypothesis.token_ids for hypothesis in hypotheses]

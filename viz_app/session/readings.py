@@ -284,20 +284,44 @@ def _shown_maps(
     return [tokens.apply(attention) for attention in reading.method_maps(method, output)[kind]]
 
 
+@dataclass(frozen=True)
+class ForcedText:
+    """What is forced for a text, by the digest of its model."""
+
+    digest: str
+    source: str
+    forced: Forced
+
+
+@dataclass(frozen=True)
+class SelectedWords:
+    """Words of a reading that are selected, in the order of selection."""
+
+    identity: Hashable = None
+    words: "tuple[WordSelection, ...]" = ()
+
+
 @dataclass
 class Current:
     """The model, reading, selected words and forced target of a session.
 
     Attributes:
         reading: None while there is no sentence that can be translated.
-        words: the identity of a reading, and its words that are selected on all pages, in the order of selection.
-        forced: the digest of a model, a source, and what is forced there.
+        words: selected on all pages.
+        forced: None if nothing is forced.
     """
 
     model: Model | None = None
     reading: Reading | None = None
-    words: "tuple[Hashable, tuple[WordSelection, ...]]" = (None, ())
-    forced: tuple[str, str, Forced] | None = None
+    words: SelectedWords = SelectedWords()
+    forced: ForcedText | None = None
+
+    def forced_for(self, model: Model, search: Search) -> Forced | None:
+        """Return what is forced for this text and this model."""
+        found = self.forced  # read once: previews are drawn by another thread
+        if found is None or (found.digest, found.source) != (model.digest, search.text):
+            return None
+        return found.forced
 
 
 def model() -> Model:
@@ -317,28 +341,39 @@ def reading() -> Reading | None:
 
 def selected_words(about: Reading) -> "tuple[WordSelection, ...]":
     """Return the selected words of a reading, in the order of selection."""
-    identity, words = session_object(Current).words
-    return words if identity == about.identity else ()
+    selected = session_object(Current).words
+    return selected.words if selected.identity == about.identity else ()
 
 
 def select_words(about: Reading, words: "Iterable[WordSelection]") -> None:
     """Select these words on all pages, and no others."""
-    session_object(Current).words = (about.identity, tuple(words))
+    session_object(Current).words = SelectedWords(about.identity, tuple(words))
 
 
 def forced(model: Model, search: Search) -> Forced | None:
     """Return what is forced for this text and this model."""
-    match session_object(Current).forced:
-        case (model.digest, search.text, found):
-            return found
-        case _:
-            return None
+    return session_object(Current).forced_for(model, search)
 
 
 def force(model: Model, search: Search, target: Forced) -> None:
     """Explain a given target, finished or not, on all pages. Call it in a callback."""
-    session_object(Current).forced = (model.digest, search.text, target)
+    session_object(Current).forced = ForcedText(model.digest, search.text, target)
     HYPOTHESIS.set(FORCED_INDEX)
+
+
+def force_nothing() -> None:
+    """Drop what is forced."""
+    session_object(Current).forced = None
+
+
+def show_target(model: Model, search: Search, target: tuple[int, ...], words: "Iterable[WordSelection]") -> None:
+    """Show a text with a given target and its selected words on all pages.
+
+    Call it in a callback.
+    """
+    TEXT.set(search.text)
+    force(model, search, Forced(target=target))
+    session_object(Current).words = SelectedWords((model.digest, search.text, target), tuple(words))
 
 
 def show_candidate(about: Reading, target: "ScoredText") -> None:

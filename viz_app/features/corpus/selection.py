@@ -154,10 +154,8 @@ def _words(model: Model, sentence: IndexedSentence, *places: tuple[Side, int]) -
 
 def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -> None:
     target = (*sentence.target, model.translator.model.config.eos_id)
-    readings.TEXT.set(sentence.source)
     search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
-    readings.force(model, search, readings.Forced(target=target))
-    session_object(readings.Current).words = ((model.digest, sentence.source, target), tuple(words))
+    readings.show_target(model, search, target, words)
     session_object(Selected).num_opened += 1
 
 

@@ -11,7 +11,7 @@ from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
-from viz_app.session.state import MayHoldModel, session_object
+from viz_app.session.state import MayHoldModel
 
 MAX_BYTES = 2**20
 MAX_LINES = 2_000
@@ -71,12 +71,8 @@ class ScoredFile(MayHoldModel):
     def open(self, score: WordScore) -> None:
         """Show a word in its translation, on all pages. Call it in a callback."""
         assert self.model is not None
-        source, token_ids = score.line.source, score.line.target.token_ids
-        readings.TEXT.set(source)
-        search = readings.Search(source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
-        readings.force(self.model, search, readings.Forced(target=token_ids))
-        identity = self.model.digest, source, token_ids
-        session_object(readings.Current).words = (identity, (("target", score.tokens),))
+        search = readings.Search(score.line.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
+        readings.show_target(self.model, search, score.line.target.token_ids, [("target", score.tokens)])
 
 
 def decoded(name: str, content: bytes) -> str:
