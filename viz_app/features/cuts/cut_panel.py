@@ -156,8 +156,7 @@ def _search(reading: readings.Reading, kind: Kind) -> None:
     found = cut_weights.cut_search(reading, targets[-1], kind)
     token = plain(isolated(readable(reading.explain().predicted_tokens[targets[-1]])))
     st.markdown(tr("**Few cuts that change {token}**", token=token), help=tr(ABOUT_SEARCH))
-    if found.job is not None:
-        job_control(found.job, "find-cuts", marked("Search"), partial(_found, reading, found, token))
+    job_control(found.job, "find-cuts", marked("Search"), partial(_found, reading, found, token))
 
 
 def _found(reading: readings.Reading, found: FoundCuts, token: str) -> None:
