@@ -15,6 +15,11 @@ from viz_app.session.state import MayHoldModel
 
 MAX_BYTES = 2**20
 MAX_LINES = 2_000
+TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`")
+NOT_TEXT = marked(
+    "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line, or a TSV file with a source and its "
+    "translation a line"
+)
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the search for the translations that are not given, as in the paper (6.1)
 
 
@@ -73,30 +78,3 @@ class ScoredFile(MayHoldModel):
         assert self.model is not None
         search = readings.Search(score.line.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
         readings.show_target(self.model, search, score.line.target.token_ids, [("target", score.tokens)])
-
-
-def decoded(name: str, content: bytes) -> str:
-    """Return the text of an uploaded file.
-
-    Raises:
-        ValueError: it is too large, or not UTF-8.
-    """
-    if len(content) > MAX_BYTES:
-        raise ValueError(
-            tr(
-                "{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`",
-                name=name,
-                most=MAX_BYTES // 2**20,
-            )
-        )
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            tr(
-                "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line, or a TSV file with a "
-                "source and its translation a line",
-                name=name,
-                error=error,
-            )
-        ) from error
