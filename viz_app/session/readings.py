@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from viz_app.language import tr
-from viz_app.session import trees
+from viz_app.session import model_passes, trees
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
 
@@ -140,12 +140,12 @@ class Reading:
     def _explain(self) -> "Explanation":
         if self.hypothesis.fed_ids is not None:
             ids = self.hypothesis.token_ids, self.hypothesis.fed_ids
-            return _iteration(self.model, self.translation.source, ids, self.hypothesis)
-        return explanation(self.model, self.translation.source, self.hypothesis.token_ids)
+            return model_passes.iteration(self.model, self.translation.source, ids, self.hypothesis)
+        return model_passes.explanation(self.model, self.translation.source, self.hypothesis.token_ids)
 
     def method_maps(self, method: "Method", output: "Output | None" = None) -> "Maps":
         """Return the maps of one attribution method, with all tokens, see `method_maps`."""
-        return method_maps(self.model, self.translation.source, self.hypothesis.token_ids, method, output)
+        return model_passes.method_maps(self.model, self.translation.source, self.hypothesis.token_ids, method, output)
 
     @property
     def methods(self) -> "tuple[Method, ...]":
@@ -219,62 +219,6 @@ def given_reading(model: Model) -> Reading | None:
     target = ScoredText(found.target, tuple(range(len(tokens))), tokens, found.log_probs, math.nan)
     translation = Translation(found.source, found.source_tokens, (target,))
     return Reading(model, Search(found.source, 1, 0.0, 1), translation, 0, target)
-
-
-def explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
-    """Return the model's pass over a source and a target, or what an array file has.
-
-    Raises:
-        ValueError: as `Translator.explain`.
-    """
-    return model.explanation or _explanation(model, source, target)
-
-
-@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)  # one of 512 tokens takes 150 MB
-def _explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
-    return model.translator.explain(source, target)
-
-
-@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
-def _iteration(
-    model: Model, source: str, ids: tuple[tuple[int, ...], tuple[int, ...]], _hypothesis: "ScoredText"
-) -> "Explanation":
-    return model.translator.explain_iteration(source, _hypothesis)
-
-
-def method_maps(
-    model: Model, source: str, target: "str | tuple[int, ...]", method: "Method", output: "Output | None" = None
-) -> "Maps":
-    """Return the maps of one attribution method for a source and any target.
-
-    Args:
-        output: the predicted tokens that the gradient is of; None: all, as for every other method.
-
-    Raises:
-        ValueError: as `Translator.explain`; `output` with another method than the gradient, or not of this target.
-        RuntimeError: the method cannot be applied to this model.
-        ModelError: there is no model, and the method needs one.
-    """
-    if output is not None and method != "gradient":
-        raise ValueError(f"output is {output} with the method {method!r}: only 'gradient' takes an output")
-    if method == "attention":
-        return explanation(model, source, target).maps
-    return _computed_maps(model, source, target, method, output)
-
-
-@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
-def _computed_maps(
-    model: Model, source: str, target: "str | tuple[int, ...]", method: "Method", output: "Output | None"
-) -> "Maps":
-    from core.analysis.attribution.gradients import attention_gradients, gradient_maps
-    from core.analysis.attribution.methods import METHODS
-    from core.analysis.attribution.rollout import attention_rollout
-
-    if model.explanation is not None and method == "rollout":
-        return attention_rollout(model.explanation.maps)
-    if output is None:
-        return METHODS[method](model.translator, source, target)
-    return gradient_maps(attention_gradients(model.translator, source, target, output))
 
 
 @st.cache_resource(max_entries=6, show_spinner=False, hash_funcs=READING_HASH)  # one of 512 tokens takes 50 MB
