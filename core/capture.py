@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from core.config import TransformerConfig
+from core.hooks import removed_hooks
 from core.model import AttentionWeights, Transformer
 from core.restricted import causal_neighbourhood, centred_neighbourhood
 
@@ -144,12 +145,9 @@ def capture_attention(model: Transformer, replace: Replace | None = None) -> Ite
 
         return hook
 
-    handles = [seam.register_forward_hook(watch(path)) for path, seam in seams.items()]
-    try:
+    with removed_hooks() as handles:
+        handles.extend(seam.register_forward_hook(watch(path)) for path, seam in seams.items())
         yield maps
-    finally:
-        for handle in handles:
-            handle.remove()
     unseen = sorted(seams.keys() - maps.keys())
     if unseen:
         raise RuntimeError(

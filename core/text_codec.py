@@ -1,6 +1,7 @@
 """Texts to the token ids that one model takes, and back."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from core.byte_pieces import MASK, resolve_bytes
 from core.config import TransformerConfig
@@ -11,6 +12,20 @@ from core.tokenizer import Tokenizer
 MAX_SOURCE_TOKENS = 512  # with `</s>`
 MAX_EXTRA_TOKENS = 50  # of a translation, beyond the length of its source (6.1)
 MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a given target
+
+
+class PassIds(NamedTuple):
+    """Token ids of a source and a target, for one teacher-forced pass.
+
+    Attributes:
+        source: S tokens of the source.
+        fed: T tokens fed to the decoder.
+        predicted: T tokens predicted at the same positions.
+    """
+
+    source: list[int]
+    fed: list[int]
+    predicted: list[int]
 
 
 class TextCodec:
@@ -31,8 +46,8 @@ class TextCodec:
         """Number of tokens of a source, `</s>` included."""
         return len(self._encode(text))
 
-    def token_ids(self, source: str, target: str | Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-        """Ids of S source tokens, of T tokens fed to the decoder, and of T predicted ones.
+    def token_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
+        """Token ids of a source and a target.
 
         Raises:
             ValueError: the model is not autoregressive; or see `Translator`.
@@ -45,7 +60,7 @@ class TextCodec:
         if target_ids and target_ids[-1] == self.config.eos_id:
             target_ids.pop()
         self._require_target(target_ids)
-        return source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id]
+        return PassIds(source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id])
 
     def target_ids(self, text: str, source: str = "") -> list[int]:
         """Tokens of a target text, without `</s>`, with white space normalised.

@@ -27,6 +27,7 @@ from core.decoding import (
 )
 from core.device import best_device
 from core.results import Explanation, ScoredText, Translation
+from core.text_codec import PassIds
 from core.tokenizer import SPACE_MARK
 
 if TYPE_CHECKING:
@@ -251,33 +252,32 @@ class Translator(BatchTranslator):
         self.mask_predict_options()
         for token_ids in (iteration.fed_ids, iteration.token_ids):
             self._require_target(token_ids[:-1])
-        ids = self._source_ids(source), list(iteration.fed_ids), list(iteration.token_ids)
+        ids = PassIds(self._source_ids(source), list(iteration.fed_ids), list(iteration.token_ids))
         return replace(self._explanation(source, ids, num_alternatives), log_probs=iteration.token_log_probs)
 
-    def _explanation(
-        self, source: str, ids: tuple[list[int], list[int], list[int]], num_alternatives: int
-    ) -> Explanation:
-        """Explain one pass over S source tokens, T fed tokens and T predicted ones."""
+    def _explanation(self, source: str, ids: PassIds, num_alternatives: int) -> Explanation:
+        """Explain one pass."""
         num_best = min(num_alternatives, self.config.target_size)
         found = self._shared.decoder_pass(*ids, num_best)
-        source_tokens, (fed_tokens, predicted_tokens) = self.source_pieces(ids[0]), map(self.pieces, ids[1:])
+        source_tokens, fed_tokens = self.source_pieces(ids.source), self.pieces(ids.fed)
+        predicted_tokens = self.pieces(ids.predicted)
         target_pieces = self.tokenizer.target.pieces
 
         def name(position: int, token_id: int) -> str:
             """Piece of an alternative after the token fed at a position."""
-            if token_id == ids[2][position]:
+            if token_id == ids.predicted[position]:
                 return predicted_tokens[position]
-            found = alternative_piece(predicted_tokens, position, target_pieces([ids[1][position], token_id])[-1])
+            found = alternative_piece(predicted_tokens, position, target_pieces([ids.fed[position], token_id])[-1])
             # A whole word may be spelled like the predicted beginning of a word.
             return found + SPACE_MARK if found == predicted_tokens[position] else found
 
         return Explanation(
             source=source,
-            target=self.tokenizer.target.decode(ids[2][:-1]),
+            target=self.tokenizer.target.decode(ids.predicted[:-1]),
             source_tokens=source_tokens,
             fed_tokens=fed_tokens,
             predicted_tokens=predicted_tokens,
-            log_probs=tuple(self.with_certain_first(found.log_probs, ids[2], source)),
+            log_probs=tuple(self.with_certain_first(found.log_probs, ids.predicted, source)),
             alternatives=tuple(
                 tuple((name(position, token_id), value) for token_id, value in zip(*best, strict=True))
                 for position, best in enumerate(zip(found.top_ids, found.top_log_probs, strict=True))

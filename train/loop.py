@@ -27,7 +27,7 @@ from train.recipe import Recipe
 from train.runs.checkpointing import Saver, autocast
 from train.runs.hardware import hardware
 from train.runs.log_writer import Log, NotFiniteError
-from train.runs.run_folder import RunFolder
+from train.runs.run_folder import RunFolder, RunSettings
 from train.runs.stop_signals import StoppedError, StopRequest
 from train.runs.training_state import Training
 from train.warm_start import Initial
@@ -188,18 +188,11 @@ def _open_run(
                 raise ValueError(
                     f"{model.device} cannot compute in bfloat16 here: start a run with --precision float32"
                 )
+            settings = RunSettings(
+                preset, model.config, recipe, data, corpus.manifest, init=initial.facts if initial else None
+            )
             with run.saving("the recipe"):
-                facts = run.start(
-                    preset,
-                    model.config,
-                    recipe,
-                    data,
-                    corpus.manifest,
-                    hardware(world),
-                    step,
-                    initial and initial.facts,
-                    times and times.facts(),
-                )
+                facts = run.start(settings, hardware(world), step, times and times.facts())
                 run.truncate_log(step)
         yield world.gather(recipe)[0], facts, note
 

@@ -7,6 +7,7 @@ import torch
 
 from core.analysis.heads.head import attention_layers
 from core.capture import KINDS, AttentionMap, Kind, attention_mask, attention_path, capture_attention, full_mask
+from core.text_codec import PassIds
 from core.translator import Explanation, ScoredText, Translator
 
 SUM_TOLERANCE = 1e-4  # absolute, for row sums in float32 over some hundred keys
@@ -71,19 +72,19 @@ def check_explanation(
 
 def _check_model(translator: Translator, explanation: Explanation, hypothesis: ScoredText | None) -> Iterator[Check]:
     target = explanation.target if hypothesis is None else hypothesis.token_ids
-    source_ids, fed, predicted = translator.token_ids(explanation.source, target)
+    ids = translator.token_ids(explanation.source, target)
     with translator.inspect() as model, torch.inference_mode():
-        source, target_ids = translator.batch([source_ids]), translator.batch([fed])
+        source, target_ids = translator.batch([ids.source]), translator.batch([ids.fed])
         fused = model(source, target_ids)[0].float().log_softmax(-1)
         with capture_attention(model) as captured:
             explicit = model(source, target_ids)[0].float().log_softmax(-1)
         training = sum(module.training for module in model.modules())
         shape = {key: module.num_heads for key, module in attention_layers(model).items()}
-    yield _check_tokens(translator, explanation, (source_ids, fed, predicted), shape)
+    yield _check_tokens(translator, explanation, ids, shape)
     if hypothesis is not None and translator.precision == "exact":
         # A search that reached its limit has no `</s>`, so the replay may be one token longer.
-        replayed = explicit.gather(1, torch.tensor(predicted, device=explicit.device)[:, None]).flatten().tolist()
-        replayed = translator.with_certain_first(replayed, predicted, explanation.source)
+        replayed = explicit.gather(1, torch.tensor(ids.predicted, device=explicit.device)[:, None]).flatten().tolist()
+        replayed = translator.with_certain_first(replayed, ids.predicted, explanation.source)
         error = max(
             abs(ours - theirs)
             for log_probs in (hypothesis.token_log_probs, explanation.log_probs)
@@ -105,12 +106,13 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
 def _check_tokens(
     translator: Translator,
     explanation: Explanation,
-    ids: tuple[list[int], list[int], list[int]],
+    ids: PassIds,
     shape: dict[tuple[Kind, int], int],
 ) -> Check:
     """Compare the axes, layers and heads of all maps with the model and the text."""
     name = "tokens match axes"
-    source, (fed, predicted) = translator.source_pieces(ids[0]), map(translator.pieces, ids[1:])
+    source, fed = translator.source_pieces(ids.source), translator.pieces(ids.fed)
+    predicted = translator.pieces(ids.predicted)
     for axis, shown, expected in (
         ("source", explanation.source_tokens, source),
         ("fed", explanation.fed_tokens, fed),

@@ -142,14 +142,10 @@ def score_parts(
 def _scores(model: Transformer, attention: MultiHeadAttention, source_ids: Tensor, fed: Tensor) -> Tensor:
     """Masked scores [H, Q, K] of a layer for one sentence, on the CPU."""
     seen: list[Tensor] = []
-    handle = attention.weights.register_forward_pre_hook(lambda _module, arguments: seen.append(arguments[0][0]))
+    keep = attention.weights.register_forward_pre_hook(lambda _module, arguments: seen.append(arguments[0][0]))
     # a forward hook selects the explicit path, which computes scores
-    watch = attention.weights.register_forward_hook(lambda _module, _arguments, _output: None)
-    try:
+    with keep, attention.weights.register_forward_hook(lambda _module, _arguments, _output: None):
         model(source_ids, fed)
-    finally:
-        handle.remove()
-        watch.remove()
     return seen[0].float().cpu()
 
 

@@ -266,7 +266,7 @@ class Parser:
 
     def as_translation(self, parse: Parse) -> Translation:
         """The tree as a translation of its sentence, for tools that explain translations."""
-        source_ids, _, _ = self.translator.token_ids(parse.text, parse.token_ids)
+        source_ids = self.translator.token_ids(parse.text, parse.token_ids).source
         found = Hypothesis(parse.token_ids, parse.token_log_probs, parse.log_prob, parse.score, finished=True)
         return Translation(parse.text, self.translator.source_pieces(source_ids), (self.translator.scored_text(found),))
 
@@ -278,7 +278,7 @@ class Parser:
         strange = next((word for word in words if len(word.split()) != 1), None)
         if strange is not None:
             raise ValueError(f"{strange!r} is not one word: it is empty or has white space")
-        source_ids = self.translator.token_ids(" ".join(words), "")[0]
+        source_ids = self.translator.token_ids(" ".join(words), "").source
         config = self.translator.model.config
         limit = len(source_ids) + MAX_EXTRA_TOKENS
         if config.positions == "learned":

@@ -14,6 +14,7 @@ from core.model import Transformer
 from core.preset_configs import PRESETS
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
+from train.data.preparation_settings import Preparation
 from train.loop import fit
 from train.recipe import Recipe, recipe_for
 
@@ -35,7 +36,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
     train, valid = (
         ParallelText([folder / f"{name}.source"], [folder / f"{name}.target"]) for name in ("train", "valid")
     )
-    prepare(data, train, valid, vocab_size=400)
+    prepare(data, Preparation(train, valid, vocab_size=400))
     return data
 
 

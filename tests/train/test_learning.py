@@ -10,6 +10,7 @@ from core.preset_configs import PRESETS
 from core.translator import Translator
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
+from train.data.preparation_settings import Preparation
 from train.loop import fit
 from train.recipe import recipe_for
 
@@ -35,7 +36,10 @@ def test_learns_to_reverse(tmp_path: Path) -> None:
             ("valid.b", targets[:40]),
         )
     ]
-    prepare(tmp_path / "data", ParallelText(files[:1], files[1:2]), ParallelText(files[2:3], files[3:]), vocab_size=290)
+    prepare(
+        tmp_path / "data",
+        Preparation(ParallelText(files[:1], files[1:2]), ParallelText(files[2:3], files[3:]), vocab_size=290),
+    )
     small = {"num_encoder_layers": 1, "num_decoder_layers": 1, "num_heads": 1, "dropout": 0.0}
     config = replace(PRESETS["tiny"], vocab_size=290, **small)
     recipe = replace(

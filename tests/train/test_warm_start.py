@@ -13,6 +13,7 @@ from core.tokenizer import SentencePieceTokenizer
 from tests.train.conftest import Fit
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
+from train.data.preparation_settings import Preparation
 
 
 def parameters(model: Transformer) -> torch.Tensor:
@@ -117,5 +118,5 @@ def test_data_can_be_prepared_with_the_pieces_of_a_checkpoint(
     for side, sentences in zip(("source", "target"), zip(*parallel_text, strict=True), strict=True):
         (tmp_path / side).write_text("".join(f"{sentence}\n" for sentence in sentences), encoding="utf-8")
     text = ParallelText([tmp_path / "source"], [tmp_path / "target"])
-    prepare(tmp_path / "data", text, text, vocab_size=9, tokenizer=trained)
+    prepare(tmp_path / "data", Preparation(text, text, vocab_size=9, tokenizer=trained))
     assert (tmp_path / "data" / "tokenizer.model").read_bytes() == load_checkpoint(trained).tokenizer.to_bytes()

@@ -201,7 +201,7 @@ def first_scores(of: Subject) -> Iterator[Drawn]:
 
 def training(of: Subject) -> Iterator[Drawn]:
     """Over training: the same snapshot twice."""
-    ids = of.translator.token_ids(of.text, of.target)[2]
+    ids = of.translator.token_ids(of.text, of.target).predicted
     reading = read_snapshot(of.translator, 0, of.text, ids, 1)
     readings = [reading, read_snapshot(of.translator, 9, of.text, ids, 1)]
     yield over_training.lens_grid(readings, 9, of.theme)

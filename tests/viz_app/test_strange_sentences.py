@@ -53,7 +53,7 @@ def sentences(translator: Translator, count: int) -> list[str]:
     while len(found) < count:
         text = strange_sentence("pages", next(numbers))
         try:
-            num_tokens = len(translator.token_ids(text, "")[0])
+            num_tokens = len(translator.token_ids(text, "").source)
         except ValueError:
             continue
         if LEAST <= num_tokens <= MOST and "<" in text:

@@ -8,7 +8,7 @@ from train.cli.options import DEFAULT, Commands
 from train.data.filters import Filters
 from train.data.parallel_text import TEXT_FORMATS, ParallelText
 from train.data.preparation import prepare
-from train.data.preparation_settings import Segmentation
+from train.data.preparation_settings import Preparation, Segmentation
 from train.data.public_corpora import SETS
 from train.data.token_shards import DataError
 
@@ -127,19 +127,21 @@ def _prepare(options: argparse.Namespace) -> None:
         train, valid = SETS[options.set].fetch(options.downloads or options.folder / "downloads")
     manifest = prepare(
         options.folder,
-        train,
-        valid,
-        options.vocab_size,
-        tokenizer=options.tokenizer,
-        labels=options.labels,
-        repeat=repeat,
-        filters=Filters(
-            max_words=options.max_words,
-            max_ratio=options.max_ratio,
-            identical=options.no_identical,
-            duplicates=options.no_duplicates,
+        Preparation(
+            train,
+            valid,
+            options.vocab_size,
+            tokenizer=options.tokenizer,
+            labels=options.labels,
+            repeat=repeat,
+            filters=Filters(
+                max_words=options.max_words,
+                max_ratio=options.max_ratio,
+                identical=options.no_identical,
+                duplicates=options.no_duplicates,
+            ),
+            segmentation=Segmentation(options.bpe_dropout, segmentations),
         ),
-        segmentation=Segmentation(options.bpe_dropout, segmentations),
         overwrite=options.overwrite,
     )
     print(json.dumps(manifest, indent=2, ensure_ascii=False))

@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
@@ -22,9 +22,9 @@ from tqdm import tqdm
 from core.checkpoint import load_checkpoint
 from core.file_writing import NotWrittenError, write_atomically
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
-from train.data.filters import Filters, Sieve
+from train.data.filters import Sieve
 from train.data.parallel_text import Pair, ParallelText, read_lines
-from train.data.preparation_settings import SETTINGS, Segmentation, request_of, require_same_settings, settings_of
+from train.data.preparation_settings import SETTINGS, Preparation, Segmentation, require_same_settings
 from train.data.shard_writer import ShardWriter
 from train.data.token_shards import MANIFEST, SIDES, DataError, read_manifest
 
@@ -34,35 +34,13 @@ UNFINISHED = "unfinished"
 COUNTS = ("pairs", "source_tokens", "target_tokens")  # of a `ShardWriter`
 
 
-def prepare(
-    folder: Path,
-    train: ParallelText,
-    valid: ParallelText,
-    vocab_size: int,
-    *,
-    tokenizer: Path | None = None,
-    labels: Path | None = None,
-    repeat: dict[str, int] | None = None,
-    filters: Filters | None = None,
-    segmentation: Segmentation | None = None,
-    symbols: Sequence[str] = (),
-    overwrite: bool = False,
-) -> dict[str, Any]:
+def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> dict[str, Any]:
     """Write the tokenizer, the shards and the validation text into `folder`.
 
     tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json.
 
     Args:
         folder: output folder; the output of an earlier `prepare` is replaced at the end.
-        train: training text.
-        valid: validation text, not part of `train`; only pairs with an empty side are left out.
-        vocab_size: pieces of the joint vocabulary; ignored with a `tokenizer`.
-        tokenizer: a SentencePiece model, or a checkpoint with one, to use instead of learning one.
-        labels: a file with one label for each training pair, such as its origin.
-        repeat: how often the pairs of a label occur in an epoch, by default once; 0 leaves them out.
-        filters: conditions for leaving out training pairs.
-        segmentation: how the training text is cut into pieces, by default once and without dropout.
-        symbols: strings that become one piece each; see `SentencePieceTokenizer.train`.
         overwrite: replace a folder prepared from other text or with other settings.
 
     Returns:
@@ -73,33 +51,31 @@ def prepare(
             or the folder was prepared from other text or with other settings.
         ValueError: the text is too small for the vocabulary.
     """
-    filters, repeat, segmentation = filters or Filters(), repeat or {}, segmentation or Segmentation()
-    _require_files(train, valid)
-    settings = settings_of(train, valid, vocab_size, tokenizer, labels, repeat, filters, segmentation, symbols)
+    _require_files(wanted.train, wanted.valid)
+    settings, request = wanted.settings(), wanted.request()
     if not overwrite:
         require_same_settings(folder, settings)
     work = folder / UNFINISHED
-    request = request_of(train, valid, vocab_size, tokenizer, labels, repeat, filters, segmentation, *symbols)
     with _writing(folder):
         _start(work, request)
         if (work / MANIFEST).exists():
             return _finish(folder, work)
-        valid_pairs = _validation_pairs(valid)
+        valid_pairs = _validation_pairs(wanted.valid)
         # these fail before the text is read, which takes long
-        given = _load_tokenizer(tokenizer) if tokenizer else None
-        if given and segmentation.bpe_dropout:
-            given.sample_batch([], segmentation.bpe_dropout, seed=0)
-        survey, times = _survey(work, train, labels, repeat, filters)
-        pieces = _tokenizer(work, train, times, vocab_size, given, symbols)
-        counts = _write_tokens(work, train, times, pieces, segmentation)
+        given = _load_tokenizer(wanted.tokenizer) if wanted.tokenizer else None
+        if given and wanted.segmentation.bpe_dropout:
+            given.sample_batch([], wanted.segmentation.bpe_dropout, seed=0)
+        survey, times = _survey(work, wanted)
+        pieces = _tokenizer(work, wanted, times, given)
+        counts = _write_tokens(work, wanted.train, times, pieces, wanted.segmentation)
         valid_counts = _write_validation(work, valid_pairs, pieces)
         manifest = {
             "files": settings["files"],
             "vocab_size": pieces.vocab_size,
             "tokenizer": settings["tokenizer"],
             **survey,
-            "repeat": repeat,
-            **asdict(segmentation),
+            "repeat": wanted.repeat,
+            **asdict(wanted.segmentation),
             "train": counts,
             "valid": valid_counts,
         }
@@ -148,17 +124,16 @@ def _start(work: Path, request: dict[str, Any]) -> None:
         _write_json(work / "request.json", request)
 
 
-def _survey(
-    work: Path, train: ParallelText, labels: Path | None, repeat: dict[str, int], filters: Filters
-) -> tuple[dict[str, Any], np.ndarray]:
+def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray]:
     """Read every pair once, and return counts.
 
     Also how often to write each pair, [pairs] uint8.
     """
     if (work / "survey.json").exists():
         return json.loads((work / "survey.json").read_text(encoding="utf-8")), np.load(work / "times.npy")
+    train, labels, repeat = wanted.train, wanted.labels, wanted.repeat
     names, numbers = _read_labels(labels, repeat)
-    sieve = Sieve(filters)
+    sieve = Sieve(wanted.filters)
     for pair in _with_progress(train, "reading"):
         sieve.add(pair)
     keep = sieve.kept()
@@ -219,12 +194,7 @@ def _load_tokenizer(path: Path) -> SentencePieceTokenizer:
 
 
 def _tokenizer(
-    work: Path,
-    train: ParallelText,
-    times: np.ndarray,
-    vocab_size: int,
-    given: SentencePieceTokenizer | None,
-    symbols: Sequence[str],
+    work: Path, wanted: Preparation, times: np.ndarray, given: SentencePieceTokenizer | None
 ) -> SentencePieceTokenizer:
     """Return the given tokenizer, or learn one from the text."""
     path = work / "tokenizer.model"
@@ -235,11 +205,13 @@ def _tokenizer(
         stride = max(1, round(2 * np.count_nonzero(times) / TOKENIZER_SENTENCES))
         kept = (
             pair
-            for pair, count in zip(_with_progress(train, "learning pieces", len(times)), times, strict=True)
+            for pair, count in zip(_with_progress(wanted.train, "learning pieces", len(times)), times, strict=True)
             if count
         )
         pieces = SentencePieceTokenizer.train(
-            (sentence for pair in islice(kept, 0, None, stride) for sentence in pair), vocab_size, symbols=symbols
+            (sentence for pair in islice(kept, 0, None, stride) for sentence in pair),
+            wanted.vocab_size,
+            symbols=wanted.symbols,
         )
     write_atomically(path, lambda temporary: _write_bytes(temporary, pieces.to_bytes()))
     return pieces

@@ -5,7 +5,7 @@ A repeated `prepare` must have them in common with it.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,49 +41,69 @@ class Segmentation:
             raise DataError(f"--segmentations must be from 1 to {most:,}{needed}, found {self.segmentations:,}")
 
 
-def request_of(train: ParallelText, valid: ParallelText, *options: object) -> dict[str, Any]:
-    """Return files and options that an interrupted `prepare` is resumed with.
+@dataclass(frozen=True)
+class Preparation:
+    """What to prepare, and how.
 
-    They must be the same.
+    Attributes:
+        train: training text.
+        valid: validation text, not part of `train`; only pairs with an empty side are left out.
+        vocab_size: pieces of the joint vocabulary; ignored with a `tokenizer`.
+        tokenizer: a SentencePiece model, or a checkpoint with one, to use instead of learning one.
+        labels: a file with one label for each training pair, such as its origin.
+        repeat: how often the pairs of a label occur in an epoch, by default once; 0 leaves them out.
+        filters: conditions for leaving out training pairs.
+        segmentation: how the training text is cut into pieces, by default once and without dropout.
+        symbols: strings that become one piece each; see `SentencePieceTokenizer.train`.
     """
-    files = [
-        (str(path), path.stat().st_size, path.stat().st_mtime_ns)
-        for text in (train, valid)
-        for path in text.files
-        if path.exists()
-    ]
-    return {"files": files, "languages": train.languages, "options": [str(option) for option in options]}
 
+    train: ParallelText
+    valid: ParallelText
+    vocab_size: int
+    tokenizer: Path | None = None
+    labels: Path | None = None
+    repeat: dict[str, int] = field(default_factory=dict[str, int])
+    filters: Filters = field(default_factory=Filters)
+    segmentation: Segmentation = field(default_factory=Segmentation)
+    symbols: Sequence[str] = ()
 
-def settings_of(
-    train: ParallelText,
-    valid: ParallelText,
-    vocab_size: int,
-    tokenizer: Path | None,
-    labels: Path | None,
-    repeat: dict[str, int],
-    filters: Filters,
-    segmentation: Segmentation,
-    symbols: Sequence[str],
-) -> dict[str, Any]:
-    """Return the content of settings.json.
+    def request(self) -> dict[str, Any]:
+        """Return files and options that an interrupted `prepare` is resumed with.
 
-    It has no folders and dates, so a copied folder has the same.
-    """
-    return {
-        "files": [path.name for path in train.files],
-        "bytes": _sizes(train.files),
-        "valid_files": [path.name for path in valid.files],
-        "valid_bytes": _sizes(valid.files),
-        "languages": list(train.languages) if train.languages else None,
-        **({} if tokenizer else {"vocab_size": vocab_size}),
-        "tokenizer": tokenizer.name if tokenizer else "learned from the training text",
-        "labels": labels.name if labels else None,
-        "repeat": repeat,
-        **asdict(filters),
-        **asdict(segmentation),
-        "symbols": list(symbols),
-    }
+        They must be the same.
+        """
+        files = [
+            (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+            for text in (self.train, self.valid)
+            for path in text.files
+            if path.exists()
+        ]
+        options = self.vocab_size, self.tokenizer, self.labels, self.repeat, self.filters, self.segmentation
+        return {
+            "files": files,
+            "languages": self.train.languages,
+            "options": [str(option) for option in (*options, *self.symbols)],
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Return the content of settings.json.
+
+        It has no folders and dates, so a copied folder has the same.
+        """
+        return {
+            "files": [path.name for path in self.train.files],
+            "bytes": _sizes(self.train.files),
+            "valid_files": [path.name for path in self.valid.files],
+            "valid_bytes": _sizes(self.valid.files),
+            "languages": list(self.train.languages) if self.train.languages else None,
+            **({} if self.tokenizer else {"vocab_size": self.vocab_size}),
+            "tokenizer": self.tokenizer.name if self.tokenizer else "learned from the training text",
+            "labels": self.labels.name if self.labels else None,
+            "repeat": self.repeat,
+            **asdict(self.filters),
+            **asdict(self.segmentation),
+            "symbols": list(self.symbols),
+        }
 
 
 def _sizes(files: Sequence[Path]) -> list[int | None]:

@@ -10,9 +10,9 @@ from typing import Any
 from core.file_writing import write_text
 from core.parsing.trees import ROOT, Leaves, Tree, linearise, read_trees, spell
 from core.tokenizer import SPACE_MARK
-from train.data.filters import Filters
 from train.data.parallel_text import ParallelText, read_lines
 from train.data.preparation import prepare
+from train.data.preparation_settings import Preparation
 from train.data.token_shards import MANIFEST, DataError
 
 EMPTY = "-NONE-"
@@ -151,7 +151,7 @@ def prepare_trees(
     symbols = {symbol for tree in trees["train"] for symbol in linearise(tree, leaves)}
     try:
         pieces = [SPACE_MARK + symbol for symbol in sorted(symbols)]
-        return prepare(folder, train, valid, vocab_size, symbols=pieces, filters=Filters(), overwrite=overwrite)
+        return prepare(folder, Preparation(train, valid, vocab_size, symbols=pieces), overwrite=overwrite)
     except DataError:
         raise
     except ValueError as error:

@@ -41,6 +41,35 @@ class RunFolderError(RuntimeError):
 
 
 @dataclass(frozen=True)
+class RunSettings:
+    """Settings of a run, which stay the same when it is resumed.
+
+    Attributes:
+        preset: its name.
+        recipe: with its precision resolved; see `train.precision`.
+        data: the prepared folder.
+        manifest: of the data.
+        init: facts of the checkpoint that the run starts from; see `train.warm_start`.
+    """
+
+    preset: str
+    config: TransformerConfig
+    recipe: Recipe
+    data: Path
+    manifest: dict[str, Any]
+    init: dict[str, Any] | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts that a run records first."""
+        return {
+            "preset": self.preset,
+            "config": asdict(self.config),
+            "recipe": asdict(self.recipe),
+            "data": self.data.name,
+        }
+
+
+@dataclass(frozen=True)
 class RunFolder:
     """Paths of a run's files, and their reading and writing."""
 
@@ -150,25 +179,14 @@ class RunFolder:
             ) from error
 
     def start(
-        self,
-        preset: str,
-        config: TransformerConfig,
-        recipe: Recipe,
-        data: Path,
-        manifest: dict[str, Any],
-        hardware: str,
-        step: int,
-        init: dict[str, Any] | None = None,
-        measured: dict[str, float] | None = None,
+        self, settings: RunSettings, hardware: str, step: int, measured: dict[str, float] | None = None
     ) -> dict[str, Any]:
         """Record the settings of a new run.
 
         For an existing run, check that they are the same.
 
         Args:
-            recipe: with its precision resolved; see `train.precision`.
             step: the step to resume from, recorded with the commit if that has changed.
-            init: facts of the checkpoint that the run starts from; see `train.warm_start`.
             measured: the measured times by which the precision was chosen.
 
         Returns:
@@ -177,11 +195,11 @@ class RunFolder:
         Raises:
             ValueError: the folder holds a run with another preset, configuration, recipe or data.
         """
-        settings = {"preset": preset, "config": asdict(config), "recipe": asdict(recipe), "data": data.name}
+        facts = settings.facts()
         command = portable(" ".join(["python -m train", *sys.argv[1:]]))
         if self.recipe.exists():
             record = json.loads(self.recipe.read_text(encoding="utf-8"))
-            differing = _differing(record, preset, config, recipe, manifest, init)
+            differing = _differing(record, settings)
             if differing:
                 raise ValueError(
                     f"{self.path} holds a run with another {', '.join(differing)}: resume it with its own settings, or "
@@ -191,18 +209,18 @@ class RunFolder:
             if code != record.get("resumed", [record])[-1]["commit"]:
                 record["resumed"] = [*record.get("resumed", []), {"step": step, "commit": code}]
                 self._write_recipe(record)
-            if record["recipe"] == settings["recipe"]:
+            if record["recipe"] == facts["recipe"]:
                 command = portable(record["command"])  # otherwise the latest one says when the run ends
-            return {**record, "command": command, "recipe": settings["recipe"]}
+            return {**record, "command": command, "recipe": facts["recipe"]}
         record = {
-            **settings,
+            **facts,
             "command": command,
             "commit": commit(),
-            "seed": recipe.seed,
+            "seed": settings.recipe.seed,
             "hardware": hardware,
             "torch": torch.__version__,
-            "manifest": manifest,
-            **({"init": init} if init else {}),
+            "manifest": settings.manifest,
+            **({"init": settings.init} if settings.init else {}),
             **({"precision_measured": measured} if measured else {}),
         }
         self._write_recipe(record)
@@ -213,22 +231,15 @@ class RunFolder:
         write_text(self.recipe, text)
 
 
-def _differing(
-    record: dict[str, Any],
-    preset: str,
-    config: TransformerConfig,
-    recipe: Recipe,
-    manifest: dict[str, Any],
-    init: dict[str, Any] | None,
-) -> list[str]:
+def _differing(record: dict[str, Any], settings: RunSettings) -> list[str]:
     """Return the settings that differ from those of an existing run, in words.
 
     Fields missing from its record have the values of `LEGACY_RECIPE`, or else their defaults.
     """
-    differing = ["preset"] if record["preset"] != preset else []
+    differing = ["preset"] if record["preset"] != settings.preset else []
     for new, recorded in (
-        (config, TransformerConfig(**record["config"])),
-        (recipe, Recipe(**{**LEGACY_RECIPE, **record["recipe"]})),
+        (settings.config, TransformerConfig(**record["config"])),
+        (settings.recipe, Recipe(**{**LEGACY_RECIPE, **record["recipe"]})),
     ):
         old = asdict(recorded)
         differing += [
@@ -236,9 +247,9 @@ def _differing(
             for name, value in asdict(new).items()
             if old[name] != value and name not in CHANGEABLE
         ]
-    files = [facts["file"] if facts else "none" for facts in (record.get("init"), init)]
-    differing += [f"--init ({files[0]}, not {files[1]})"] if record.get("init") != init else []
-    return differing + (["data"] if record["manifest"] != manifest else [])
+    files = [facts["file"] if facts else "none" for facts in (record.get("init"), settings.init)]
+    differing += [f"--init ({files[0]}, not {files[1]})"] if record.get("init") != settings.init else []
+    return differing + (["data"] if record["manifest"] != settings.manifest else [])
 
 
 def _save(state: dict[str, Any], path: Path) -> None:

@@ -10,7 +10,7 @@ from core.capture import AttentionMap, Kind
 from core.drawing.head_explorer import View
 from viz_app.components import word_links
 from viz_app.controls.gradient_output_box import output_box
-from viz_app.controls.toolbar import JOINT, kind_or_joint_box, token_boxes
+from viz_app.controls.toolbar import kind_or_joint_box, token_boxes
 from viz_app.controls.widgets import segments
 from viz_app.features.cuts import cut_panel
 from viz_app.features.heads import (
@@ -67,7 +67,7 @@ def overview_and_detail() -> None:
         kind = kind_or_joint_box(reading.explain().maps)
         place = st.container(width="content")
         tokens = token_boxes()
-    if kind == JOINT:
+    if kind == chosen_heads.JOINT:
         joint_view.page(reading, tokens)
         return
     with place:

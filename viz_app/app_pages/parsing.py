@@ -25,7 +25,7 @@ from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.head_pictures import export_map
 from viz_app.figures.theme import head_name
 from viz_app.language import marked, tr, tr_count, tr_values
-from viz_app.session import readings, trees
+from viz_app.session import model_passes, readings, trees
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.map_pass import text_pass
 from viz_app.session.models import Model, ModelError
@@ -132,7 +132,7 @@ def picture(model: Model, parse: Parse) -> None:
         view = segments(tr("View"), {each: tr(each) for each in VIEWS}, TREE, "parsing_view", hide_label=True)
         about_search(model, parse)
     place = st.container()
-    explanation = readings.explanation(model, parse.text, parse.token_ids)
+    explanation = model_passes.explanation(model, parse.text, parse.token_ids)
     half, kind, head = bracket_boxes(node, explanation.maps["cross"])
     position = parse.positions[node.opened if half == OPENED else node.closed]
     cross = symbol_attention(explanation, parse.words, position, "cross")

@@ -22,8 +22,8 @@ from viz_app.figures.display_text import decimal, isolated, plain
 from viz_app.figures.export.cell_grid import export_grid
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
-from viz_app.session.chosen_heads import heads_widget
-from viz_app.session.state import Widget, session_object
+from viz_app.session.chosen_heads import select_head
+from viz_app.session.state import session_object
 
 HOW_TO_READ = marked("""
 **Activation patching** (Vig et al. 2020; Meng et al. 2022). The model reads both sentences with the same translation up
@@ -81,7 +81,6 @@ def page() -> None:
     headline(found)
     view = segments(tr("View"), {each: tr(each) for each in VIEWS}, VIEWS[0], "patch_view", hide_label=True)
     if view == VIEWS[0]:
-        assert found.job is not None
         job_control(found.job, "patching", tr("Measure"), partial(components, reading, found))
     else:
         paths(reading, found)
@@ -172,8 +171,7 @@ def one_cell(reading: readings.Reading, found: Patching, cell: figures.PatchedCe
     grid = figures.heads_grid(heads, kind, cell.layer, question.into, theme)
 
     def show(place: tuple[int, int]) -> None:
-        Widget("kind").set(kind)
-        heads_widget(kind).set([f"L{cell.layer + 1} H{place[1] + 1}"])
+        select_head(Head(kind, cell.layer, place[1]))
 
     cell_grid(grid, show, key="patching-heads")
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -12,13 +12,22 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import selectable_table, show_table
 from viz_app.controls.uploader_texts import uploader_texts
-from viz_app.features.score.scored_file import BEAM_SIZE, LENGTH_PENALTY, MAX_LINES, ScoredFile, decoded
+from viz_app.features.score.scored_file import (
+    BEAM_SIZE,
+    LENGTH_PENALTY,
+    MAX_BYTES,
+    MAX_LINES,
+    NOT_TEXT,
+    TOO_LARGE,
+    ScoredFile,
+)
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.figures.word_table import word_table
 from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.python_code import model_part, script
 from viz_app.session.state import session_object
+from viz_app.session.uploaded_text import decoded
 
 SHOWN = 500  # words in the table; the CSV has all
 EMBEDDED = 2_000  # characters of a text that stands in the Python script itself
@@ -89,7 +98,7 @@ def form() -> None:
         return
     name = file.name if file else PASTED
     try:
-        text = decoded(name, file.getvalue()) if file else pasted or ""
+        text = decoded(name, file.getvalue(), MAX_BYTES, TOO_LARGE, NOT_TEXT) if file else pasted or ""
         session_object(ScoredFile).begin(model, name, text)
     except ValueError as error:
         st.error(sentence_case(str(error)))

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.analysis.correlation import spearman
 from viz_app.components.head_switches import switchboard
-from viz_app.controls import search_progress
+from viz_app.controls.changed_translation import changed_translation
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -116,7 +116,13 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
                 "marked."
             ),
         )
-        translations(reading, gates)
+        changed_translation(
+            reading.translation.hypotheses[0].tokens,
+            partial(switched_heads.gated_translation, reading.model, reading.search, gates) if gates else None,
+            (reading.model.digest, reading.search, gates),
+            "gated",
+            tr("All heads are on. Click one above to see the translation without it."),
+        )
     with right:
         st.markdown(
             tr("**Log-probability of the translation above**, token by token"),
@@ -151,32 +157,6 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
             title=tr("Change of the log-probability with {count} changed heads", count=len(gates)),
             python=lambda file: python_code.script(file, *code),
         )
-
-
-def translations(reading: readings.Reading, gates: HeadGates) -> None:
-    """Draw the best translation with all heads on, and with the switches.
-
-    Differences are marked.
-    """
-    old = reading.translation.hypotheses[0]
-    # three places: a container that takes the place of another one would take over its buttons
-    before, waiting, below = st.empty(), st.empty(), st.container()
-    words = ablation.words_of(old.tokens)
-    before.html(ablation.marked_text(words, [False] * len(words), "del"))
-    if not gates:
-        below.caption(tr("All heads are on. Click one above to see the translation without it."))
-        return
-    progress = search_progress.stoppable(waiting, (reading.model.digest, reading.search, gates), "gated")
-    if progress is None:
-        return
-    gated = ablation.words_of(switched_heads.gated_translation(reading.model, reading.search, gates, progress).tokens)
-    marks = ablation.difference(words, gated)
-    waiting.empty()
-    before.html(ablation.marked_text(words, marks[0], "del"))
-    with below:
-        st.html(ablation.marked_text(gated, marks[1], "ins"))
-        if not any(map(any, marks)):
-            st.caption(tr("The translation is the same."))
 
 
 def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> None:

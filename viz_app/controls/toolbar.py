@@ -1,7 +1,7 @@
 """Widgets of several pages: method, kind of attention, and tokens to show."""
 
 from collections.abc import Collection, Sequence
-from typing import Literal, cast
+from typing import cast
 
 import streamlit as st
 
@@ -11,13 +11,11 @@ from viz_app.controls.widgets import segments
 from viz_app.figures import head_names
 from viz_app.language import marked, tr
 from viz_app.session.attributions import METHOD_NAMES
+from viz_app.session.chosen_heads import JOINT, KIND, KindOrJoint
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
 
-JOINT = "joint"
-KindOrJoint = Kind | Literal["joint"]
 KIND_NAMES: dict[KindOrJoint, str] = {**head_names.KIND_NAMES, JOINT: marked("Joint")}
-_KIND = Widget[KindOrJoint]("kind")
 
 
 def method_box(methods: Sequence[Method] = tuple(METHOD_NAMES), key: str = "weights") -> Method:
@@ -47,9 +45,9 @@ def kind_or_joint_box(kinds: Collection[Kind]) -> KindOrJoint:
 
 def _kind_box(kinds: tuple[KindOrJoint, ...]) -> KindOrJoint:
     default: KindOrJoint = "cross" if "cross" in kinds else kinds[0]
-    _KIND.keep_within(kinds, default)  # not every page has the joint view
+    KIND.keep_within(kinds, default)  # not every page has the joint view
     names: dict[KindOrJoint, str] = {kind: tr(KIND_NAMES[kind]) for kind in kinds}
-    return segments(tr("Attention"), names, default, _KIND.key, hide_label=True)
+    return segments(tr("Attention"), names, default, KIND.key, hide_label=True)
 
 
 def token_boxes() -> TokenView:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -30,7 +30,17 @@ EXAMPLES = (
 BEAM_SIZE, NUM_HYPOTHESES = Widget[int]("beam_size"), Widget[int]("hypotheses")
 LENGTH_PENALTY = Widget[float]("length_penalty")
 Number = TypeVar("Number", int, float)
-DEFAULTS = (4, 0.6, 4)  # beam size, length penalty, number of hypotheses; the first two as in the paper
+
+
+class SearchSettings(NamedTuple):
+    """Settings of a search; the first two at first as in the paper (6.1)."""
+
+    beam_size: int = 4
+    length_penalty: float = 0.6
+    num_hypotheses: int = 4
+
+
+DEFAULTS = SearchSettings()
 
 
 def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]:
@@ -51,9 +61,9 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
         menu = columns[1].container()
         settings = columns[2].popover(tr("Settings"), width="stretch", key="settings", on_change="rerun")
         with settings:
-            beam_size, length_penalty, num_hypotheses = _search_settings(are_shown=bool(settings.open))
+            search_settings = _search_settings(are_shown=bool(settings.open))
     readings.TEXT.keep(text, EXAMPLES[0])
-    search = readings.Search(text, beam_size, length_penalty, num_hypotheses)
+    search = readings.Search(text, *search_settings)
     return search, menu, st.container(key="below-sentence")
 
 
@@ -69,7 +79,7 @@ class _Settings:
     are_old: bool = False
 
 
-def _search_settings(are_shown: bool) -> tuple[int, float, int]:
+def _search_settings(are_shown: bool) -> SearchSettings:
     state = session_object(_Settings)
     are_old = state.are_old or is_history_navigation()
     state.are_old = are_old and not are_shown  # from the next run on: this one comes before the browser shows them
@@ -78,7 +88,7 @@ def _search_settings(are_shown: bool) -> tuple[int, float, int]:
         BEAM_SIZE,
         tr("Beam size"),
         (1, 16, 1),
-        DEFAULTS[0],
+        DEFAULTS.beam_size,
         tr(
             "How many unfinished translations the search keeps at each step. 1 is greedy search; the paper uses 4 "
             "(section 6.1)."
@@ -88,7 +98,7 @@ def _search_settings(are_shown: bool) -> tuple[int, float, int]:
         LENGTH_PENALTY,
         tr("Length penalty"),
         (0.0, 2.0, 0.1),
-        DEFAULTS[1],
+        DEFAULTS.length_penalty,
         tr(
             "A log-probability is divided by ((5 + length) / 6) to this power. 0 favours short translations; the paper "
             "uses 0.6."
@@ -98,10 +108,10 @@ def _search_settings(are_shown: bool) -> tuple[int, float, int]:
         NUM_HYPOTHESES,
         tr("Hypotheses"),
         (1, 16, 1),
-        DEFAULTS[2],
+        DEFAULTS.num_hypotheses,
         tr("How many of the best translations to keep; at most the beam size."),
     )
-    return beam_size, length_penalty, min(wanted, beam_size)
+    return SearchSettings(beam_size, length_penalty, min(wanted, beam_size))
 
 
 def _slider(
@@ -168,7 +178,7 @@ def read(
             target = _forced_text(forced, model, search, waiting)
         except ValueError as error:
             problem = str(error)
-            session_object(readings.Current).forced = None
+            readings.force_nothing()
     if problem:
         waiting.error(sentence_case(problem))
     found = [hypothesis.token_ids for hypothesis in hypotheses]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from core.drawing.head_explorer import View
 
 T = TypeVar("T")
+JOINT = "joint"  # all three kinds of attention in one matrix
+KindOrJoint = Kind | Literal["joint"]
+KIND = Widget[KindOrJoint]("kind")  # of the page Heads and of others
 # query parameter `selection=KIND|METHOD|HEAD|HEAD...`; the tokens of a gradient's output follow it as `.NUMBER`
 SELECTION, SEPARATOR, OUTPUT_SEPARATOR = "selection", "|", "."
 
@@ -31,17 +34,35 @@ def heads_widget(kind: Kind, per_layer: bool = False) -> Widget[list[str]]:
     return Widget(f"layers_{kind}" if per_layer else f"heads_{kind}")
 
 
-@dataclass
-class PresetHeads:
-    """The presets of this session's widgets.
+def select_head(head: Head) -> None:
+    """Select a head, and its kind, on the page Heads. Call it in a callback."""
+    KIND.set(head.kind)
+    heads_widget(head.kind).set([name_of(head.layer, head.head)])
 
-    They change with the sentence until heads are selected.
+
+@dataclass(frozen=True)
+class Preset:
+    """What a widget was preset to.
 
     Attributes:
-        presets: by the widget's key: a model's digest, a source, and the preset; None once heads were selected.
+        digest: of the model.
+        source: text of the sentence.
+        value: None once heads were selected.
     """
 
-    presets: dict[str, tuple[str, str, Any]] = field(default_factory=dict[str, tuple[str, str, Any]])
+    digest: str
+    source: str
+    value: Any
+
+
+@dataclass
+class PresetHeads:
+    """The presets of this session's widgets, by the widget's key.
+
+    They change with the sentence until heads are selected.
+    """
+
+    presets: dict[str, Preset] = field(default_factory=dict[str, Preset])
 
 
 def preset_heads(
@@ -56,21 +77,22 @@ def preset_heads(
         shown: as for `Widget.preset`.
     """
     presets, digest, source = session_object(PresetHeads).presets, about.model.digest, about.translation.source
-    model, text, _ = presets.get(widget.key, ("", "", None))
+    known = presets.get(widget.key)
     navigates, in_address = is_history_navigation(), st.query_params.get_all(widget.key)
-    if (navigates and in_address) or (not model and widget.requested is not None):
+    if (navigates and in_address) or (known is None and widget.requested is not None):
         found, preset = default(), in_address if navigates else widget.value or in_address
         is_default = preset in (found, [shown(found) if shown else found])
-        presets[widget.key] = digest, source, found if is_default else None
-    elif model != digest or (text != source and follows_sentence(widget)):
-        presets[widget.key] = digest, source, default()
-        widget.preset(presets[widget.key][2], shown)
+        presets[widget.key] = Preset(digest, source, found if is_default else None)
+    elif known is None or known.digest != digest or (known.source != source and follows_sentence(widget)):
+        value = default()
+        presets[widget.key] = Preset(digest, source, value)
+        widget.preset(value, shown)
 
 
 def follows_sentence(widget: Widget[Any]) -> bool:
     """Return whether another sentence presets a widget anew: no heads were selected."""
-    preset = session_object(PresetHeads).presets.get(widget.key, ("", "", None))[2]
-    return preset is not None and preset == widget.value
+    preset = session_object(PresetHeads).presets.get(widget.key)
+    return preset is not None and preset.value is not None and preset.value == widget.value
 
 
 def heads_elsewhere(kind: Kind, heads: Sequence[LayerHead]) -> Callable[[Reading], Sequence[LayerHead]]:
@@ -90,7 +112,7 @@ def keep_heads(widget: Widget[Any]) -> None:
     """
     presets = session_object(PresetHeads).presets
     if widget.key in presets:
-        presets[widget.key] = (*presets[widget.key][:2], None)
+        presets[widget.key] = replace(presets[widget.key], value=None)
 
 
 @dataclass
@@ -129,7 +151,15 @@ class ShownHeads:
         return next((Head(self.kind, layer, head) for layer, head in heads if layer >= 0), None)
 
 
-def shown_heads(about: Reading) -> tuple[Kind, Weights, Sequence[LayerHead]]:
+class HeadSelection(NamedTuple):
+    """Heads, and combinations of them, by one attribution method."""
+
+    kind: Kind
+    weights: Weights
+    heads: Sequence[LayerHead]
+
+
+def shown_heads(about: Reading) -> HeadSelection:
     """Return what the page Heads has shown last of this model.
 
     By default, that is one head of cross-attention.
@@ -138,9 +168,9 @@ def shown_heads(about: Reading) -> tuple[Kind, Weights, Sequence[LayerHead]]:
     """
     shown = session_object(ShownHeads)
     if shown.digest != about.model.digest or not shown.heads:
-        return "cross", Weights(), [default_head(about.explain().maps["cross"])]
+        return HeadSelection("cross", Weights(), [default_head(about.explain().maps["cross"])])
     output = shown.weights.output if shown.identity == about.identity else None
-    return shown.kind, replace(shown.weights, output=output), shown.heads
+    return HeadSelection(shown.kind, replace(shown.weights, output=output), shown.heads)
 
 
 def restore_selection(about: Reading) -> None:

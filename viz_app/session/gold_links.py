@@ -4,12 +4,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link, format_links, gold_pairs
-from viz_app.language import tr, tr_count
+from viz_app.language import marked, tr, tr_count
 from viz_app.session.state import Widget
+from viz_app.session.uploaded_text import decoded
 
 LINKS = Widget[str]("links")  # the links of the current sentence, in the Pharaoh format
 SEPARATOR = "|||"
 MAX_BYTES = 5 * 2**20  # of an uploaded text
+TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer lines, or use `python -m core align`")
 
 
 @dataclass
@@ -95,15 +97,4 @@ def uploaded_pairs(files: Sequence[tuple[str, bytes]]) -> list[GoldPair]:
 
 
 def _lines(name: str, content: bytes) -> list[str]:
-    if len(content) > MAX_BYTES:
-        raise ValueError(
-            tr(
-                "{name} is larger than {most} MB: upload fewer lines, or use `python -m core align`",
-                name=name,
-                most=MAX_BYTES // 2**20,
-            )
-        )
-    try:
-        return content.decode().removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(tr("{name} is not UTF-8 text: {error}", name=name, error=error)) from error
+    return decoded(name, content, MAX_BYTES, TOO_LARGE).removesuffix("\n").split("\n")

@@ -13,7 +13,7 @@ from core import Translator
 from core.analysis.heads.head import Head, Maps
 from core.analysis.token_path.score_products import ScoreProducts, score_products
 from core.capture import AttentionMap, Kind
-from viz_app.session import python_code, readings
+from viz_app.session import model_passes, python_code
 from viz_app.session.models import Model
 from viz_app.session.readings import Reading
 
@@ -56,7 +56,7 @@ def text_pass(model: Model, source: str, target: str | tuple[int, ...]) -> MapPa
 
     return replayed(
         (model.digest, source, target),
-        readings.explanation(model, source, target).maps,
+        model_passes.explanation(model, source, target).maps,
         lambda: model.translator,
         lambda translator: translator.explain(source, target),
         f"{python_code.explanation_part(model, source, target)}\nreplay = lambda: translator.explain(source, target)",

@@ -77,8 +77,9 @@ class Previews(MayHoldModel):
         """
         if (page := self.page) is None:
             raise NoPreviewError
-        text, forced = page.complete(typed), self._current.forced
-        is_forced = forced is not None and forced[:2] == (page.model.digest, text)
+        text = page.complete(typed)
+        search = replace(page.search, text=text)
+        is_forced = self._current.forced_for(page.model, search) is not None
         settings = page.model.digest, replace(page.search, text="")
         most = min(MAX_CHARACTERS, self.slow.get(settings, MAX_CHARACTERS + 1) - 1)
         if is_forced or text == page.search.text or not text.strip() or len(text) > most:
@@ -90,7 +91,6 @@ class Previews(MayHoldModel):
                 self.slow[settings] = len(text)
                 raise NoPreviewError
 
-        search = replace(page.search, text=text)
         with speaking(page.language):
             translation = search.run(page.model, check_time)
             reading = Reading(page.model, search, translation, 0, translation.hypotheses[0])

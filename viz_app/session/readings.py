@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from viz_app.language import tr
-from viz_app.session import trees
+from viz_app.session import model_passes, trees
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
 
@@ -140,12 +140,12 @@ class Reading:
     def _explain(self) -> "Explanation":
         if self.hypothesis.fed_ids is not None:
             ids = self.hypothesis.token_ids, self.hypothesis.fed_ids
-            return _iteration(self.model, self.translation.source, ids, self.hypothesis)
-        return explanation(self.model, self.translation.source, self.hypothesis.token_ids)
+            return model_passes.iteration(self.model, self.translation.source, ids, self.hypothesis)
+        return model_passes.explanation(self.model, self.translation.source, self.hypothesis.token_ids)
 
     def method_maps(self, method: "Method", output: "Output | None" = None) -> "Maps":
         """Return the maps of one attribution method, with all tokens, see `method_maps`."""
-        return method_maps(self.model, self.translation.source, self.hypothesis.token_ids, method, output)
+        return model_passes.method_maps(self.model, self.translation.source, self.hypothesis.token_ids, method, output)
 
     @property
     def methods(self) -> "tuple[Method, ...]":
@@ -221,67 +221,28 @@ def given_reading(model: Model) -> Reading | None:
     return Reading(model, Search(found.source, 1, 0.0, 1), translation, 0, target)
 
 
-def explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
-    """Return the model's pass over a source and a target, or what an array file has.
-
-    Raises:
-        ValueError: as `Translator.explain`.
-    """
-    return model.explanation or _explanation(model, source, target)
-
-
-@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)  # one of 512 tokens takes 150 MB
-def _explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
-    return model.translator.explain(source, target)
-
-
-@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
-def _iteration(
-    model: Model, source: str, ids: tuple[tuple[int, ...], tuple[int, ...]], _hypothesis: "ScoredText"
-) -> "Explanation":
-    return model.translator.explain_iteration(source, _hypothesis)
-
-
-def method_maps(
-    model: Model, source: str, target: "str | tuple[int, ...]", method: "Method", output: "Output | None" = None
-) -> "Maps":
-    """Return the maps of one attribution method for a source and any target.
-
-    Args:
-        output: the predicted tokens that the gradient is of; None: all, as for every other method.
-
-    Raises:
-        ValueError: as `Translator.explain`; `output` with another method than the gradient, or not of this target.
-        RuntimeError: the method cannot be applied to this model.
-        ModelError: there is no model, and the method needs one.
-    """
-    if output is not None and method != "gradient":
-        raise ValueError(f"output is {output} with the method {method!r}: only 'gradient' takes an output")
-    if method == "attention":
-        return explanation(model, source, target).maps
-    return _computed_maps(model, source, target, method, output)
-
-
-@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
-def _computed_maps(
-    model: Model, source: str, target: "str | tuple[int, ...]", method: "Method", output: "Output | None"
-) -> "Maps":
-    from core.analysis.attribution.gradients import attention_gradients, gradient_maps
-    from core.analysis.attribution.methods import METHODS
-    from core.analysis.attribution.rollout import attention_rollout
-
-    if model.explanation is not None and method == "rollout":
-        return attention_rollout(model.explanation.maps)
-    if output is None:
-        return METHODS[method](model.translator, source, target)
-    return gradient_maps(attention_gradients(model.translator, source, target, output))
-
-
 @st.cache_resource(max_entries=6, show_spinner=False, hash_funcs=READING_HASH)  # one of 512 tokens takes 50 MB
 def _shown_maps(
     reading: Reading, kind: "Kind", tokens: TokenView, method: "Method", output: "Output | None"
 ) -> "Sequence[AttentionMap]":
     return [tokens.apply(attention) for attention in reading.method_maps(method, output)[kind]]
+
+
+@dataclass(frozen=True)
+class ForcedText:
+    """What is forced for a text, by the digest of its model."""
+
+    digest: str
+    source: str
+    forced: Forced
+
+
+@dataclass(frozen=True)
+class SelectedWords:
+    """Words of a reading that are selected, in the order of selection."""
+
+    identity: Hashable = None
+    words: "tuple[WordSelection, ...]" = ()
 
 
 @dataclass
@@ -290,14 +251,21 @@ class Current:
 
     Attributes:
         reading: None while there is no sentence that can be translated.
-        words: the identity of a reading, and its words that are selected on all pages, in the order of selection.
-        forced: the digest of a model, a source, and what is forced there.
+        words: selected on all pages.
+        forced: None if nothing is forced.
     """
 
     model: Model | None = None
     reading: Reading | None = None
-    words: "tuple[Hashable, tuple[WordSelection, ...]]" = (None, ())
-    forced: tuple[str, str, Forced] | None = None
+    words: SelectedWords = SelectedWords()
+    forced: ForcedText | None = None
+
+    def forced_for(self, model: Model, search: Search) -> Forced | None:
+        """Return what is forced for this text and this model."""
+        found = self.forced  # read once: previews are drawn by another thread
+        if found is None or (found.digest, found.source) != (model.digest, search.text):
+            return None
+        return found.forced
 
 
 def model() -> Model:
@@ -317,28 +285,39 @@ def reading() -> Reading | None:
 
 def selected_words(about: Reading) -> "tuple[WordSelection, ...]":
     """Return the selected words of a reading, in the order of selection."""
-    identity, words = session_object(Current).words
-    return words if identity == about.identity else ()
+    selected = session_object(Current).words
+    return selected.words if selected.identity == about.identity else ()
 
 
 def select_words(about: Reading, words: "Iterable[WordSelection]") -> None:
     """Select these words on all pages, and no others."""
-    session_object(Current).words = (about.identity, tuple(words))
+    session_object(Current).words = SelectedWords(about.identity, tuple(words))
 
 
 def forced(model: Model, search: Search) -> Forced | None:
     """Return what is forced for this text and this model."""
-    match session_object(Current).forced:
-        case (model.digest, search.text, found):
-            return found
-        case _:
-            return None
+    return session_object(Current).forced_for(model, search)
 
 
 def force(model: Model, search: Search, target: Forced) -> None:
     """Explain a given target, finished or not, on all pages. Call it in a callback."""
-    session_object(Current).forced = (model.digest, search.text, target)
+    session_object(Current).forced = ForcedText(model.digest, search.text, target)
     HYPOTHESIS.set(FORCED_INDEX)
+
+
+def force_nothing() -> None:
+    """Drop what is forced."""
+    session_object(Current).forced = None
+
+
+def show_target(model: Model, search: Search, target: tuple[int, ...], words: "Iterable[WordSelection]") -> None:
+    """Show a text with a given target and its selected words on all pages.
+
+    Call it in a callback.
+    """
+    TEXT.set(search.text)
+    force(model, search, Forced(target=target))
+    session_object(Current).words = SelectedWords((model.digest, search.text, target), tuple(words))
 
 
 def show_candidate(about: Reading, target: "ScoredText") -> None:

@@ -1,9 +1,11 @@
 """Sentences for measurements on a sample: a shipped list, or a visitor's own."""
 
-from viz_app.language import tr
+from viz_app.language import marked, tr
+from viz_app.session.uploaded_text import decoded
 
 MAX_SENTENCES = 500
 MAX_BYTES = 2**20  # of an uploaded text
+TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer sentences")
 # in the address: which sample was measured, the shipped one or the visitor's own, whose sentences the address lacks
 SHIPPED_NAME, OWN_NAME = "shipped", "own"
 
@@ -74,11 +76,4 @@ def uploaded_sentences(name: str, content: bytes) -> tuple[str, ...]:
     Raises:
         ValueError: it is too large or not UTF-8, or as `sentences_of`.
     """
-    if len(content) > MAX_BYTES:
-        raise ValueError(
-            tr("{name} is larger than {most} MB: upload fewer sentences", name=name, most=MAX_BYTES // 2**20)
-        )
-    try:
-        return sentences_of(content.decode())
-    except UnicodeDecodeError as error:
-        raise ValueError(tr("{name} is not UTF-8 text: {error}", name=name, error=error)) from error
+    return sentences_of(decoded(name, content, MAX_BYTES, TOO_LARGE))

@@ -23,10 +23,12 @@ import torch
 from torch import Tensor, nn
 
 from core.analysis.heads.head import attention_layers
+from core.analysis.predicted_position import check_position
 from core.byte_pieces import is_special
 from core.capture import Kind
 from core.cpu_products import onednn_products
 from core.decoding import NonFiniteError, Progress
+from core.hooks import removed_hooks
 from core.model import Transformer
 from core.translator import Translator
 
@@ -159,10 +161,7 @@ def contrast_at(
         ValueError: as `Translator.explain`; there is no such position or token, or A is B.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
-    if not 0 <= position < len(predicted):
-        raise ValueError(
-            f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}"
-        )
+    check_position(position, len(predicted))
     token, vocab_size = predicted[position] if token is None else token, translator.model.config.target_size
     for token_id in (token, against):
         if token_id is not None and not 0 <= token_id < vocab_size:
@@ -219,9 +218,6 @@ def _scaled(modules: Iterable[nn.Module], gates: Tensor) -> Generator[None]:
     def scale(_module: nn.Module, _inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
         return output * gates[..., None]
 
-    handles = [module.register_forward_hook(scale) for module in modules]
-    try:
+    with removed_hooks() as handles:
+        handles.extend(module.register_forward_hook(scale) for module in modules)
         yield
-    finally:
-        for handle in handles:
-            handle.remove()

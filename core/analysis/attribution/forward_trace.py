@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from core.analysis.heads.head import attention_layers
 from core.capture import AttentionMap, Kind, attention_path
+from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Norm
 from core.translator import Explanation, Translator
 
@@ -100,19 +101,14 @@ def trace_forward(translator: Translator, source: str, target: str | Sequence[in
         ValueError: as `Translator.explain`.
     """
     calls: dict[str, tuple[tuple[Tensor, ...], Tensor]] = {}
-    with translator.inspect() as model:
+    with translator.inspect() as model, removed_hooks() as handles:
         attentions = attention_layers(model)
         norms = {key: model.get_submodule(f"{attention_path(*key)}_norm") for key in attentions}
-        handles: list[Any] = []
-        try:
-            for key, attention in attentions.items():
-                path = attention_path(*key)
-                handles.append(attention.register_forward_hook(_keep_call(calls, path)))
-                handles.append(norms[key].register_forward_hook(_keep_call(calls, f"{path}_norm")))
-            explanation = translator.explain(source, target)
-        finally:
-            for handle in handles:
-                handle.remove()
+        for key, attention in attentions.items():
+            path = attention_path(*key)
+            handles.append(attention.register_forward_hook(_keep_call(calls, path)))
+            handles.append(norms[key].register_forward_hook(_keep_call(calls, f"{path}_norm")))
+        explanation = translator.explain(source, target)
         norm_first = model.config.norm == "pre"
 
     def sublayer(attention_map: AttentionMap) -> SubLayer:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from core.analysis.attribution.rollout import RolledMaps, row_shares, single_head_map
 from core.analysis.heads.head import Head
+from core.analysis.predicted_position import check_position
 from core.capture import AttentionMap, Kind, attention_path, capture_attention
 from core.decoding import NonFiniteError
 from core.translator import Translator
@@ -52,11 +53,7 @@ def attention_gradients(
             f"None for all"
         )
     for position in explained:
-        if not 0 <= position < len(predicted):
-            raise ValueError(
-                f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to "
-                f"{len(predicted) - 1}"
-            )
+        check_position(position, len(predicted))
     maps = translator.explain(source, target).maps
     live: dict[str, Tensor] = {}
 

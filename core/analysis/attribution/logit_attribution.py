@@ -31,6 +31,7 @@ from torch import Tensor
 
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace
 from core.analysis.heads.head import Head
+from core.analysis.predicted_position import check_position
 from core.capture import Kind
 from core.results import Explanation
 
@@ -211,10 +212,7 @@ def _check_place(trace: LogitTrace, position: int, token: int | None, against: A
         ValueError: there is not.
     """
     num_positions, vocab_size = trace.logits.shape
-    if not 0 <= position < num_positions:
-        raise ValueError(
-            f"position {position} is not one of the {num_positions} predicted tokens: give 0 to {num_positions - 1}"
-        )
+    check_position(position, num_positions)
     for token_id in (token, against):
         if isinstance(token_id, int) and not 0 <= token_id < vocab_size:
             raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")

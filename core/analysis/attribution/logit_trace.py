@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
 from core.capture import Kind
+from core.hooks import removed_hooks
 from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
 from core.results import Explanation
 from core.translator import Translator
@@ -149,14 +150,10 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
     with translator.inspect() as model:
         recorded = (MultiHeadAttention, FeedForward, Norm)
         modules = [(path, module) for path, module in model.decoder.named_modules() if isinstance(module, recorded)]
-        handles = [
-            module.register_forward_hook(_record(calls, path)) for path, module in [*modules, ("", model.decoder)]
-        ]
-        try:
+        with removed_hooks() as handles:
+            for path, module in [*modules, ("", model.decoder)]:
+                handles.append(module.register_forward_hook(_record(calls, path)))
             explanation = translator.explain(source, target)
-        finally:
-            for handle in handles:
-                handle.remove()
         whole = calls.pop()  # the decoder itself ends last
         entered = whole.inputs[0][0].double()
         embedding, output_bias = model.fed_embedding, model.output_bias

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--strongest ({options.strongest}) must be at least 1")
     translator = Translator.from_checkpoint(options.checkpoint)
     target = sentence_target(translator, options)
-    position = require_position(options.token, translator.pieces(translator.token_ids(options.text, target)[2]))
+    position = require_position(options.token, translator.pieces(translator.token_ids(options.text, target).predicted))
     against = None if options.against is None else translator.tokenizer.target.token_id(options.against)
     by = options.replaced_by or ("mean" if options.corrupted is None else "sentence")
     found = record_replacement(

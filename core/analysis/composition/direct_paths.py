@@ -66,16 +66,16 @@ def received(run: Replacement, model: Transformer, side: Side, changes: Changes)
     x = runs.entered[side][:1]
     if -1 in changes:
         x = x + changes[-1]
-    for index, (component, layer) in enumerate(steps):
-        block, norm = block_of(model, side, layer), norm_of(model, (component, layer))
+    for index, place in enumerate(steps):
+        block, norm = block_of(model, side, place.layer), norm_of(model, place)
         if index > first:
-            yield from _outputs(runs, model, (component, layer), norm(x) if norm_first else x)
-        written = runs.outputs[component, layer][:1] + changes.get(index, 0)
+            yield from _outputs(runs, model, place, norm(x) if norm_first else x)
+        written = runs.outputs[place][:1] + changes.get(index, 0)
         x = block.residual(x, lambda _, written=written: written, norm, block.dropout)
     if side == "encoder":
         memory = model.encoder.output_norm(x)
         for place in sublayers(runs, "decoder"):
-            if place[0] == "cross":
+            if place.component == "cross":
                 yield from _attention(runs, model, place, None, memory)
         return
     metric = runs.measured(model.project(model.decoder.output_norm(x)[:, -1]).float())
@@ -84,10 +84,10 @@ def received(run: Replacement, model: Transformer, side: Side, changes: Changes)
 
 def _outputs(runs: PairRuns, model: Transformer, place: SubLayerPlace, read: Tensor) -> Iterator[Received]:
     """Outputs of a sub-layer that reads other states [W, L, D]."""
-    if place[0] in KINDS:
-        yield from _attention(runs, model, place, read, None if place[0] == "cross" else read)
+    if place.component in KINDS:
+        yield from _attention(runs, model, place, read, None if place.component == "cross" else read)
     else:
-        network = component_modules(model, place[0])[place[1]]
+        network = component_modules(model, place.component)[place.layer]
         yield Received(place, "input", network(read)[:, None], runs.outputs[place][:1])
 
 
@@ -113,7 +113,7 @@ def attention_inputs(
 
     One of them is computed from other states each time.
     """
-    module = component_modules(model, place[0])[place[1]]
+    module = component_modules(model, place.component)[place.layer]
     assert isinstance(module, MultiHeadAttention)
     read, attended = recorded_inputs(runs, model, place)
     own_queries, own_keys_values = module.project_qkv(read, attended)
@@ -144,7 +144,7 @@ def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) ->
 
 def attention_mask(runs: PairRuns, place: SubLayerPlace) -> Tensor:
     """Mask and relative positions of an attention layer; broadcasts to [W, H, Q, K]."""
-    return runs.masks[KINDS.index(next(kind for kind in KINDS if kind == place[0]))]
+    return next(mask for kind, mask in runs.masks.items() if kind == place.component)
 
 
 def sender_changes(
@@ -171,9 +171,9 @@ def all_changes(run: Replacement, model: Transformer, side: Side) -> Changes:
     found = {-1: embedding[None]}
     for index, place in enumerate(sublayers(run.runs, side)):
         own, other = run.runs.outputs[place]
-        if place[0] in KINDS:
+        if place.component in KINDS:
             heads = run.runs.of_heads(*place)
-            module = component_modules(model, place[0])[place[1]]
+            module = component_modules(model, place.component)[place.layer]
             assert isinstance(module, MultiHeadAttention)
             found[index] = F.linear((heads[1] - heads[0]).flatten(1), module.out_proj.weight)[None]
         else:

@@ -41,13 +41,14 @@ from core.analysis.composition.edges import (
 )
 from core.analysis.composition.replacement import Replacement
 from core.analysis.interventions.continued_runs import SubLayer, changed_layer, head_matrix, logits_after
-from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, removed_hooks, side_of
+from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, side_of
 from core.analysis.interventions.patching import blocks
 from core.analysis.interventions.path_patching import Receiver, path_effects
 from core.analysis.relative_scores import relative_scores
 from core.analysis.token_path.score_products import ScoreProducts, exact
 from core.capture import KINDS, Kind
 from core.cpu_products import onednn_products
+from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Transformer, masked_scores
 
 Gradients = dict[SubLayerPlace, Tensor]
@@ -118,7 +119,7 @@ def output_gradients(runs: PairRuns) -> Gradients:
     ):
         sides: tuple[Side, ...] = ("encoder", "decoder")
         for place in (place for side in sides for place in sublayers(runs, side)):
-            module = component_modules(model, place[0])[place[1]]
+            module = component_modules(model, place.component)[place.layer]
             if isinstance(module, MultiHeadAttention):
                 heads = runs.of_heads(*place)[:1].flatten(2)
                 added[place] = torch.zeros(heads.shape, device=heads.device, requires_grad=True)
@@ -131,7 +132,7 @@ def output_gradients(runs: PairRuns) -> Gradients:
         found = torch.autograd.grad(runs.measured(logits).sum(), list(added.values()), materialize_grads=True)
 
     def by_head(place: SubLayerPlace, gradient: Tensor) -> Tensor:
-        heads = runs.num_heads(place[0]) if place[0] in KINDS else 1
+        heads = runs.num_heads(place.component) if place.component in KINDS else 1
         return gradient[0].unflatten(-1, (heads, -1)).transpose(0, 1)
 
     return {place: by_head(place, gradient) for place, gradient in zip(added, found, strict=True)}
@@ -281,7 +282,7 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
     with run.runs.translator.inspect() as model:
         for each in received(run, model, side, sender_changes(run, model, [(edge.sender, None)], side)):
             if (each.place, each.input) == (place, edge.input):
-                module = component_modules(model, place[0])[place[1]]
+                module = component_modules(model, place.component)[place.layer]
                 assert isinstance(module, MultiHeadAttention)
                 queried, attended = recorded_inputs(run.runs, model, place)
                 queries, keys_values = module.project_qkv(queried, attended)
@@ -289,7 +290,7 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
                 asked, keys = (torch.stack([moment[i][0, head] for moment in (before, each.read)]) for i in (0, 1))
                 scores = asked @ keys.mT / math.sqrt(keys.size(-1))
                 mask = attention_mask(run.runs, place)[0].expand(module.num_heads, -1, -1)[head]  # [1 or Q, K]
-                kind: Kind = next(kind for kind in KINDS if kind == place[0])
+                kind: Kind = next(kind for kind in KINDS if kind == place.component)
                 relative = relative_scores(model, kind, keys.size(1))
                 relative = None if relative is None else relative[head]
                 scores = masked_scores(scores, mask)

@@ -31,7 +31,13 @@ _KINDS: dict[Part, str] = {
     "cross": "cross",
     "decoder_feed_forward": "decoder",
 }
-SubLayerPlace = tuple[Component, int]  # a sub-layer and its layer
+
+
+class SubLayerPlace(NamedTuple):
+    """A sub-layer, and its layer, counted from 0."""
+
+    component: Component
+    layer: int
 
 
 class Node(NamedTuple):
@@ -80,7 +86,9 @@ def sublayers(runs: PairRuns, side: Side) -> list[SubLayerPlace]:
         "decoder": ("decoder_self", "cross", "decoder_feed_forward"),
     }
     components = of_side[side]
-    return [(component, layer) for layer in range(runs.num_layers(components[0])) for component in components]
+    return [
+        SubLayerPlace(component, layer) for layer in range(runs.num_layers(components[0])) for component in components
+    ]
 
 
 def nodes_of(runs: PairRuns, place: SubLayerPlace) -> list[Node]:
@@ -97,7 +105,7 @@ def place_of(node: Node) -> SubLayerPlace | None:
     if node.layer is None:
         return None
     component: Component = next(each for each in get_args(Component) if each == node.part)
-    return component, node.layer
+    return SubLayerPlace(component, node.layer)
 
 
 def possible_edges(runs: PairRuns) -> Iterator[Edge]:
@@ -112,24 +120,24 @@ def possible_edges(runs: PairRuns) -> Iterator[Edge]:
         for index, senders in enumerate([[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in steps)]):
             for sender in senders:
                 for place in steps[index:]:
-                    yield from _into(runs, sender, place, ("query",) if place[0] == "cross" else INPUTS[:3])
+                    yield from _into(runs, sender, place, ("query",) if place.component == "cross" else INPUTS[:3])
                 if side == "decoder":
                     yield Edge(sender, Node("logit"), "input")
                 else:
                     for place in sublayers(runs, "decoder"):
-                        if place[0] == "cross":
+                        if place.component == "cross":
                             yield from _into(runs, sender, place, ("key", "value"))
 
 
 def _into(runs: PairRuns, sender: Node, place: SubLayerPlace, inputs: tuple[Input, ...]) -> Iterator[Edge]:
-    of_place: tuple[Input, ...] = inputs if place[0] in KINDS else ("input",)
+    of_place: tuple[Input, ...] = inputs if place.component in KINDS else ("input",)
     return (Edge(sender, receiver, which) for receiver in nodes_of(runs, place) for which in of_place)
 
 
 def sender_side(node: Node) -> Side:
     """Side of the model whose residual connections a sender writes to."""
     place = place_of(node)
-    return side_of(place[0]) if place else "encoder" if node.part == "source" else "decoder"
+    return side_of(place.component) if place else "encoder" if node.part == "source" else "decoder"
 
 
 def norm_of(model: Transformer, place: SubLayerPlace) -> nn.Module:

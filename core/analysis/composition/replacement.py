@@ -10,7 +10,8 @@ from torch import Tensor
 from core.analysis.composition.edges import Node, place_of, sender_side
 from core.analysis.interventions.continued_runs import head_matrix
 from core.analysis.interventions.pair_runs import Metric, PairRuns
-from core.analysis.interventions.recorded_runs import check_position, check_sources, recorded_passes
+from core.analysis.interventions.recorded_runs import check_sources, recorded_passes
+from core.analysis.predicted_position import check_position
 from core.model import Transformer
 from core.translator import Translator
 
@@ -88,10 +89,10 @@ def record_replacement(
             f"there"
         )
     ids, fed, predicted = translator.token_ids(source, target)
-    check_position(position, predicted)
+    check_position(position, len(predicted))
     others = ids
     if second is not None:
-        others = translator.token_ids(second, "")[0]
+        others = translator.token_ids(second, "").source
         check_sources(translator, ids, others)
     token = predicted[position] if token is None else token
     texts, fed = (source, second or source), fed[: position + 1]

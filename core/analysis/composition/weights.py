@@ -64,7 +64,7 @@ def _scores(runs: PairRuns, model: Transformer, sends: SubLayerPlace, receives: 
 
 def _by_head(model: Transformer, place: SubLayerPlace) -> dict[str, Tensor]:
     """W_Q, W_K [H, d_k, D], W_V [H, d_v, D] and W_O [H, D, d_v] of each head."""
-    module = component_modules(model, place[0])[place[1]]
+    module = component_modules(model, place.component)[place.layer]
     assert isinstance(module, MultiHeadAttention)
     projections = {"query": module.q_proj, "key": module.k_proj, "value": module.v_proj}
     found = {name: each.weight.unflatten(0, (module.num_heads, -1)) for name, each in projections.items()}
@@ -77,7 +77,7 @@ def gains_between(runs: PairRuns, model: Transformer, sends: SubLayerPlace, rece
 
     The path joins two sub-layers.
     """
-    side, is_memory = side_of(sends[0]), side_of(sends[0]) != side_of(receives[0])
+    side, is_memory = side_of(sends.component), side_of(sends.component) != side_of(receives.component)
     steps = sublayers(runs, side)
     first, stop = steps.index(sends), len(steps) if is_memory else steps.index(receives)
     norms: list[nn.Module] = []

@@ -35,6 +35,7 @@ from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scoring import MeasuredRows, Scorer, piece_frequencies
 from core.analysis.word_scores.scoring import Line
 from core.capture import AttentionMap, Kind
+from core.text_codec import PassIds
 from core.translator import Translator
 
 BATCH_SIZE = 16  # sentences of a forward pass; other threads may use the model between two
@@ -120,10 +121,10 @@ class CorpusPass:
             line = self.lines[number]
             if line.target is not None:
                 try:
-                    _, _, predicted = translator.token_ids(line.source, translator.target_ids(line.target, line.source))
+                    ids = translator.token_ids(line.source, translator.target_ids(line.target, line.source))
                 except ValueError as error:
                     raise ValueError(f"line {line.number}: {error}") from error
-                found[number] = line.source, predicted[:-1]
+                found[number] = line.source, ids.predicted[:-1]
         return found
 
     @torch.inference_mode()
@@ -149,12 +150,10 @@ class CorpusPass:
                 self._add_heads(attention, norms[row], number, promoted.get(row))
         self._add_neurons(numbers, recorded)
 
-    def _promoted(
-        self, kind: Kind, layer: int, memory: Tensor, ids: Mapping[int, tuple[list[int], list[int], list[int]]]
-    ) -> dict[int, _Promoted]:
+    def _promoted(self, kind: Kind, layer: int, memory: Tensor, ids: Mapping[int, PassIds]) -> dict[int, _Promoted]:
         """Arguments of `promotes`.
 
-        Args: ids, of source, fed and predicted tokens for some rows of the batch.
+        Args: ids, of some rows of the batch.
         """
         translator = self._translator
         if not ids:

@@ -44,11 +44,8 @@ def neuron_activation(translator: Translator, neuron: Neuron, example: NeuronExa
     source, fed, _ = translator.token_ids(example.sentence.source, example.sentence.target)
     with translator.inspect() as model:
         network = feed_forward_networks(model)[neuron.stack, neuron.layer]
-        handle = network.register_forward_pre_hook(keep)
-        try:
+        with network.register_forward_pre_hook(keep):
             model(translator.batch([source]), translator.batch([fed]))
-        finally:
-            handle.remove()
         if example.position >= inputs[0].size(1):
             raise ValueError("the example is beyond the end of its sentence: the index belongs to another model")
         return float(network.hidden(inputs[0][0, example.position])[neuron.neuron])

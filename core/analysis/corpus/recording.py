@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Maps, attention_layers
 from core.capture import Kind
+from core.hooks import removed_hooks
 from core.model import FeedForward, Transformer
 from core.translator import Translator
 
@@ -54,17 +55,12 @@ def record_batch(translator: Translator, pairs: Sequence[Pair]) -> RecordedBatch
     """
     memories: dict[tuple[Kind, int], Tensor] = {}
     activations: dict[tuple[Stack, int], Tensor] = {}
-    handles: list[Any] = []
-    with translator.inspect() as model:
-        try:
-            for key, attention in attention_layers(model).items():
-                handles.append(attention.register_forward_pre_hook(_keep(memories, key, argument=1)))
-            for place, network in feed_forward_networks(model).items():
-                handles.append(network.outer.register_forward_pre_hook(_keep(activations, place, argument=0)))
-            maps = batch_maps(translator, pairs)
-        finally:
-            for handle in handles:
-                handle.remove()
+    with translator.inspect() as model, removed_hooks() as handles:
+        for key, attention in attention_layers(model).items():
+            handles.append(attention.register_forward_pre_hook(_keep(memories, key, argument=1)))
+        for place, network in feed_forward_networks(model).items():
+            handles.append(network.outer.register_forward_pre_hook(_keep(activations, place, argument=0)))
+        maps = batch_maps(translator, pairs)
     return RecordedBatch(maps, memories, activations)
 
 

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from core.analysis.heads.head import Maps
 from core.capture import attention_maps, capture_attention
+from core.text_codec import PassIds
 from core.translator import Translator
 
 BATCH_SIZE = 8  # sentences; other threads may use the model between two batches
@@ -52,11 +53,15 @@ def batch_maps(translator: Translator, pairs: Sequence[tuple[str, str | Sequence
     """
     ids = [translator.token_ids(source, target) for source, target in pairs]
     with translator.inspect() as model, capture_attention(model) as captured:
-        model(translator.batch([source for source, _, _ in ids]), translator.batch([fed for _, fed, _ in ids]))
-    return [_maps(translator, captured, row, *tokens) for row, tokens in enumerate(ids)]
+        model(translator.batch([each.source for each in ids]), translator.batch([each.fed for each in ids]))
+    return [_maps(translator, captured, row, each) for row, each in enumerate(ids)]
 
 
-def _maps(translator: Translator, captured: Mapping[str, Tensor], row: int, *ids: Sequence[int]) -> Maps:
-    """Maps of one row of a batch. Args: ids, as from `Translator.token_ids`."""
-    source, (fed, predicted) = translator.source_pieces(ids[0]), map(translator.pieces, ids[1:])
+def _maps(translator: Translator, captured: Mapping[str, Tensor], row: int, ids: PassIds) -> Maps:
+    """Maps of one row of a batch."""
+    source, fed, predicted = (
+        translator.source_pieces(ids.source),
+        translator.pieces(ids.fed),
+        translator.pieces(ids.predicted),
+    )
     return attention_maps(captured, translator.model.config, source, fed, predicted, row)

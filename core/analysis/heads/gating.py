@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from core.analysis.heads.head import Head, attention_layers
 from core.capture import KINDS, Kind
+from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Transformer
 from core.translator import Translator
 
@@ -41,15 +42,10 @@ def head_gates(model: Transformer, gates: Gates) -> Generator[None]:
         if not factor.isfinite().all():
             raise ValueError(f"the gate of {Head(kind, layer, head)} is {gate}, expected a finite number")
         by_layer[kind, layer][head] = factor
-    handles = [
-        layers[key].weights.register_forward_hook(_scaling(factors, layers[key].num_heads))
-        for key, factors in by_layer.items()
-    ]
-    try:
+    with removed_hooks() as handles:
+        for key, factors in by_layer.items():
+            handles.append(layers[key].weights.register_forward_hook(_scaling(factors, layers[key].num_heads)))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 @contextmanager

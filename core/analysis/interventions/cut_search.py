@@ -20,6 +20,7 @@ from torch import Tensor
 
 from core.analysis.heads.head import Head
 from core.analysis.interventions.cuts import Cut, cut_attention, cut_translator
+from core.analysis.predicted_position import check_position
 from core.capture import Kind, attention_path, capture_attention
 from core.translator import Translator
 
@@ -78,10 +79,7 @@ def find_cuts(
         ValueError: as `Translator.explain`; there is no such position, or the token is not the most probable.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
-    if not 0 <= position < len(predicted):
-        raise ValueError(
-            f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}"
-        )
+    check_position(position, len(predicted))
     goal = _Goal(translator, source_ids, fed[: position + 1], predicted[position])
     (state,) = goal.measured([()])
     if state.has_changed:

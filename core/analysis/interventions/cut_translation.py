@@ -33,7 +33,7 @@ def translate_cut(
         ValueError: as `Translator.translate` and `cut_attention`.
     """
     options = translator.search_options(beam_size, length_penalty, 1)
-    source_ids, _, _ = translator.token_ids(text, "")
+    source_ids = translator.token_ids(text, "").source
     ids = translator.batch([source_ids])
     with torch.inference_mode(), cut_translator(translator, cuts) as model:
         memory, mask = model.encode(ids), model.source_mask(ids)

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from core.analysis.heads.head import Head, attention_layers
 from core.capture import Kind, attention_mask, full_mask
+from core.hooks import removed_hooks
 from core.model import Transformer
 from core.results import Explanation
 from core.translator import Translator
@@ -162,15 +163,11 @@ def cut_attention(model: Transformer, *cuts: Sequence[Cut]) -> Generator[None]:
                 raise ValueError(f"this model has no head {cut.head}: the cut {str(cut)!r} belongs to another model")
             by_layer[cut.head.kind, cut.head.layer].append((sentence, cut))
     neighbourhood = model.config.neighbourhood
-    handles = [
-        layers[key].weights.register_forward_hook(_cutting(key[0], found, len(cuts), neighbourhood))
-        for key, found in by_layer.items()
-    ]
-    try:
+    with removed_hooks() as handles:
+        for key, found in by_layer.items():
+            hook = _cutting(key[0], found, len(cuts), neighbourhood)
+            handles.append(layers[key].weights.register_forward_hook(hook))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _cutting(

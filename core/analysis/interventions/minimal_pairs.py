@@ -74,7 +74,7 @@ def minimal_pairs(translator: Translator, text: str) -> list[MinimalPair]:
     Raises:
         ValueError: as `Translator.explain`.
     """
-    first = translator.token_ids(text, "")[0]
+    first = translator.token_ids(text, "").source
     found: dict[str, MinimalPair] = {}
     for name, replaced in _candidates([match[0] for match in _WORD.finditer(text)]):
         other = _with_words(text, replaced)
@@ -167,7 +167,7 @@ def _compared(
     translator: Translator, name: Contrast, text: str, other: str, first: Sequence[int]
 ) -> MinimalPair | None:
     """The proposal, if each of its words has as many tokens as the one it replaces."""
-    second = translator.token_ids(other, "")[0]
+    second = translator.token_ids(other, "").source
     tokens = translator.source_pieces(first), translator.source_pieces(second)
     if word_groups(tokens[0]) != word_groups(tokens[1]):
         return None

@@ -1,13 +1,10 @@
 """Runs of two sources with one target prefix, for patching."""
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from core.capture import KINDS, Kind
 from core.config import TransformerConfig
@@ -70,8 +67,7 @@ class PairRuns:
         outputs: [2, S or T, D] output of each component of each layer.
         heads: [2, S or T, H * d_v] outputs of the heads of each attention layer, before the output matrix.
         entered: [2, S or T, D] input of the first layer of each side.
-        masks: [1, 1 or H, ...] masks of encoder self-attention, decoder self-attention and cross-attention, as
-            `MultiHeadAttention.forward` takes them.
+        masks: [1, 1 or H, ...] by kind, as `MultiHeadAttention.forward` takes them.
         memory: [2, S, D] output of the encoder.
         logits: [2, V] of the next token.
     """
@@ -86,7 +82,7 @@ class PairRuns:
     outputs: dict[tuple[Component, int], Tensor]
     heads: dict[tuple[Kind, int], Tensor]
     entered: dict[Side, Tensor]
-    masks: tuple[Tensor, Tensor, Tensor]
+    masks: dict[Kind, Tensor]
     memory: Tensor
     logits: Tensor
 
@@ -199,14 +195,3 @@ def component_modules(model: Transformer, component: Component) -> list[nn.Modul
     side, name = _MODULES[component]
     stack = model.encoder if side == "encoder" else model.decoder
     return [layer.get_submodule(name) for layer in stack.layers]
-
-
-@contextmanager
-def removed_hooks() -> Generator[list[RemovableHandle]]:
-    """A list for handles of hooks, which are removed at the end of the block."""
-    handles: list[RemovableHandle] = []
-    try:
-        yield handles
-    finally:
-        for handle in handles:
-            handle.remove()

@@ -114,7 +114,7 @@ def _recorded(translator: Translator, options: argparse.Namespace) -> list[PairR
         ValueError: as `record_runs`.
     """
     target = sentence_target(translator, options)
-    position = require_position(options.token, translator.pieces(translator.token_ids(options.text, target)[2]))
+    position = require_position(options.token, translator.pieces(translator.token_ids(options.text, target).predicted))
     against = None if options.against is None else translator.tokenizer.target.token_id(options.against)
     return [
         record_runs(translator, options.text, text, target, position, None, against, options.metric)

@@ -32,11 +32,11 @@ from core.analysis.interventions.pair_runs import (
     Patch,
     Side,
     component_modules,
-    removed_hooks,
     side_of,
 )
 from core.capture import Kind
 from core.cpu_products import onednn_products
+from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Transformer
 
 Into = Literal["corrupted", "clean"]  # the base; the other run is the donor
@@ -223,11 +223,11 @@ def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first:
     if "encoder" in first:
         x = runs.entering("encoder", first["encoder"])[base].expand(rows, -1, -1)
         for layer in model.encoder.layers[first["encoder"] :]:
-            x = layer(x, runs.masks[0])
+            x = layer(x, runs.masks["encoder_self"])
         memory, start = model.encoder.output_norm(x), 0
     x = runs.entering("decoder", start)[base].expand(rows, -1, -1)
     for layer in model.decoder.layers[start:]:
-        x = layer(x, memory, runs.masks[1], runs.masks[2], SharedMemory(rows))
+        x = layer(x, memory, runs.masks["decoder_self"], runs.masks["cross"], SharedMemory(rows))
     return model.project(model.decoder.output_norm(x)[:, -1]).float()
 
 

@@ -33,12 +33,12 @@ from core.analysis.interventions.pair_runs import (
     Patch,
     Side,
     component_modules,
-    removed_hooks,
     side_of,
 )
 from core.analysis.interventions.patching import Effects, Into, blocks, logits_from
 from core.capture import KINDS
 from core.cpu_products import onednn_products
+from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Transformer
 
 HeadInput = Literal["query", "key", "value"]
@@ -155,7 +155,7 @@ def _arriving(
             handles.append(_projection(model, receiver).register_forward_hook(keep))
         if side == "encoder":
             for layer in model.encoder.layers[first:]:
-                x = layer(x, runs.masks[0])
+                x = layer(x, runs.masks["encoder_self"])
             memory = model.encoder.output_norm(x)
             for receiver in receivers:
                 if receiver.head.kind == "cross":
@@ -163,7 +163,13 @@ def _arriving(
         else:
             last = max(receiver.head.layer for receiver in receivers)
             for layer in model.decoder.layers[first : last + 1]:
-                x = layer(x, runs.memory[base : base + 1], runs.masks[1], runs.masks[2], SharedMemory(len(rows)))
+                x = layer(
+                    x,
+                    runs.memory[base : base + 1],
+                    runs.masks["decoder_self"],
+                    runs.masks["cross"],
+                    SharedMemory(len(rows)),
+                )
     return found
 
 

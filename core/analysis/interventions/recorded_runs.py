@@ -12,9 +12,10 @@ from core.analysis.interventions.pair_runs import (
     Metric,
     PairRuns,
     component_modules,
-    removed_hooks,
 )
+from core.analysis.predicted_position import check_position
 from core.capture import KINDS, Kind
+from core.hooks import removed_hooks
 from core.model import Mask, MultiHeadAttention
 from core.restricted import Neighbourhood
 from core.translator import Translator
@@ -49,9 +50,9 @@ def record_runs(
             metric; there is no such position or token; A is B.
     """
     clean_ids, fed, predicted = translator.token_ids(clean, target)
-    corrupted_ids = translator.token_ids(corrupted, "")[0]
+    corrupted_ids = translator.token_ids(corrupted, "").source
     check_sources(translator, clean_ids, corrupted_ids)
-    check_position(position, predicted)
+    check_position(position, len(predicted))
     token = predicted[position] if token is None else token
     runs = recorded_passes(
         translator, (clean, corrupted), (clean_ids, corrupted_ids), fed[: position + 1], token, against, metric
@@ -117,22 +118,14 @@ def recorded_passes(
         outputs={key: output for key, (_, output) in calls.items()},
         heads={key: arguments[0] for key, (arguments, _) in concatenated.items()},
         entered={"encoder": encoder_input, "decoder": decoder_input},
-        masks=(_of_one(encoder_mask, source_ids), _of_one(decoder_mask, fed_ids), memory_mask[:1]),
+        masks={
+            "encoder_self": _of_one(encoder_mask, source_ids),
+            "decoder_self": _of_one(decoder_mask, fed_ids),
+            "cross": memory_mask[:1],
+        },
         memory=memory,
         logits=logits,
     )
-
-
-def check_position(position: int, predicted: Sequence[int]) -> None:
-    """Check that there is a predicted token at a position.
-
-    Raises:
-        ValueError: there is none.
-    """
-    if not 0 <= position < len(predicted):
-        raise ValueError(
-            f"position {position} is not one of the {len(predicted)} predicted tokens: give 0 to {len(predicted) - 1}"
-        )
 
 
 def check_sources(translator: Translator, clean: Sequence[int], corrupted: Sequence[int]) -> None:

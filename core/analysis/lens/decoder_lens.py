@@ -39,7 +39,7 @@ def encoder_translations(
         ValueError: as `Translator.translate`.
     """
     options = translator.search_options(beam_size, length_penalty, 1)
-    source_ids, _, _ = translator.token_ids(text, "")
+    source_ids = translator.token_ids(text, "").source
     limit = translator.length_limit(text)
     memories = encoder_levels(translator, source_ids)
     limits, prefixes = [limit] * len(memories), [translator.prefix_ids(text, ())] * len(memories)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from torch import Tensor, nn
 
+from core.hooks import removed_hooks
 from core.model import Decoder, Encoder
 
 
@@ -22,9 +23,6 @@ def level_states(stack: Encoder | Decoder) -> Generator[list[Tensor]]:
             states.append(inputs[0][0])
         states.append(output[0])
 
-    handles = [layer.register_forward_hook(keep) for layer in stack.layers]
-    try:
+    with removed_hooks() as handles:
+        handles.extend(layer.register_forward_hook(keep) for layer in stack.layers)
         yield states
-    finally:
-        for handle in handles:
-            handle.remove()

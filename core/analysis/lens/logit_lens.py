@@ -67,7 +67,7 @@ def logit_lens(translator: Translator, source: str, target: str | Sequence[int],
     Raises:
         ValueError: as `Translator.explain`.
     """
-    _, _, predicted = translator.token_ids(source, target)
+    predicted = translator.token_ids(source, target).predicted
     with translator.inspect() as model:
         with level_states(model.decoder) as states:
             explanation = translator.explain(source, target)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from core.analysis.token_path.score_products import exact
 from core.analysis.token_path.steps import Stack
+from core.hooks import removed_hooks
 from core.model import AttentionWeights, FeedForward, Transformer
 
 
@@ -29,12 +30,10 @@ def recorded_calls(model: Transformer, stack: Stack, layer: int) -> Generator[di
         in it.
     """
     calls: dict[str, Call] = {}
-    handles = [module.register_forward_hook(_record(calls, path)) for path, module in _recorded(model, stack, layer)]
-    try:
+    with removed_hooks() as handles:
+        for path, module in _recorded(model, stack, layer):
+            handles.append(module.register_forward_hook(_record(calls, path)))
         yield calls
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _recorded(model: Transformer, stack: Stack, layer: int) -> list[tuple[str, nn.Module]]:

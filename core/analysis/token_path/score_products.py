@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from core.analysis.heads.head import Head, attention_layers
 from core.analysis.relative_scores import relative_scores
+from core.hooks import removed_hooks
 from core.translator import Translator
 
 
@@ -106,12 +107,9 @@ def score_products(
             return hook
 
         watched = {"queries": module.q_proj, "keys": module.k_proj, "weights": module.weights}
-        handles = [each.register_forward_hook(keep(name)) for name, each in watched.items()]
-        try:
+        with removed_hooks() as handles:
+            handles.extend(each.register_forward_hook(keep(name)) for name, each in watched.items())
             replay()
-        finally:
-            for handle in handles:
-                handle.remove()
     for name, position, vectors in (("query", query, found["queries"]), ("key", key, found["keys"])):
         if not 0 <= position < len(vectors):
             raise ValueError(f"{name} ({position}) must be from 0 to {len(vectors) - 1}: there are so many tokens")

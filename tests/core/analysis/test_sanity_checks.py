@@ -38,7 +38,7 @@ def test_checks_of_a_correct_explanation_pass(translator: Translator, explanatio
 
 
 def test_a_hypothesis_is_compared_with_its_replay(translator: Translator, explanation: Explanation):
-    ids = translator.token_ids(SOURCE, TARGET)[2]
+    ids = translator.token_ids(SOURCE, TARGET).predicted
     hypothesis = ScoredText(TARGET, tuple(ids), explanation.predicted_tokens, explanation.log_probs, -1.0)
     checks = check_explanation(translator, explanation, hypothesis)
     assert [check.name for check in checks] == [*NAMES[:3], "replay equals search", *NAMES[3:]]
@@ -52,7 +52,7 @@ def test_a_hypothesis_is_compared_with_its_replay(translator: Translator, explan
 
 
 def test_maps_are_compared_with_a_replay(translator: Translator, explanation: Explanation):
-    ids = translator.token_ids(SOURCE, TARGET)[2]
+    ids = translator.token_ids(SOURCE, TARGET).predicted
     hypothesis = ScoredText(TARGET, tuple(ids), explanation.predicted_tokens, explanation.log_probs, -1.0)
     layer = explanation.maps["cross"][1]
     other = with_map(explanation, "cross", 1, replace(layer, weights=layer.weights.flip(-1)))
@@ -64,7 +64,11 @@ def test_a_search_in_reduced_precision_is_not_compared_with_its_replay(
 ):
     fast = Translator(translator.model, translator.tokenizer, precision="fast")
     hypothesis = ScoredText(
-        TARGET, tuple(fast.token_ids(SOURCE, TARGET)[2]), explanation.predicted_tokens, explanation.log_probs, -1.0
+        TARGET,
+        tuple(fast.token_ids(SOURCE, TARGET).predicted),
+        explanation.predicted_tokens,
+        explanation.log_probs,
+        -1.0,
     )
     checks = check_explanation(fast, explanation, hypothesis)
     assert [check.name for check in checks] == NAMES

@@ -14,7 +14,7 @@ from train.__main__ import main
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
-from train.data.preparation_settings import Segmentation
+from train.data.preparation_settings import Preparation, Segmentation
 from train.data.token_shards import DataError, TokenShards, read_manifest
 
 Pairs = list[tuple[str, str]]
@@ -38,7 +38,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> tup
 def finished(tmp_path_factory: pytest.TempPathFactory, texts: tuple[ParallelText, ParallelText]) -> Path:
     """The texts prepared with a vocabulary of 400. Do not modify it: copy it."""
     folder = tmp_path_factory.mktemp("finished") / "data"
-    prepare(folder, *texts, vocab_size=400)
+    prepare(folder, Preparation(*texts, vocab_size=400))
     return folder
 
 
@@ -53,7 +53,7 @@ def test_tokens_decode_to_the_text(
     tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
 ) -> None:
     folder = tmp_path / "data"
-    manifest = prepare(folder, *texts, vocab_size=400)
+    manifest = prepare(folder, Preparation(*texts, vocab_size=400))
     assert decoded(folder, "train") == parallel_text[:16]
     assert decoded(folder, "valid") == parallel_text[16:]
     assert (folder / "valid.target.txt").read_text(encoding="utf-8").splitlines() == [
@@ -80,7 +80,9 @@ def test_tokens_decode_to_the_text(
 def test_labels_weigh_pairs(tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs) -> None:
     labels = tmp_path / "labels"
     labels.write_text("news\n" * 2 + "talk\n" * 10 + "web\n" * 4, encoding="utf-8")
-    manifest = prepare(tmp_path / "data", *texts, vocab_size=400, labels=labels, repeat={"news": 3, "web": 0})
+    manifest = prepare(
+        tmp_path / "data", Preparation(*texts, vocab_size=400, labels=labels, repeat={"news": 3, "web": 0})
+    )
     pairs = parallel_text
     assert decoded(tmp_path / "data", "train") == [pairs[0]] * 3 + [pairs[1]] * 3 + pairs[2:12]
     assert manifest["pairs_by_label"] == {"news": 2, "talk": 10, "web": 4}
@@ -94,11 +96,13 @@ def test_bpe_dropout_gives_each_pair_in_other_pieces(
     labels.write_text("news\n" * 2 + "talk\n" * 14, encoding="utf-8")
     manifest = prepare(
         tmp_path / "data",
-        *texts,
-        vocab_size=400,
-        labels=labels,
-        repeat={"news": 2},
-        segmentation=Segmentation(bpe_dropout=0.3, segmentations=5),
+        Preparation(
+            *texts,
+            vocab_size=400,
+            labels=labels,
+            repeat={"news": 2},
+            segmentation=Segmentation(bpe_dropout=0.3, segmentations=5),
+        ),
     )
     assert sorted(decoded(tmp_path / "data", "train")) == sorted(parallel_text[:2] * 10 + parallel_text[2:16] * 5)
     assert (manifest["bpe_dropout"], manifest["segmentations"], manifest["train"]["pairs"]) == (0.3, 5, 90)
@@ -118,10 +122,9 @@ def test_bpe_dropout_needs_merges(tmp_path: Path, texts: tuple[ParallelText, Par
     with pytest.raises(ValueError, match="BPE-dropout needs a SentencePiece model of type bpe"):
         prepare(
             tmp_path / "data",
-            *texts,
-            vocab_size=400,
-            tokenizer=tmp_path / "characters.model",
-            segmentation=Segmentation(0.1, 2),
+            Preparation(
+                *texts, vocab_size=400, tokenizer=tmp_path / "characters.model", segmentation=Segmentation(0.1, 2)
+            ),
         )
 
 
@@ -145,7 +148,9 @@ def test_pairs_left_out_are_counted(
 ) -> None:
     pairs = [*parallel_text[:16], ("", "leer"), parallel_text[0], ("same", "same")]
     filters = Filters(duplicates=True, identical=True)
-    manifest = prepare(tmp_path / "data", text(tmp_path, "more", pairs), texts[1], vocab_size=400, filters=filters)
+    manifest = prepare(
+        tmp_path / "data", Preparation(text(tmp_path, "more", pairs), texts[1], vocab_size=400, filters=filters)
+    )
     assert manifest["dropped"] == {"empty": 1, "duplicate": 1, "identical": 1}
     assert manifest["pairs_read"] == 19
     assert decoded(tmp_path / "data", "train") == parallel_text[:16]
@@ -155,27 +160,29 @@ def test_a_given_tokenizer_is_used(
     tmp_path: Path, texts: tuple[ParallelText, ParallelText], tokenizer: SentencePieceTokenizer
 ) -> None:
     (tmp_path / "given.model").write_bytes(tokenizer.to_bytes())
-    manifest = prepare(tmp_path / "data", *texts, vocab_size=7, tokenizer=tmp_path / "given.model")
+    manifest = prepare(tmp_path / "data", Preparation(*texts, vocab_size=7, tokenizer=tmp_path / "given.model"))
     assert (tmp_path / "data" / "tokenizer.model").read_bytes() == tokenizer.to_bytes()
     assert (manifest["vocab_size"], manifest["tokenizer"]) == (400, "given.model")
     with pytest.raises(DataError, match="there is no tokenizer"):  # before the text is read
         prepare(
             tmp_path / "none",
-            ParallelText([tmp_path / "no.en"], [tmp_path / "no.de"]),
-            texts[1],
-            vocab_size=7,
-            tokenizer=tmp_path / "none.model",
+            Preparation(
+                ParallelText([tmp_path / "no.en"], [tmp_path / "no.de"]),
+                texts[1],
+                vocab_size=7,
+                tokenizer=tmp_path / "none.model",
+            ),
         )
     (tmp_path / "text.model").write_text("no model", encoding="utf-8")
     with pytest.raises(ValueError, match="not a SentencePiece model"):
-        prepare(tmp_path / "none", *texts, vocab_size=7, tokenizer=tmp_path / "text.model")
+        prepare(tmp_path / "none", Preparation(*texts, vocab_size=7, tokenizer=tmp_path / "text.model"))
 
 
 def test_chunks_change_nothing(
     tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(train.data.preparation, "CHUNK", 3)
-    prepare(tmp_path / "chunks", *texts, vocab_size=400)
+    prepare(tmp_path / "chunks", Preparation(*texts, vocab_size=400))
     assert contents(finished) == contents(tmp_path / "chunks")
 
 
@@ -199,8 +206,8 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
     """
     segmentation = Segmentation(bpe_dropout=0.1, segmentations=3)
     monkeypatch.setattr(train.data.preparation, "CHUNK", 6)
-    prepare(tmp_path / "whole", *texts, vocab_size=400, segmentation=segmentation)
-    prepare(tmp_path / "old", text(tmp_path, "old", parallel_text[4:12]), texts[1], vocab_size=400)
+    prepare(tmp_path / "whole", Preparation(*texts, vocab_size=400, segmentation=segmentation))
+    prepare(tmp_path / "old", Preparation(text(tmp_path, "old", parallel_text[4:12]), texts[1], vocab_size=400))
     replace = os.replace
     for number in itertools.count(1):
         folder, calls = tmp_path / f"killed-{number}", itertools.count(1)
@@ -214,13 +221,13 @@ def test_a_kill_at_any_write_leaves_a_finished_or_a_resumable_folder(
         before = contents(folder)
         monkeypatch.setattr(os, "replace", die)
         try:
-            prepare(folder, *texts, vocab_size=400, segmentation=segmentation, overwrite=True)
+            prepare(folder, Preparation(*texts, vocab_size=400, segmentation=segmentation), overwrite=True)
         except Killed:
             monkeypatch.setattr(os, "replace", replace)
             after = {path: content for path, content in contents(folder).items() if path.parts[0] != "unfinished"}
             if (folder / "manifest.json").exists():
                 assert after == before  # the old output, complete
-            prepare(folder, *texts, vocab_size=400, segmentation=segmentation, overwrite=True)
+            prepare(folder, Preparation(*texts, vocab_size=400, segmentation=segmentation), overwrite=True)
             assert contents(folder) == contents(tmp_path / "whole")
         else:
             break
@@ -238,13 +245,13 @@ def test_resuming_does_not_repeat_finished_work(
     write_tokens = train.data.preparation._write_tokens
     monkeypatch.setattr(train.data.preparation, "_write_tokens", lambda *_: (_ for _ in ()).throw(Killed))
     with pytest.raises(Killed):
-        prepare(tmp_path / "data", *texts, vocab_size=400)
+        prepare(tmp_path / "data", Preparation(*texts, vocab_size=400))
     monkeypatch.setattr(train.data.preparation, "_write_tokens", write_tokens)
-    prepare(tmp_path / "data", *texts, vocab_size=400)
+    prepare(tmp_path / "data", Preparation(*texts, vocab_size=400))
     assert len(learned) == 1
     # with other options nothing old is used
     with pytest.raises(ValueError, match="no vocabulary of 7 pieces"):
-        prepare(tmp_path / "data", *texts, vocab_size=7, overwrite=True)
+        prepare(tmp_path / "data", Preparation(*texts, vocab_size=7), overwrite=True)
 
 
 def test_bad_text_is_refused_and_leaves_no_finished_folder(
@@ -264,17 +271,17 @@ def test_bad_text_is_refused_and_leaves_no_finished_folder(
     ]
     for bad, message in cases:
         with pytest.raises(DataError, match=message):
-            prepare(folder, bad, valid, vocab_size=400)
+            prepare(folder, Preparation(bad, valid, vocab_size=400))
     with pytest.raises(
         DataError,
         match="there is no validation text: give --valid-source and --valid-target, --valid-pairs, or --set",
     ):
-        prepare(folder, good, ParallelText(), vocab_size=400)
+        prepare(folder, Preparation(good, ParallelText(), vocab_size=400))
     with pytest.raises(DataError, match=r"there is no validation pair in .*: every pair has an empty side"):
-        prepare(folder, good, text(tmp_path, "blank", [(" ", "")]), vocab_size=400)
+        prepare(folder, Preparation(good, text(tmp_path, "blank", [(" ", "")]), vocab_size=400))
     for vocab_size in (10, 30_000):
         with pytest.raises(ValueError, match=f"no vocabulary of {vocab_size} pieces can be learned from this text"):
-            prepare(folder, good, valid, vocab_size=vocab_size)
+            prepare(folder, Preparation(good, valid, vocab_size=vocab_size))
     with pytest.raises(DataError, match="did not finish"):
         read_manifest(folder)
 
@@ -284,7 +291,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, texts: tuple[P
     with pytest.raises(
         DataError, match=r"file/data could not be written: .*Not a directory.*; free disk space, or give another folder"
     ):
-        prepare(tmp_path / "file" / "data", *texts, vocab_size=400)
+        prepare(tmp_path / "file" / "data", Preparation(*texts, vocab_size=400))
 
 
 @pytest.mark.parametrize(
@@ -318,9 +325,9 @@ def test_a_folder_of_other_settings_is_only_replaced_with_overwrite(
         match=f"data holds text that was prepared with another {named}: give another folder, or --overwrite to "
         f"replace it",
     ):
-        prepare(folder, *texts, **asked)
+        prepare(folder, Preparation(*texts, **asked))
     assert contents(folder) == before
-    prepare(folder, *texts, **asked, overwrite=True)
+    prepare(folder, Preparation(*texts, **asked), overwrite=True)
     assert contents(folder) != before
 
 
@@ -338,14 +345,14 @@ def test_a_folder_of_other_text_is_only_replaced_with_overwrite(
         (folder / "settings.json").unlink()
     other = text(tmp_path, "other", parallel_text[:12])
     with pytest.raises(DataError, match=r"another files \(train\.en train\.de, not other\.en other\.de\)"):
-        prepare(folder, other, texts[1], vocab_size=400)
+        prepare(folder, Preparation(other, texts[1], vocab_size=400))
     (tmp_path / "copy").mkdir()
     same = text(tmp_path / "copy", "train", parallel_text[:16]), text(tmp_path / "copy", "valid", parallel_text[16:])
-    prepare(folder, *same, vocab_size=400)  # a copy of the same text
+    prepare(folder, Preparation(*same, vocab_size=400))  # a copy of the same text
     longer = text(tmp_path / "copy", "train", parallel_text[:17]), same[1]
     with pytest.raises(DataError, match=r"another bytes \(\d+ \d+, not \d+ \d+\)"):
-        prepare(folder, *longer, vocab_size=400)
-    assert prepare(folder, *longer, vocab_size=400, overwrite=True)["pairs_read"] == 17
+        prepare(folder, Preparation(*longer, vocab_size=400))
+    assert prepare(folder, Preparation(*longer, vocab_size=400), overwrite=True)["pairs_read"] == 17
 
 
 def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText]) -> None:
@@ -353,7 +360,7 @@ def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText
 
     def attempt(content: str, repeat: dict[str, int]) -> None:
         labels.write_text(content, encoding="utf-8")
-        prepare(tmp_path / "data", *texts, vocab_size=400, labels=labels, repeat=repeat)
+        prepare(tmp_path / "data", Preparation(*texts, vocab_size=400, labels=labels, repeat=repeat))
 
     with pytest.raises(DataError, match="labels has 15 labels for 16 pairs"):
         attempt("a\n" * 15, {})
@@ -364,7 +371,7 @@ def test_labels_must_fit(tmp_path: Path, texts: tuple[ParallelText, ParallelText
     with pytest.raises(DataError, match="--repeat must be from 0 to 255, found 300"):
         attempt("a\n" * 16, {"a": 300})
     with pytest.raises(DataError, match="there is no file of labels: give it with --labels"):
-        prepare(tmp_path / "data", *texts, vocab_size=400, repeat={"a": 2})
+        prepare(tmp_path / "data", Preparation(*texts, vocab_size=400, repeat={"a": 2}))
 
 
 def test_command(

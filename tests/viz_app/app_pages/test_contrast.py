@@ -11,7 +11,7 @@ from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.controls.predicted_token import alternatives
 from viz_app.features.contrast import faithfulness_sample
-from viz_app.features.contrast.contrast_scores import NOTHING, ScoringJob
+from viz_app.features.contrast.contrast_scores import NOTHING, ScoringSlot
 from viz_app.features.contrast.faithfulness_sample import ADDRESS, FaithfulnessSample
 
 ONE_METHOD = {"contrast_methods": "Occlusion"}  # in the address
@@ -77,8 +77,9 @@ def test_the_address_holds_alternative_and_methods(start: Start) -> None:
 def test_a_stopped_attribution_shows_the_methods_that_are_done(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 0.0)
     app = opened(start(beam_size="1", text="The sea."), "contrast")
-    job = state_of(app, ScoringJob).job
-    assert job is not None
+    scoring = state_of(app, ScoringSlot).measured
+    assert scoring is not None
+    job = scoring.job
     healthy(app.run())
     healthy(app.button(key="attribution").click().run())  # Stop
     assert not job.running

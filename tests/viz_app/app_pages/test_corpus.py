@@ -23,7 +23,7 @@ from viz_app.features.corpus.opened_index import OwnIndex
 from viz_app.features.corpus.selection import Selected
 from viz_app.figures.corpus_examples import ShownExample
 from viz_app.session.chosen_heads import heads_widget
-from viz_app.session.readings import Current
+from viz_app.session.readings import Current, SelectedWords
 
 SENTENCES = "A dog runs.\tEin Hund.\nWhere is the sea?\tWo ist das Meer?\nThe old house, and the red ball.\tDas Haus."
 
@@ -120,7 +120,7 @@ def test_an_example_opens_on_the_page_heads(
     assert app.session_state["kind"] == head.kind
     assert app.session_state[heads_widget(head.kind).key] == [f"L{head.layer + 1} H{head.head + 1}"]
     words = selection.example_words(about.model, head, example.sentence, example.query, example.key)
-    assert state_of(app, Current).words == (about.identity, tuple(words))
+    assert state_of(app, Current).words == SelectedWords(about.identity, tuple(words))
     assert state_of(app, Selected).num_opened == 1
 
 

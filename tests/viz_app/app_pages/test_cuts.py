@@ -57,8 +57,8 @@ def test_a_search_for_cuts_can_be_used(start: Start, monkeypatch: pytest.MonkeyP
     app = opened(start(beam_size="1", text="Where?", cutting="true", word="target.1"), "heads")
     app.button(key="find-cuts").click()
     healthy(app.run())
-    found = state_of(app, cut_weights.FoundCuts)
-    assert found.job is not None
+    found = state_of(app, cut_weights.CutSearchSlot).measured
+    assert found is not None
     assert found.job.finished or found.job.error
     if found.states and found.states[-1].is_minimal:
         app.button(key="use-cuts").click()

@@ -29,7 +29,7 @@ def page(start: Start, **address: str) -> AppTest:
 
 
 def surveyed(app: AppTest) -> Surveyed:
-    found = state_of(app, SurveySlot).surveyed
+    found = state_of(app, SurveySlot).measured
     assert found is not None
     return found
 

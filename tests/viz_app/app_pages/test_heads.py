@@ -19,7 +19,7 @@ from viz_app.features.heads import bertviz_view, head_detail, scorecard_panel
 from viz_app.figures.display_text import plain
 from viz_app.session import chosen_heads, sample_sentences
 from viz_app.session.gradient_output import output_text
-from viz_app.session.readings import Current
+from viz_app.session.readings import Current, SelectedWords
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +136,9 @@ def test_the_gradient_of_one_output_and_several_words_together(app: AppTest, tok
     app.session_state[head_detail.STEP.key] = 2
     healthy(app.run())
     assert f"for {plain(output_text(explanation, (1,)))}: where a larger weight" in captions(app)
-    state_of(app, Current).words = (about.identity, (("target", second), ("target", first), ("source", range(1))))
+    state_of(app, Current).words = SelectedWords(
+        about.identity, (("target", second), ("target", first), ("source", range(1)))
+    )
     healthy(app.run())  # the words were selected after the step
     positions = (*first, *second)
     assert f"for {plain(output_text(explanation, positions))}: where a larger weight" in captions(app)

@@ -9,7 +9,7 @@ from core.analysis.interventions.patching import mean_map, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
-from viz_app.features.patching.measurement import Patching, PatchingSlot
+from viz_app.features.patching.measurement import Patching, PatchingSlot, PathsSlot
 from viz_app.features.patching.second_sentence import few_and_more
 from viz_app.features.patching.selection import Selected, parsed_cell
 from viz_app.figures.patching import PatchedCell
@@ -28,7 +28,7 @@ def patched(start: Start, **address: str) -> AppTest:
 
 
 def measured(app: AppTest) -> Patching:
-    found = state_of(app, PatchingSlot).patching
+    found = state_of(app, PatchingSlot).measured
     assert found is not None
     return found
 
@@ -131,7 +131,7 @@ def test_proposals_and_their_mean(start: Start) -> None:
 
 def test_paths_between_heads(start: Start) -> None:
     app = patched(start, patch_view="Paths between heads", sender="encoder_self.1.2")
-    paths = state_of(app, PatchingSlot).paths
+    paths = state_of(app, PathsSlot).measured
     assert paths is not None
     assert paths.job.finished
     assert not paths.found.values.isnan().any()

@@ -9,7 +9,7 @@ from core.capture import Kind
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.components.sentence_bar import words_by_name
 from viz_app.features.heads.joint_view import joint_cell
-from viz_app.session.readings import Current
+from viz_app.session.readings import Current, SelectedWords
 from viz_app.session.step_place import StepPlace
 
 
@@ -50,7 +50,7 @@ def test_a_selected_word_is_followed(app: AppTest) -> None:
     opened(app, "step_through")
     words = list(words_by_name(reading(app).explain()).values())
     for word, name in ((words[1], "encoder"), (words[-1], "decoder")):
-        state_of(app, Current).words = (reading(app).identity, (word,))
+        state_of(app, Current).words = SelectedWords(reading(app).identity, (word,))
         healthy(app.run())
         assert app.button_group(key="stack").value == name
         assert values(app)[0].startswith(f"{word[1].start + 1} ")

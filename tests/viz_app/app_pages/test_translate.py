@@ -13,7 +13,7 @@ from viz_app.controls.tables import NOTHING
 from viz_app.features.translate import forced_target
 from viz_app.layout import badges
 from viz_app.session import readings
-from viz_app.session.readings import Current
+from viz_app.session.readings import Current, ForcedText, SelectedWords
 
 TEXT = "Where is it?"
 
@@ -26,7 +26,7 @@ def app(start: Start) -> AppTest:
 def force(app: AppTest, *token_ids: int, go_on: bool) -> AppTest:
     """A click on the page, which takes two runs."""
     forced = readings.Forced(token_ids) if go_on else readings.Forced(target=token_ids)
-    state_of(app, Current).forced = (reading(app).model.digest, TEXT, forced)
+    state_of(app, Current).forced = ForcedText(reading(app).model.digest, TEXT, forced)
     app.run()
     app.selectbox(key="hypothesis").set_value(readings.FORCED_INDEX)
     return healthy(app.run())
@@ -83,9 +83,9 @@ def test_the_address_restores_the_selected_words(app: AppTest, names: list[str])
     about = reading(healthy(app.run()))
     sides = {"source.2": about.explain().source_tokens, "target.1": about.explain().predicted_tokens}
     words = {name: (name[:6], word_groups(tokens)[int(name[-1]) - 1]) for name, tokens in sides.items()}
-    assert state_of(app, Current).words == (about.identity, tuple(words[name] for name in names))
+    assert state_of(app, Current).words == SelectedWords(about.identity, tuple(words[name] for name in names))
     assert app.query_params["word"] == (names if len(names) > 1 else names[0])
-    state_of(app, Current).words = (about.identity, ())
+    state_of(app, Current).words = SelectedWords(about.identity, ())
     assert "word" not in healthy(app.run()).query_params
 
 

@@ -7,8 +7,8 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from viz_app.session.attributions import first_rows
 from viz_app.session.gradient_output import file_part, output_text
+from viz_app.session.model_passes import method_maps
 from viz_app.session.models import Model
-from viz_app.session.readings import method_maps
 
 
 @pytest.fixture

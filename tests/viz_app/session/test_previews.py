@@ -92,7 +92,7 @@ def test_a_preview_has_what_the_page_then_draws(heads: AppTest) -> None:
 
 def test_selected_words_and_their_step_go_with_the_sentence(heads: AppTest) -> None:
     about = reading(heads)
-    state_of(heads, readings.Current).words = (about.identity, (("target", range(1)),))
+    state_of(heads, readings.Current).words = readings.SelectedWords(about.identity, (("target", range(1)),))
     heads.slider(key="step").set_value(1)
     healthy(heads.run())
     found = preview(heads, OTHER)
@@ -152,7 +152,9 @@ def test_no_preview_for_a_stranger(app: AppTest) -> None:
 def test_no_preview_of_a_sentence_with_a_forced_target(app: AppTest) -> None:
     about = reading(app)
     target = about.translation.hypotheses[1].token_ids
-    state_of(app, readings.Current).forced = (about.model.digest, OTHER, readings.Forced(target=target))
+    state_of(app, readings.Current).forced = readings.ForcedText(
+        about.model.digest, OTHER, readings.Forced(target=target)
+    )
     with pytest.raises(NoPreviewError):
         preview(app, OTHER)
     assert preview(app, f"{OTHER} Where?")

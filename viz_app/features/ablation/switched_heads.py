@@ -12,14 +12,13 @@ from core.analysis.heads.ablation import GateEffect, ablate_each_head, gate_effe
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
 from viz_app.language import marked, tr
+from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import MayHoldModel, is_history_navigation, put_in_address, session_object
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from core import ScoredText
 
 SWITCHED = "switched"  # query parameter
@@ -140,27 +139,16 @@ class HeadsOff:
     """The effect of each head off alone on the log-probability of a hypothesis.
 
     Attributes:
-        identity: of the reading.
         changes: of the log-probability, in nats, of the heads measured so far.
     """
 
-    identity: "Hashable"
     heads: Sequence[Head]
     changes: dict[Head, float]
     job: Job
 
 
-@dataclass
-class HeadsOffSlot(MayHoldModel):
+class HeadsOffSlot(JobSlot[HeadsOff]):
     """The session's measurement."""
-
-    measured: HeadsOff | None = None
-
-    def forget_model(self, digest: str) -> None:
-        """Drop the measurement, which may be of a model that is closed."""
-        if self.measured is not None:
-            self.measured.job.close()
-        self.measured = None
 
 
 def heads_off(about: Reading, start: bool) -> HeadsOff:
@@ -169,10 +157,7 @@ def heads_off(about: Reading, start: bool) -> HeadsOff:
     Args:
         start: whether a new one is running from the beginning.
     """
-    slot = session_object(HeadsOffSlot)
-    if slot.measured is None or slot.measured.identity != about.identity:
-        slot.measured = _measurement(about, start)
-    return slot.measured
+    return session_object(HeadsOffSlot).of(about.identity, lambda: _measurement(about, start))
 
 
 def _measurement(about: Reading, start: bool) -> HeadsOff:
@@ -184,4 +169,4 @@ def _measurement(about: Reading, start: bool) -> HeadsOff:
             yield 1
 
     heads = all_heads(translator.model)
-    return HeadsOff(about.identity, heads, changes, Job(steps(), len(heads), marked("heads"), start))
+    return HeadsOff(heads, changes, Job(steps(), len(heads), marked("heads"), start))

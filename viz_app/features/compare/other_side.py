@@ -10,7 +10,7 @@ from core.analysis.heads.head import Maps
 from viz_app.controls import search_progress
 from viz_app.figures.display_text import sentence_case, shortened
 from viz_app.language import marked, tr
-from viz_app.session import models, readings
+from viz_app.session import model_passes, models, readings
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.open_models import OpenModels, distinct_names
 from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
@@ -52,8 +52,8 @@ class ComparedSide:
         return f"{self.model.name}: {self.text}" if self.is_by_model else self.text
 
     def maps(self, method: Method) -> Maps:
-        """Return the maps of a method, see `readings.method_maps`."""
-        return readings.method_maps(self.model, self.source, self.target, method)
+        """Return the maps of a method, see `model_passes.method_maps`."""
+        return model_passes.method_maps(self.model, self.source, self.target, method)
 
 
 def select_other(reading: readings.Reading, against: Against, place: "DeltaGenerator") -> ComparedSide | None:

@@ -22,12 +22,13 @@ from viz_app.controls.predicted_token import alternative_box, alternatives
 from viz_app.figures.contrast import METHOD_NAMES
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import word_selection
+from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.readings import READING_HASH, Reading, TokenView
-from viz_app.session.state import MayHoldModel, Widget, session_object
+from viz_app.session.state import Widget, session_object
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    pass
 
 RATHER = Widget[str]("rather_than")  # a piece, or the one below
 NOTHING = marked("nothing")
@@ -60,21 +61,14 @@ class Scored:
 
 
 @dataclass
-class ScoringJob(MayHoldModel):
-    """The session's job, which completes the scores of one prediction.
+class Scoring:
+    """The job that completes the scores of one prediction."""
 
-    Attributes:
-        identity: of the reading, the position and B.
-    """
+    job: Job
 
-    identity: "Hashable" = None
-    job: Job | None = None
 
-    def forget_model(self, digest: str) -> None:
-        """Drop the job, which may be about a model that is closed."""
-        if self.job is not None:
-            self.job.close()
-        self.identity = self.job = None
+class ScoringSlot(JobSlot[Scoring]):
+    """The session's job."""
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
@@ -85,14 +79,16 @@ def scored(about: Reading, position: int, against: int | None) -> Scored:
 
 def scoring_job(about: Reading, position: int, against: int | None) -> Job:
     """Return the session's job for a prediction, with a step for each method."""
-    slot, identity = session_object(ScoringJob), (about.identity, position, against)
-    if slot.identity != identity or slot.job is None:
+
+    def begun() -> Scoring:
         known = scored(about, position, against)
         count = len(methods_of(about.model.translator.config))
-        slot.identity, slot.job = identity, Job(_steps(about, position, against, known), count, marked("methods"))
+        job = Job(_steps(about, position, against, known), count, marked("methods"))
         if known.is_whole:
-            slot.job.advance(0)
-    return slot.job
+            job.advance(0)
+        return Scoring(job)
+
+    return session_object(ScoringSlot).of((about.identity, position, against), begun).job
 
 
 def _steps(about: Reading, position: int, against: int | None, known: Scored) -> Iterator[int]:

@@ -12,11 +12,9 @@ from core.analysis.attribution.logit_attribution import Against, LogitAttributio
 from core.analysis.attribution.logit_lexicon import Agreement, head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import LogitTrace, trace_logits
 from core.analysis.heads.head import Head
-from core.capture import Kind
 from viz_app.controls.predicted_token import alternative_box
-from viz_app.figures.theme import head_name
 from viz_app.language import marked, tr
-from viz_app.session.chosen_heads import heads_widget
+from viz_app.session.chosen_heads import select_head
 from viz_app.session.readings import READING_HASH, Reading
 from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
@@ -41,8 +39,7 @@ class SelectedTerm:
         """Select a head, here and on the page Heads."""
         self.head = head
         if head is not None:
-            Widget[Kind]("kind").set(head.kind)
-            heads_widget(head.kind).set([head_name(head.layer, head.head)])
+            select_head(head)
 
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)

@@ -22,9 +22,12 @@ from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import MayHoldModel, put_in_address, session_object
+from viz_app.session.uploaded_text import decoded
 
 MAX_LINES = 2_000
 MAX_BYTES = 2**20  # of an uploaded text
+TOO_LARGE = marked("{name} is larger than {most} MB: use `python -m core corpus`")
+NOT_TEXT = marked("{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line")
 MAX_INDEX_BYTES = 2**26  # of an uploaded index
 ADDRESS, OWN_NAME = "corpus_index", "own"  # query parameter: the link is to an index that it does not include
 BATCH_SIZE = 8  # sentences between two clicks
@@ -97,21 +100,7 @@ class OwnIndex(MayHoldModel):
         """
         if name.endswith(".npz"):
             return self.upload(model, name, content)
-        if len(content) > MAX_BYTES:
-            raise ValueError(
-                tr("{name} is larger than {most} MB: use `python -m core corpus`", name=name, most=MAX_BYTES // 2**20)
-            )
-        try:
-            text = content.decode()
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                tr(
-                    "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line",
-                    name=name,
-                    error=error,
-                )
-            ) from error
-        return self.begin(model, name, text)
+        return self.begin(model, name, decoded(name, content, MAX_BYTES, TOO_LARGE, NOT_TEXT))
 
     def upload(self, model: Model, name: str, content: bytes) -> None:
         """Open an uploaded index.

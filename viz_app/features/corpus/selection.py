@@ -20,11 +20,10 @@ from viz_app.components.sentence_bar import Side, WordSelection
 from viz_app.figures.corpus import AXIS_NAMES
 from viz_app.figures.corpus_examples import ShownExample, sides
 from viz_app.figures.parallel_coordinates import Range
-from viz_app.figures.theme import head_name
 from viz_app.language import tr
 from viz_app.session import chosen_heads, readings
 from viz_app.session.models import Model
-from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
 
 HEAD, NEURON, RANGE = "corpus_head", "corpus_neuron", "corpus_range"  # query parameters
 KINDS_BY_NAME: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
@@ -112,10 +111,8 @@ def open_head(model: Model, head: Head, example: HeadExample) -> None:
     Both are then selected. Call it in a callback.
     """
     _open(model, example.sentence, example_words(model, head, example.sentence, example.query, example.key))
-    Widget[Kind]("kind").set(head.kind)
-    widget = chosen_heads.heads_widget(head.kind)
-    widget.set([head_name(head.layer, head.head)])
-    chosen_heads.keep_heads(widget)
+    chosen_heads.select_head(head)
+    chosen_heads.keep_heads(chosen_heads.heads_widget(head.kind))
 
 
 def open_neuron(model: Model, neuron: Neuron, example: NeuronExample) -> None:
@@ -157,10 +154,8 @@ def _words(model: Model, sentence: IndexedSentence, *places: tuple[Side, int]) -
 
 def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -> None:
     target = (*sentence.target, model.translator.model.config.eos_id)
-    readings.TEXT.set(sentence.source)
     search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
-    readings.force(model, search, readings.Forced(target=target))
-    session_object(readings.Current).words = ((model.digest, sentence.source, target), tuple(words))
+    readings.show_target(model, search, target, words)
     session_object(Selected).num_opened += 1
 
 

@@ -10,7 +10,7 @@ from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from viz_app.components import word_links
 from viz_app.components.attention_clicks import ClickedWeights, Cutting
-from viz_app.controls import search_progress
+from viz_app.controls.changed_translation import changed_translation
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -135,28 +135,16 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     )
     draw = partial(export_changes, tokens, found.changes, theme=theme)
     downloads("cut-tokens", draw, lambda: ablation.tokens_table(tokens, before, found.changes))
-    _translations(reading, cuts)
+    st.markdown(tr("**Translation**: without cuts and with them"))
+    changed_translation(
+        reading.translation.hypotheses[0].tokens,
+        partial(cut_weights.cut_translation, reading.model, reading.search, cuts),
+        (reading.model.digest, reading.search, cuts),
+        "cut",
+    )
     gap = found.gap(cuts)
     check_badge(marked("weights as set"), gap < TOLERANCE, ABOUT_BADGE, tr("largest difference {gap:.1g}", gap=gap))
     downloads("cuts", table=lambda: pd.DataFrame({"cut": list(map(str, cuts))}))
-
-
-def _translations(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
-    st.markdown(tr("**Translation**: without cuts and with them"))
-    old = ablation.words_of(reading.translation.hypotheses[0].tokens)
-    before, waiting, below = st.empty(), st.empty(), st.container()
-    before.html(ablation.marked_text(old, [False] * len(old), "del"))
-    progress = search_progress.stoppable(waiting, (reading.model.digest, reading.search, cuts), "cut")
-    if progress is None:
-        return
-    new = ablation.words_of(cut_weights.cut_translation(reading.model, reading.search, cuts, progress).tokens)
-    waiting.empty()
-    marks = ablation.difference(old, new)
-    before.html(ablation.marked_text(old, marks[0], "del"))
-    with below:
-        st.html(ablation.marked_text(new, marks[1], "ins"))
-        if not any(map(any, marks)):
-            st.caption(tr("The translation is the same."))
 
 
 def _search(reading: readings.Reading, kind: Kind) -> None:
@@ -168,8 +156,7 @@ def _search(reading: readings.Reading, kind: Kind) -> None:
     found = cut_weights.cut_search(reading, targets[-1], kind)
     token = plain(isolated(readable(reading.explain().predicted_tokens[targets[-1]])))
     st.markdown(tr("**Few cuts that change {token}**", token=token), help=tr(ABOUT_SEARCH))
-    if found.job is not None:
-        job_control(found.job, "find-cuts", marked("Search"), partial(_found, reading, found, token))
+    job_control(found.job, "find-cuts", marked("Search"), partial(_found, reading, found, token))
 
 
 def _found(reading: readings.Reading, found: FoundCuts, token: str) -> None:

@@ -1,7 +1,7 @@
 """The cut attention weights of a session, and their effect."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,10 +12,11 @@ from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
 from core.capture import Kind
 from viz_app.language import marked
+from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import MayHoldModel, is_history_navigation, put_in_address, session_object
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -91,23 +92,19 @@ def cut_translation(
 
 
 @dataclass
-class FoundCuts(MayHoldModel):
+class FoundCuts:
     """A search for few cuts that change a token.
 
     Attributes:
-        identity: of the reading, the position and the attention.
         states: after each round.
     """
 
-    identity: "Hashable" = None
-    states: list[CutSearch] = field(default_factory=list[CutSearch])
-    job: Job | None = None
+    states: list[CutSearch]
+    job: Job
 
-    def forget_model(self, digest: str) -> None:
-        """Drop the search, which may be in a model that is closed."""
-        if self.job is not None:
-            self.job.close()
-        self.identity, self.states, self.job = None, [], None
+
+class CutSearchSlot(JobSlot[FoundCuts]):
+    """The session's search."""
 
 
 def cut_search(about: Reading, position: int, kind: Kind) -> FoundCuts:
@@ -115,22 +112,19 @@ def cut_search(about: Reading, position: int, kind: Kind) -> FoundCuts:
 
     The cuts are in one kind of attention. It is not running at first.
     """
-    found, identity = session_object(FoundCuts), (about.identity, position, kind)
-    if found.identity == identity:
-        return found
-    found.identity, found.states = identity, []
-    states = found.states
 
-    def steps() -> Iterator[int]:
-        rounds = find_cuts(
-            about.model.translator, about.translation.source, about.hypothesis.token_ids, position, (kind,)
-        )
-        for state in rounds:
-            states.append(state)
-            yield int(not state.has_changed)
+    def begun() -> FoundCuts:
+        states = list[CutSearch]()
 
-    found.job = Job(steps(), MAX_CUTS + 1, marked("cuts at most"), running=False)
-    return found
+        def steps() -> Iterator[int]:
+            source, target = about.translation.source, about.hypothesis.token_ids
+            for state in find_cuts(about.model.translator, source, target, position, (kind,)):
+                states.append(state)
+                yield int(not state.has_changed)
+
+        return FoundCuts(states, Job(steps(), MAX_CUTS + 1, marked("cuts at most"), running=False))
+
+    return session_object(CutSearchSlot).of((about.identity, position, kind), begun)
 
 
 def clicked_cuts(

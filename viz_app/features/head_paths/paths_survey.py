@@ -18,13 +18,14 @@ from core.analysis.interventions.pair_runs import Metric
 from viz_app.controls.predicted_token import alternative_box, alternatives, metric_box, token_box
 from viz_app.controls.widgets import segments
 from viz_app.language import marked, tr, tr_values
+from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
-from viz_app.session.state import MayHoldModel, Widget, session_object
+from viz_app.session.state import Widget, session_object
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    pass
 
 MEASURED = 200  # edges that are measured exactly
 MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measuring starts by itself
@@ -102,22 +103,8 @@ class Surveyed:
         return edge, self.gap
 
 
-@dataclass
-class SurveySlot(MayHoldModel):
-    """The session's survey.
-
-    Attributes:
-        identity: of the reading and the question.
-    """
-
-    identity: "Hashable" = None
-    surveyed: Surveyed | None = None
-
-    def forget_model(self, digest: str) -> None:
-        """Drop the survey, which may be of a model that is closed."""
-        if self.surveyed is not None:
-            self.surveyed.job.close()
-        self.identity = self.surveyed = None
+class SurveySlot(JobSlot[Surveyed]):
+    """The session's survey."""
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
@@ -159,10 +146,7 @@ def surveyed(about: Reading, question: Question) -> Surveyed:
     Raises:
         ValueError: as `record_replacement`.
     """
-    slot, identity = session_object(SurveySlot), (about.identity, question)
-    if slot.identity != identity or slot.surveyed is None:
-        slot.surveyed, slot.identity = _begun(about, question), identity
-    return slot.surveyed
+    return session_object(SurveySlot).of((about.identity, question), lambda: _begun(about, question))
 
 
 def _begun(about: Reading, question: Question) -> Surveyed:

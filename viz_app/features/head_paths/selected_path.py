@@ -7,10 +7,8 @@ from typing import get_args
 import streamlit as st
 
 from core.analysis.composition.edges import INPUTS, Edge, Input, Node, Part
-from core.capture import Kind
-from viz_app.figures.theme import head_name
-from viz_app.session.chosen_heads import heads_widget
-from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+from viz_app.session.chosen_heads import select_head
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
 
 EDGE = "path"  # query parameter, counted from 1: encoder_self.1.2-cross.5.3-value
 _NODE = re.compile(rf"({'|'.join(get_args(Part))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
@@ -32,8 +30,7 @@ class SelectedPath:
         self.node = place
         head = place.as_head
         if head is not None:
-            Widget[Kind]("kind").set(head.kind)
-            heads_widget(head.kind).set([head_name(head.layer, head.head)])
+            select_head(head)
 
 
 def selection() -> SelectedPath:

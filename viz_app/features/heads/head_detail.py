@@ -235,7 +235,7 @@ def _export_row(reading: readings.Reading, view: HeadsView, attention: Attention
         None if view.view == "Table" else picture,
         table,
         title=tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=", ".join(names)),
-        python=partial(_script, reading, view, attention, heads, chosen_heads.shown_heads(reading)[2]),
+        python=partial(_script, reading, view, attention, heads, chosen_heads.shown_heads(reading).heads),
     )
 
 

@@ -131,7 +131,7 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Sample)
             translator = history.translator(step)
             if not sentence.target:
                 sentence.target = translator.translate(search.text, *settings, 1).hypotheses[0].token_ids
-            length = max(len(sentence.target), len(translator.token_ids(search.text, "")[0]))
+            length = max(len(sentence.target), len(translator.token_ids(search.text, "").source))
             if length > MAX_TOKENS:
                 raise ValueError(
                     tr(

@@ -9,8 +9,8 @@ from core.analysis.tokens.words import is_special
 from core.capture import AttentionMap
 from viz_app.figures.appendix import LinePanel
 from viz_app.language import marked, tr
+from viz_app.session.model_passes import explanation
 from viz_app.session.models import Model
-from viz_app.session.readings import explanation
 
 LAYER = 5  # of the paper's 6, counted from 1
 PAPER_LAYERS = 6

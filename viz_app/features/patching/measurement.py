@@ -26,9 +26,10 @@ from core.analysis.interventions.recorded_runs import record_runs
 from core.capture import Kind
 from viz_app.features.patching.second_sentence import Question
 from viz_app.language import marked, tr
+from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.readings import Reading
-from viz_app.session.state import MayHoldModel, session_object
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -54,9 +55,9 @@ class Patching:
     refused: list[str]
     opposite: list[str]
     gap: float
-    parts: list[list[Part]] = field(default_factory=list[list[Part]])
+    parts: list[list[Part]]
+    job: Job
     known: "dict[Hashable, Effects]" = field(default_factory=dict)
-    job: Job | None = None
 
     @property
     def left_out(self) -> list[str]:
@@ -122,35 +123,28 @@ class Paths:
     """The effects of all heads through the paths to one receiver.
 
     Attributes:
-        values: [senders, 1] mean metric, NaN where not measured yet.
+        found: mean metric [senders, 1], NaN where not measured yet.
     """
 
-    identity: "Hashable"
     senders: list[Head]
     found: Effects
     job: Job
 
 
-@dataclass
-class PatchingSlot(MayHoldModel):
-    """The session's measurements.
+class PathsSlot(JobSlot[Paths]):
+    """The session's measurement of the paths to a receiver."""
 
-    Attributes:
-        identity: of the reading and the question.
-    """
 
-    identity: "Hashable" = None
-    patching: Patching | None = None
-    paths: Paths | None = None
+class PatchingSlot(JobSlot[Patching]):
+    """The session's measurement of a question."""
 
     def forget_model(self, digest: str) -> None:
         """Drop the measurements, which may be of a model that is closed."""
-        for measured in (self.patching, self.paths):
-            if measured is not None and measured.job is not None:
-                measured.job.close()
-        if self.patching is not None:
-            self.patching.pairs.clear()  # callbacks of the page may hold the measurement
-        self.identity = self.patching = self.paths = None
+        session_object(PathsSlot).forget_model(digest)
+        measured = self.measured
+        super().forget_model(digest)
+        if measured is not None:
+            measured.pairs.clear()  # callbacks of the page may hold the measurement
 
 
 def patching(about: Reading, question: Question) -> Patching:
@@ -159,11 +153,7 @@ def patching(about: Reading, question: Question) -> Patching:
     Raises:
         ValueError: the pair of the text box cannot be patched.
     """
-    slot, identity = session_object(PatchingSlot), (about.identity, question)
-    if slot.identity != identity or slot.patching is None:
-        slot.patching, slot.paths = _begun(about, question), None
-        slot.identity = identity
-    return slot.patching
+    return session_object(PatchingSlot).of((about.identity, question), lambda: _begun(about, question))
 
 
 def _begun(about: Reading, question: Question) -> Patching:
@@ -195,17 +185,16 @@ def _begun(about: Reading, question: Question) -> Patching:
             pairs.append(runs)
     donors = [runs.clean if question.into == "corrupted" else runs.corrupted for runs in pairs]
     gap = max(abs(all_patched(runs, question.into) - donor) for runs, donor in zip(pairs, donors, strict=True))
-    found = Patching(question, pairs, refused, opposite, gap, [[] for _ in pairs])
+    parts: list[list[Part]] = [[] for _ in pairs]
 
     def steps() -> Iterator[int]:
-        for runs, parts in zip(pairs, found.parts, strict=True):
+        for runs, of_runs in zip(pairs, parts, strict=True):
             for part in measured_parts(runs, question.into):
-                parts.append(part)
+                of_runs.append(part)
                 yield 1
 
-    total = num_parts(pairs[0]) * len(pairs)
-    found.job = Job(steps(), total, marked("layers of components"), _is_short(pairs))
-    return found
+    job = Job(steps(), num_parts(pairs[0]) * len(pairs), marked("layers of components"), _is_short(pairs))
+    return Patching(question, pairs, refused, opposite, gap, parts, job)
 
 
 def _is_short(pairs: Sequence[PairRuns]) -> bool:
@@ -214,10 +203,8 @@ def _is_short(pairs: Sequence[PairRuns]) -> bool:
 
 def paths_to(found: Patching, receiver: Receiver, hold_networks: bool) -> Paths:
     """Return the session's measurement of the paths to a receiver."""
-    slot, identity = session_object(PatchingSlot), (receiver, hold_networks)
-    if slot.paths is None or slot.paths.identity != identity:
-        slot.paths = _begun_paths(found, receiver, hold_networks)
-    return slot.paths
+    identity = session_object(PatchingSlot).identity, receiver, hold_networks
+    return session_object(PathsSlot).of(identity, lambda: _begun_paths(found, receiver, hold_networks))
 
 
 def _begun_paths(found: Patching, receiver: Receiver, hold_networks: bool) -> Paths:
@@ -240,6 +227,4 @@ def _begun_paths(found: Patching, receiver: Receiver, hold_networks: bool) -> Pa
             done += len(heads)
             yield len(heads)
 
-    return Paths(
-        (receiver, hold_networks), senders, effects, Job(steps(), len(senders), marked("heads"), _is_short(pairs))
-    )
+    return Paths(senders, effects, Job(steps(), len(senders), marked("heads"), _is_short(pairs)))

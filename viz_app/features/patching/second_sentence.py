@@ -17,7 +17,7 @@ from viz_app.controls.predicted_token import metric_box, restore_position
 from viz_app.controls.widgets import segments
 from viz_app.figures.display_text import sentence_case
 from viz_app.language import marked, tr, tr_count, tr_values
-from viz_app.session import readings
+from viz_app.session import model_passes, readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
@@ -163,9 +163,9 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
     Averaging is over several pairs.
 
     Raises:
-        ValueError: as `readings.explanation`.
+        ValueError: as `model_passes.explanation`.
     """
-    second = readings.explanation(about.model, corrupted, about.hypothesis.token_ids)
+    second = model_passes.explanation(about.model, corrupted, about.hypothesis.token_ids)
     own = about.explain()
     drops = [before - after for before, after in zip(own.log_probs, second.log_probs, strict=True)]
     words = readings.selected_words(about)

@@ -81,7 +81,7 @@ def selected_cell(found: Patching) -> PatchedCell | None:
     ):
         cell = state.cell = None
     put_in_address(CELL, f"{cell.component}.{cell.layer + 1}.{cell.position + 1}" if cell else "")
-    if cell is not None or found.job is None or not found.job.finished:
+    if cell is not None or not found.job.finished:
         return cell
     effects, best = found.effects(), PatchedCell("encoder_self", 0, 0)
     largest = -1.0

@@ -11,10 +11,15 @@ from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
-from viz_app.session.state import MayHoldModel, session_object
+from viz_app.session.state import MayHoldModel
 
 MAX_BYTES = 2**20
 MAX_LINES = 2_000
+TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`")
+NOT_TEXT = marked(
+    "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line, or a TSV file with a source and its "
+    "translation a line"
+)
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the search for the translations that are not given, as in the paper (6.1)
 
 
@@ -71,36 +76,5 @@ class ScoredFile(MayHoldModel):
     def open(self, score: WordScore) -> None:
         """Show a word in its translation, on all pages. Call it in a callback."""
         assert self.model is not None
-        source, token_ids = score.line.source, score.line.target.token_ids
-        readings.TEXT.set(source)
-        search = readings.Search(source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
-        readings.force(self.model, search, readings.Forced(target=token_ids))
-        identity = self.model.digest, source, token_ids
-        session_object(readings.Current).words = (identity, (("target", score.tokens),))
-
-
-def decoded(name: str, content: bytes) -> str:
-    """Return the text of an uploaded file.
-
-    Raises:
-        ValueError: it is too large, or not UTF-8.
-    """
-    if len(content) > MAX_BYTES:
-        raise ValueError(
-            tr(
-                "{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`",
-                name=name,
-                most=MAX_BYTES // 2**20,
-            )
-        )
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            tr(
-                "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line, or a TSV file with a "
-                "source and its translation a line",
-                name=name,
-                error=error,
-            )
-        ) from error
+        search = readings.Search(score.line.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
+        readings.show_target(self.model, search, score.line.target.token_ids, [("target", score.tokens)])

@@ -54,7 +54,7 @@ def test_every_sentence_of_a_sample_is_seen_once_batch_by_batch(translator: Tran
     batches = list(sample_maps(translator, sources))
     assert [len(batch) for batch in batches] == [8, 2]
     seen = sorted(len(maps["encoder_self"][0].query_tokens) for batch in batches for maps in batch)
-    assert seen == sorted(len(translator.token_ids(source, "")[0]) for source in sources)
+    assert seen == sorted(len(translator.token_ids(source, "").source) for source in sources)
 
 
 @pytest.mark.parametrize(

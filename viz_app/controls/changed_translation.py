@@ -1,0 +1,52 @@
+"""A translation before and after a change of the model."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_app.controls.search_progress import stoppable
+from viz_app.figures import ablation
+from viz_app.language import tr
+from viz_app.session.readings import SearchProgress
+
+if TYPE_CHECKING:
+    from core import ScoredText
+
+
+def changed_translation(
+    tokens: Sequence[str],
+    translate: Callable[[SearchProgress], "ScoredText"] | None,
+    search: Hashable,
+    key: str,
+    unchanged: str = "",
+) -> None:
+    """Draw a translation and, below it, the one of the changed model.
+
+    Words that only one of them has are marked.
+
+    Args:
+        tokens: of the translation.
+        translate: searches with the changed model; None while it is not changed.
+        search: what `translate` computes; an equal one stays stopped.
+        key: of the buttons that stop the search and start it again.
+        unchanged: what stands below while the model is not changed.
+    """
+    # three places: a container that takes the place of another one would take over its buttons
+    before, waiting, below = st.empty(), st.empty(), st.container()
+    old = ablation.words_of(tokens)
+    before.html(ablation.marked_text(old, [False] * len(old), "del"))
+    if translate is None:
+        below.caption(unchanged)
+        return
+    progress = stoppable(waiting, search, key)
+    if progress is None:
+        return
+    new = ablation.words_of(translate(progress).tokens)
+    marks = ablation.difference(old, new)
+    waiting.empty()
+    before.html(ablation.marked_text(old, marks[0], "del"))
+    with below:
+        st.html(ablation.marked_text(new, marks[1], "ins"))
+        if not any(map(any, marks)):
+            st.caption(tr("The translation is the same."))

@@ -1,0 +1,74 @@
+"""A model's passes over a source and a target, shared by all sessions."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_app.session.models import MODEL_HASH, Model
+
+if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn before
+    from core import Explanation, ScoredText
+    from core.analysis.attribution.methods import Method
+    from core.analysis.heads.head import Maps
+    from viz_app.session.gradient_output import Output
+
+
+def explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
+    """Return the model's pass over a source and a target, or what an array file has.
+
+    Raises:
+        ValueError: as `Translator.explain`.
+    """
+    return model.explanation or _explanation(model, source, target)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)  # one of 512 tokens takes 150 MB
+def _explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
+    return model.translator.explain(source, target)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
+def iteration(
+    model: Model, source: str, ids: tuple[tuple[int, ...], tuple[int, ...]], _hypothesis: "ScoredText"
+) -> "Explanation":
+    """Return the model's pass over the last iteration of mask-predict.
+
+    Args:
+        ids: the hypothesis's tokens, and those that were fed.
+    """
+    return model.translator.explain_iteration(source, _hypothesis)
+
+
+def method_maps(
+    model: Model, source: str, target: "str | tuple[int, ...]", method: "Method", output: "Output | None" = None
+) -> "Maps":
+    """Return the maps of one attribution method for a source and any target.
+
+    Args:
+        output: the predicted tokens that the gradient is of; None: all, as for every other method.
+
+    Raises:
+        ValueError: as `Translator.explain`; `output` with another method than the gradient, or not of this target.
+        RuntimeError: the method cannot be applied to this model.
+        ModelError: there is no model, and the method needs one.
+    """
+    if output is not None and method != "gradient":
+        raise ValueError(f"output is {output} with the method {method!r}: only 'gradient' takes an output")
+    if method == "attention":
+        return explanation(model, source, target).maps
+    return _computed_maps(model, source, target, method, output)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
+def _computed_maps(
+    model: Model, source: str, target: "str | tuple[int, ...]", method: "Method", output: "Output | None"
+) -> "Maps":
+    from core.analysis.attribution.gradients import attention_gradients, gradient_maps
+    from core.analysis.attribution.methods import METHODS
+    from core.analysis.attribution.rollout import attention_rollout
+
+    if model.explanation is not None and method == "rollout":
+        return attention_rollout(model.explanation.maps)
+    if output is None:
+        return METHODS[method](model.translator, source, target)
+    return gradient_maps(attention_gradients(model.translator, source, target, output))
