@@ -63,7 +63,7 @@ Ids = list[int]
 
 
 @dataclass(frozen=True)
-class Work:
+class DecodingWork:
     """The translations that all sides make.
 
     Attributes:
@@ -105,7 +105,7 @@ class Turn:
 Decode = Callable[[Sequence[Ids], Turn], list[Ids]]  # sources with `</s>` -> best translations without
 
 
-def headlight(work: Work, precision: str | None) -> Decode:
+def headlight(work: DecodingWork, precision: str | None) -> Decode:
     """As `Translator` does it.
 
     Without a precision, with its default; `PLAIN`: without packed matrices.
@@ -138,7 +138,7 @@ def headlight(work: Work, precision: str | None) -> Decode:
     return decode
 
 
-def hugging_face(work: Work) -> Decode:
+def hugging_face(work: DecodingWork) -> Decode:
     """`MarianMTModel.generate`."""
     model = marian(ours := work.model())
     config = ours.config
@@ -164,7 +164,7 @@ def hugging_face(work: Work) -> Decode:
     return decode
 
 
-def ctranslate2(work: Work, compute_type: str) -> Decode:
+def ctranslate2(work: DecodingWork, compute_type: str) -> Decode:
     """Its `Translator`; one is made for every number of threads."""
     from ctranslate2 import Translator as Peer
 
@@ -195,7 +195,7 @@ def ctranslate2(work: Work, compute_type: str) -> Decode:
     return decode
 
 
-def sides() -> dict[str, Callable[[Work], Decode]]:
+def sides() -> dict[str, Callable[[DecodingWork], Decode]]:
     """Headlight in each of its precisions, its default first, and plain; the others."""
     parameter = inspect.signature(Translator).parameters.get("precision")
     precisions = typing.get_args(typing.get_type_hints(Translator.__init__)["precision"]) if parameter else ()
@@ -213,7 +213,7 @@ def sides() -> dict[str, Callable[[Work], Decode]]:
     }
 
 
-def serve(work: Work, connection: Connection) -> None:
+def serve(work: DecodingWork, connection: Connection) -> None:
     """Translate for every turn, and answer with seconds and translations."""
     decode, clock = sides()[work.side](work), CLOCKS[work.clock]
     connection.send(None)
@@ -232,7 +232,7 @@ def serve(work: Work, connection: Connection) -> None:
         connection.send((seconds, found))
 
 
-def random_work(arguments: argparse.Namespace) -> Work:
+def random_work(arguments: argparse.Namespace) -> DecodingWork:
     """As many random sentences as the widest batch has."""
     config = SHAPES[arguments.shape]
     if arguments.vocab_size:
@@ -240,10 +240,10 @@ def random_work(arguments: argparse.Namespace) -> Work:
     sizes, generator = (max(arguments.batch), SOURCE_TOKENS), torch.Generator().manual_seed(0)
     sentences = torch.randint(3, config.vocab_size - 1, sizes, generator=generator).tolist()  # no special tokens
     tokens = arguments.target_tokens or (10 if arguments.quick else 40)
-    return Work(tuple(sentences), None, config, tokens, arguments.beam_size, arguments.weights, arguments.clock)
+    return DecodingWork(tuple(sentences), None, config, tokens, arguments.beam_size, arguments.weights, arguments.clock)
 
 
-def real_work(arguments: argparse.Namespace) -> Work:
+def real_work(arguments: argparse.Namespace) -> DecodingWork:
     """The first sentences of the file, the longest first."""
     checkpoint = load_checkpoint(arguments.checkpoint)
     number = 16 if arguments.quick else arguments.number
@@ -252,7 +252,7 @@ def real_work(arguments: argparse.Namespace) -> Work:
         ([*checkpoint.tokenizer.encode(line), checkpoint.config.eos_id] for line in lines), key=len, reverse=True
     )
     config = checkpoint.config
-    return Work(
+    return DecodingWork(
         tuple(sentences),
         arguments.checkpoint,
         config,
@@ -317,7 +317,12 @@ def main() -> None:
 
 
 def measure(
-    connections: Mapping[str, Connection], number: int, batch: int, threads: Sequence[int], rounds: int, work: Work
+    connections: Mapping[str, Connection],
+    number: int,
+    batch: int,
+    threads: Sequence[int],
+    rounds: int,
+    work: DecodingWork,
 ) -> dict[str, list[float]]:
     """Let each side choose its number of threads, then take turns.
 
@@ -343,7 +348,7 @@ def measure(
     return {side: [seconds for seconds, _ in answers[side]] for side in connections}
 
 
-def compare(connections: Mapping[str, Connection], work: Work) -> None:
+def compare(connections: Mapping[str, Connection], work: DecodingWork) -> None:
     """Print how many translations are what CTranslate2 finds in float32.
 
     All are asked for the most probable one.

@@ -117,7 +117,7 @@ def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterato
         page.context.close()
 
 
-class Received:
+class TrafficCounter:
     """Counts the bytes that a page receives from now on, by DevTools.
 
     They are those of response bodies and of web socket messages, decompressed.

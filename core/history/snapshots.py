@@ -31,7 +31,7 @@ from core.file_writing import writing
 from core.formats.source_files import MAX_SMALL_FILE, archive_errors, check_entries, is_archive, open_source
 from core.history.differences import restored
 from core.history.eight_bits import RoundedSnapshot, read_eight_bits
-from core.runlog import Line, read_log
+from core.runlog import LogLine, read_log
 from core.training_runs import steps_of_runs
 from core.translator import Translator
 from core.untrusted_parameters import ADVICE
@@ -244,7 +244,7 @@ class History:
             )
         return found
 
-    def _read_log(self) -> tuple[Line, ...]:
+    def _read_log(self) -> tuple[LogLine, ...]:
         if LOG not in self._files.names:
             return ()
         with self._files.opened(LOG) as path:

@@ -19,7 +19,7 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import kind_box
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.over_training import histories, measurement, snapshot_view
-from viz_app.features.over_training.histories import Training
+from viz_app.features.over_training.histories import OpenedTraining
 from viz_app.features.over_training.measurement import Measurement, script
 from viz_app.features.over_training.selection import BASES, BASIS, PAUSE, STEP, Playing, SelectedHeads, selected_head
 from viz_app.figures import ablation, training_curves
@@ -95,13 +95,13 @@ def page() -> None:
     job_control(found.job, "over_training", tr("Measure"), partial(playable, training, found))
 
 
-def playable(training: Training, found: Measurement) -> None:
+def playable(training: OpenedTraining, found: Measurement) -> None:
     """Draw the snapshots, one after the other while they are played."""
     run_every = PAUSE if session_object(Playing).is_on else None
     st.fragment(snapshots, run_every=run_every)(training, found)
 
 
-def snapshots(training: Training, found: Measurement) -> None:
+def snapshots(training: OpenedTraining, found: Measurement) -> None:
     """Draw the selected snapshot, and what changes over all that are measured so far."""
     if not found.steps:
         return
@@ -183,7 +183,7 @@ def step_box(found: Measurement) -> int:
 
 
 def heads(
-    training: Training, found: Measurement, step: int, head: Head, score: str, view: str, on_sample: bool
+    training: OpenedTraining, found: Measurement, step: int, head: Head, score: str, view: str, on_sample: bool
 ) -> None:
     """Draw the roles, or one score, of all heads of a kind over the snapshots."""
     theme, steps, kind = page_theme(), found.steps, head.kind
@@ -224,7 +224,7 @@ table = roles_table(development_columns(history.steps, developments(cards, {scor
     )
 
 
-def layers(training: Training, found: Measurement, step: int) -> None:
+def layers(training: OpenedTraining, found: Measurement, step: int) -> None:
     """Draw the logit lens of the selected snapshot, and of all.
 
     A click selects a step.
@@ -260,7 +260,7 @@ table = lens_table(readings[{step}].lens, history.tokenizer.target.piece)""".str
     )
 
 
-def translations(training: Training, found: Measurement) -> None:
+def translations(training: OpenedTraining, found: Measurement) -> None:
     """Draw the translations of all snapshots."""
     table = figures.translations_table([found.sentence.readings[each] for each in found.steps])
     config = {
@@ -274,7 +274,7 @@ def translations(training: Training, found: Measurement) -> None:
     downloads("trained-translations", table=lambda: table, python=partial(script, training, found, part))
 
 
-def loss(training: Training, found: Measurement, step: int) -> None:
+def loss(training: OpenedTraining, found: Measurement, step: int) -> None:
     """Draw the loss of the run, with its snapshots."""
     lines = training.history.log
     if not lines:

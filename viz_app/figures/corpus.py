@@ -19,7 +19,7 @@ from core.byte_pieces import is_special
 from core.capture import KINDS, Kind
 from viz_app.figures.head_names import KIND_NAMES
 from viz_app.figures.head_names import head_title as head_name
-from viz_app.figures.parallel_coordinates import Axis, Group, Line, ParallelCoordinates, Ranges, within
+from viz_app.figures.parallel_coordinates import Axis, CoordinateLine, LineGroup, ParallelCoordinates, Ranges, within
 from viz_app.figures.scorecard_text import head_does, offset_name
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
@@ -133,13 +133,15 @@ def head_coordinates(
     scores = [head_scores(index, card) for card in cards]
     keys = [key for key in AXIS_NAMES if scores and all(each[key] is not None for each in scores)]
     groups = [
-        Group(name=tr(KIND_NAMES[kind]), color=theme.head_colors[number], dash=dash)
+        LineGroup(name=tr(KIND_NAMES[kind]), color=theme.head_colors[number], dash=dash)
         for number, (kind, dash) in enumerate(zip(KINDS, ("solid", "dash", "dot"), strict=True))
     ]
     return ParallelCoordinates(
         axes=[_axis(key, [value for each in scores if (value := each[key]) is not None]) for key in keys],
         lines=[
-            Line(name=head_name(card.head), values=[each[key] for key in keys], group=KINDS.index(card.head.kind))
+            CoordinateLine(
+                name=head_name(card.head), values=[each[key] for key in keys], group=KINDS.index(card.head.kind)
+            )
             for card, each in zip(cards, scores, strict=True)
         ],
         groups=groups,

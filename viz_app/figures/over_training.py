@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from core.analysis.over_training.roles import Development
 from core.analysis.over_training.snapshot_reading import SnapshotReading
 from core.capture import AttentionMap
-from core.runlog import Line
+from core.runlog import LogLine
 from viz_app.figures import training_curves
 from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
 from viz_app.figures.display_text import decimal
@@ -218,7 +218,7 @@ def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> C
     )
 
 
-def loss(lines: Sequence[Line], steps: Sequence[int], step: int, theme: Theme) -> go.Figure:
+def loss(lines: Sequence[LogLine], steps: Sequence[int], step: int, theme: Theme) -> go.Figure:
     """Plot the loss of the run, with a line at each snapshot.
 
     The line at the current one is the strongest.

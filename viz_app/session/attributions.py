@@ -74,7 +74,7 @@ PER_LAYER: frozenset[Method] = frozenset({"rollout", "contributions", "rolled_co
 
 
 @dataclass(frozen=True)
-class Weights:
+class MethodChoice:
     """The choice of an attribution method.
 
     Attributes:

@@ -28,7 +28,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from core.analysis.composition.direct_paths import attention_mask, received, recorded_inputs, sender_changes
+from core.analysis.composition.direct_paths import attention_mask, receiver_outputs, recorded_inputs, sender_changes
 from core.analysis.composition.edges import (
     EMBEDDINGS,
     Edge,
@@ -90,7 +90,7 @@ def _estimated(run: Replacement, side: Side, senders: list[Node], gradients: Gra
     found: list[MeasuredEdge] = []
     with run.runs.translator.inspect() as model, onednn_products():
         changes = sender_changes(run, model, [(sender, None) for sender in senders], side)
-        for each in received(run, model, side, changes):
+        for each in receiver_outputs(run, model, side, changes):
             difference = each.outputs - each.recorded  # [W, H, L, E]
             sizes = difference.norm(dim=(-2, -1)) / each.recorded.norm(dim=(-2, -1)).clamp_min(1e-12)
             slopes = gradients[each.place] if each.place else torch.ones_like(each.recorded)
@@ -200,7 +200,7 @@ def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tenso
             edge = requests[number][0]
             wanted[place_of(edge.receiver), edge.input].append(number)
         with run.runs.translator.inspect() as model, onednn_products():
-            for each in received(run, model, side, sender_changes(run, model, senders, side)):
+            for each in receiver_outputs(run, model, side, sender_changes(run, model, senders, side)):
                 for number in wanted[each.place, each.input]:
                     edge, position = requests[number]
                     found[number] = each.outputs[senders.index((edge.sender, position)), edge.receiver.head or 0]
@@ -279,7 +279,7 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
     if place is None or head is None:
         raise ValueError(f"{edge.receiver} has no attention weights: give an edge to a head")
     with run.runs.translator.inspect() as model:
-        for each in received(run, model, side, sender_changes(run, model, [(edge.sender, None)], side)):
+        for each in receiver_outputs(run, model, side, sender_changes(run, model, [(edge.sender, None)], side)):
             if (each.place, each.input) == (place, edge.input):
                 module = component_modules(model, place[0])[place[1]]
                 assert isinstance(module, MultiHeadAttention)

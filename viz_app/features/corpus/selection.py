@@ -32,7 +32,7 @@ BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sente
 
 
 @dataclass
-class Selected:
+class CorpusSelection:
     """Selection of a session on the page.
 
     Attributes:
@@ -69,9 +69,9 @@ class Selected:
             self.ranges[key] = float(f"{found[0]:.4g}"), float(f"{found[1]:.4g}")
 
 
-def selected() -> Selected:
+def selected() -> CorpusSelection:
     """Return the session's selection."""
-    found = session_object(Selected)
+    found = session_object(CorpusSelection)
     found.restore()
     return found
 
@@ -161,7 +161,7 @@ def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -
     search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
     readings.force(model, search, readings.Forced(target=target))
     session_object(readings.Current).words = ((model.digest, sentence.source, target), tuple(words))
-    session_object(Selected).num_opened += 1
+    session_object(CorpusSelection).num_opened += 1
 
 
 def examples(shown: Sequence[ShownExample], on_click: Callable[[int], None], key: str) -> None:

@@ -44,7 +44,7 @@ second sentence** of equal length in tokens shows which paths carry the differen
 
 
 @dataclass(frozen=True)
-class Question:
+class EdgeQuestion:
     """Measurements of the page.
 
     Attributes:
@@ -68,7 +68,7 @@ class Surveyed:
         known: effects by sender position, and what flows, by edge.
     """
 
-    question: Question
+    question: EdgeQuestion
     run: Replacement
     found: Survey
     job: Job
@@ -127,7 +127,7 @@ def proposal(model: Model, source: str) -> str:
     return next((pair.text for pair in found if pair.contrast == "noun"), found[0].text if found else "")
 
 
-def question_boxes(about: Reading) -> Question:
+def question_boxes(about: Reading) -> EdgeQuestion:
     """Select the token, what it is compared with, and what replaces outputs."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(about)
@@ -150,10 +150,10 @@ def question_boxes(about: Reading) -> Question:
             label = tr("Second sentence, of equal length in tokens")
             second = st.text_input(label, key=SECOND.key, bind="query-params", width="stretch").strip()
     against = None if chosen == BEST else about.model.translator.tokenizer.target.token_id(chosen)
-    return Question(position, against, by, second, metric)
+    return EdgeQuestion(position, against, by, second, metric)
 
 
-def surveyed(about: Reading, question: Question) -> Surveyed:
+def surveyed(about: Reading, question: EdgeQuestion) -> Surveyed:
     """Return the session's survey for a question.
 
     Raises:
@@ -165,7 +165,7 @@ def surveyed(about: Reading, question: Question) -> Surveyed:
     return slot.surveyed
 
 
-def _begun(about: Reading, question: Question) -> Surveyed:
+def _begun(about: Reading, question: EdgeQuestion) -> Surveyed:
     run = record_replacement(
         about.model.translator,
         about.translation.source,

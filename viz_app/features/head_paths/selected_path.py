@@ -6,14 +6,14 @@ from typing import get_args
 
 import streamlit as st
 
-from core.analysis.composition.edges import INPUTS, Edge, Input, Node, Part
+from core.analysis.composition.edges import INPUTS, Edge, Input, Node, NodePart
 from core.capture import Kind
 from viz_app.figures.theme import head_name
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
 
 EDGE = "path"  # query parameter, counted from 1: encoder_self.1.2-cross.5.3-value
-_NODE = re.compile(rf"({'|'.join(get_args(Part))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
+_NODE = re.compile(rf"({'|'.join(get_args(NodePart))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
 
 
 @dataclass
@@ -68,6 +68,6 @@ def _parsed_node(text: str) -> Node | None:
     parts = _NODE.fullmatch(text)
     if parts is None:
         return None
-    part: Part = next(each for each in get_args(Part) if each == parts[1])
+    part: NodePart = next(each for each in get_args(NodePart) if each == parts[1])
     layer, head = (None if number is None else int(number) - 1 for number in parts.groups()[1:])
     return Node(part, layer, head)

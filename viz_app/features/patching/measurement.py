@@ -11,7 +11,7 @@ from core.analysis.heads.head import Head
 from core.analysis.interventions.pair_runs import Component, PairRuns, Patch
 from core.analysis.interventions.patching import (
     Effects,
-    Part,
+    PatchedPart,
     all_patched,
     head_effects,
     mean_effects,
@@ -24,7 +24,7 @@ from core.analysis.interventions.patching import (
 from core.analysis.interventions.path_patching import Receiver, path_effects, possible_senders
 from core.analysis.interventions.recorded_runs import record_runs
 from core.capture import Kind
-from viz_app.features.patching.second_sentence import Question
+from viz_app.features.patching.second_sentence import PatchingQuestion
 from viz_app.language import marked, tr
 from viz_app.session.jobs import Job
 from viz_app.session.readings import Reading
@@ -49,12 +49,12 @@ class Patching:
         known: other results by what they are of.
     """
 
-    question: Question
+    question: PatchingQuestion
     pairs: list[PairRuns]
     refused: list[str]
     opposite: list[str]
     gap: float
-    parts: list[list[Part]] = field(default_factory=list[list[Part]])
+    parts: list[list[PatchedPart]] = field(default_factory=list[list[PatchedPart]])
     known: "dict[Hashable, Effects]" = field(default_factory=dict)
     job: Job | None = None
 
@@ -153,7 +153,7 @@ class PatchingSlot(MayHoldModel):
         self.identity = self.patching = self.paths = None
 
 
-def patching(about: Reading, question: Question) -> Patching:
+def patching(about: Reading, question: PatchingQuestion) -> Patching:
     """Return the session's measurement of a question.
 
     Raises:
@@ -166,7 +166,7 @@ def patching(about: Reading, question: Question) -> Patching:
     return slot.patching
 
 
-def _begun(about: Reading, question: Question) -> Patching:
+def _begun(about: Reading, question: PatchingQuestion) -> Patching:
     translator = about.model.translator
     against = None if question.against is None else translator.tokenizer.target.token_id(question.against)
 

@@ -46,7 +46,7 @@ which are needed to keep it. With redundant parts the two differ.
 
 
 @dataclass(frozen=True)
-class Question:
+class PatchingQuestion:
     """Measurements of the page.
 
     Attributes:
@@ -157,7 +157,7 @@ def _reason(pair: MinimalPair) -> str:
     )
 
 
-def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> Question:
+def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> PatchingQuestion:
     """Select the tokens to compare, the metric, the direction, and the averaging.
 
     Averaging is over several pairs.
@@ -204,7 +204,7 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
             else tr("There are no other proposals for the words that differ."),
         )
     texts = (corrupted, *(pair.text for pair in others)) if is_mean and others else (corrupted,)
-    return Question(texts, position, against, metric, into)
+    return PatchingQuestion(texts, position, against, metric, into)
 
 
 def _against_box(predicted: str, alternatives: list[str]) -> str | None:
