@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from core.config import TransformerConfig
 from core.model import AttentionWeights, Transformer
-from core.restricted import causal_neighbourhood, centred_neighbourhood
+from core.restricted_attention import causal_neighbourhood, centred_neighbourhood
 
 Kind = Literal["encoder_self", "decoder_self", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")

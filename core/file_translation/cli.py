@@ -14,13 +14,13 @@ from core.cpu_inference import Precision
 from core.device import usable_cores
 from core.file_translation.engine import Engine, TranslateBatches, threads_per_process
 from core.file_translation.interrupt import stop_on_signals
+from core.file_translation.job_output import FileOutput, StreamOutput, open_output
 from core.file_translation.lines import InputReader, LineWindow, count_lines, open_input, read_windows
-from core.file_translation.output import FileOutput, StreamOutput, open_output
 from core.file_translation.progress_bar import LineProgress, line_progress
 from core.file_translation.windows import TranslatedLines, translate_windows
 from core.file_translation.workers import worker_pool
 from core.marian_tokenizer import MarianTokenizer
-from core.shipped import shipped_checkpoint
+from core.shipped_files import shipped_checkpoint
 from core.translator import Translator
 
 MAX_WORKERS = 1024

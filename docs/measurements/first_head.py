@@ -31,7 +31,7 @@ from core.analysis.alignment.pharaoh import GoldLinks, read_gold_pairs
 from core.analysis.alignment.sentence_alignment import WordAlignment, shown_words
 from core.analysis.attribution.alti import contribution_maps
 from core.analysis.attribution.forward_trace import trace_forward
-from core.analysis.heads.scoring import score_cards
+from core.analysis.heads.scorer import score_cards
 from core.batch_translator import naming_sentence
 from core.capture import AttentionMap
 from train.data.parallel_text import read_lines

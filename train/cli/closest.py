@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from train.cli.options import Commands
+from train.cli.shared_options import Commands
 from train.data.closest_hypotheses import write_closest
 from train.data.parallel_text import TEXT_FORMATS, read_lines
 

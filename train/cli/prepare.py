@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from train.cli.options import DEFAULT, Commands
+from train.cli.shared_options import DEFAULT, Commands
 from train.data.filters import Filters
 from train.data.parallel_text import TEXT_FORMATS, ParallelText
 from train.data.preparation import prepare

@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from core.shipped import shipped_folder
-from train.cli.options import Commands
+from core.shipped_files import shipped_folder
+from train.cli.shared_options import Commands
 from train.presets import describe_presets
 
 

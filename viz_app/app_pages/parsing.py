@@ -25,7 +25,7 @@ from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.head_pictures import export_map
 from viz_app.figures.theme import head_name
 from viz_app.language import marked, tr, tr_count, tr_values
-from viz_app.session import readings, trees
+from viz_app.session import parses, readings
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.map_pass import text_pass
 from viz_app.session.models import Model, ModelError
@@ -82,7 +82,7 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
     if progress is None:
         return None
     try:
-        parse = trees.parse(model, text, parser, progress)
+        parse = parses.parse(model, text, parser, progress)
     except ValueError as error:
         waiting.error(sentence_case(str(error)))
         return None

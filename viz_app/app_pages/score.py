@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.word_scores.scoring import worst_words
+from core.analysis.word_scores.scored_lines import worst_words
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import selectable_table, show_table
@@ -136,7 +136,7 @@ def words_part(name: str, text: str) -> str:
     """
     content = repr(text) if len(text) <= EMBEDDED else f"Path({name!r}).read_text(encoding='utf-8')"
     imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\n"
-    return f"""{imports}from core.analysis.word_scores.scoring import parse_lines, score_lines, worst_words
+    return f"""{imports}from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
 from viz_app.figures.word_table import word_table
 text = {content}
 table = word_table(worst_words(score_lines(translator, parse_lines(text))))"""

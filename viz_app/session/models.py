@@ -148,7 +148,7 @@ def with_full_stop(reason: str) -> str:
 
 def translation_checkpoint() -> Path:
     """Return the path of the shipped checkpoint that translates."""
-    from core.shipped import shipped_checkpoint
+    from core.shipped_files import shipped_checkpoint
 
     return shipped_checkpoint()
 

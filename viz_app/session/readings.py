@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from viz_app.language import tr
-from viz_app.session import trees
+from viz_app.session import parses
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
 
@@ -185,7 +185,7 @@ READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
 def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Translation":
     if (parser := model.parser) is not None:
-        return parser.as_translation(trees.parse(model, search.text, parser, _progress))
+        return parser.as_translation(parses.parse(model, search.text, parser, _progress))
     return model.translator.translate(
         search.text, search.beam_size, search.length_penalty, search.num_hypotheses, _progress
     )

@@ -34,7 +34,7 @@ from core.analysis.alignment.aligners import word_attention, words_as_shown
 from core.analysis.alignment.sentence_alignment import shown_words
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import score_cards
+from core.analysis.heads.scorer import score_cards
 from core.capture import AttentionMap
 
 MOST = 0.5  # a word with more than this share of a row has more of the weight than all others together

@@ -16,7 +16,7 @@ from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, load_index, save_index
-from core.analysis.word_scores.scoring import Line, parse_lines
+from core.analysis.word_scores.scored_lines import Line, parse_lines
 from core.file_writing import check_folder_of
 from core.translator import Translator
 

@@ -28,12 +28,12 @@ from core.analysis.corpus.index import (
 )
 from core.analysis.corpus.promotion import ordinary_rows, promoted_tokens, promotes
 from core.analysis.corpus.recording import STACKS, Pair, RecordedBatch, Stack, feed_forward_networks, record_batch
-from core.analysis.corpus.running import Distribution, LargestValues
+from core.analysis.corpus.running_statistics import Distribution, LargestValues
 from core.analysis.corpus.strength import map_strengths, place_masks, strongest
 from core.analysis.heads.head import Head, all_heads, attention_layers
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import MeasuredRows, Scorer, piece_frequencies
-from core.analysis.word_scores.scoring import Line
+from core.analysis.heads.scorer import MeasuredRows, Scorer, piece_frequencies
+from core.analysis.word_scores.scored_lines import Line
 from core.capture import AttentionMap, Kind
 from core.translator import Translator
 

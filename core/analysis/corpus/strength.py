@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.corpus.index import PLACES
-from core.analysis.heads.scoring import MeasuredRows
+from core.analysis.heads.scorer import MeasuredRows
 from core.capture import AttentionMap
 
 USUAL = ("sink_end", "sink_start", "sink_punctuation", "previous", "same_position", "following")

@@ -13,7 +13,7 @@ from core.analysis.alignment.first_head import AgreementTally
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Maps
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import Frequencies, Scorer
+from core.analysis.heads.scorer import Frequencies, Scorer
 from core.analysis.lens.logit_lens import LogitLens, logit_lens
 from core.results import Explanation, ScoredText
 from core.translator import Translator

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from tqdm import tqdm
 
-from core.analysis.word_scores.scoring import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
+from core.analysis.word_scores.scored_lines import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
 from core.file_writing import check_folder_of, write_atomically
 from core.translator import Translator
 

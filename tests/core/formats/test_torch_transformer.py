@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from core import __main__ as cli
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_trace import trace_logits
-from core.analysis.token_path.follow import follow_token
+from core.analysis.token_path.token_walk import follow_token
 from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
 from core.translator import Translator

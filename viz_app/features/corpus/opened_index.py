@@ -14,7 +14,7 @@ from core.analysis.corpus.cli import index_beside, translations_of
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import CorpusIndexError, load_index, parse_index
-from core.analysis.word_scores.scoring import parse_lines
+from core.analysis.word_scores.scored_lines import parse_lines
 from viz_app.figures.corpus import Tokens
 from viz_app.figures.corpus_examples import sides
 from viz_app.language import marked, tr

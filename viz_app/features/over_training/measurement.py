@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import piece_frequencies
+from core.analysis.heads.scorer import piece_frequencies
 from core.analysis.over_training.snapshot_reading import Pair, SnapshotReading, cards_on, read_snapshot
 from core.history import History
 from viz_app.features.over_training.histories import OpenedTraining
@@ -187,7 +187,7 @@ def readings_part(path: str, search: Search) -> str:
     """Read a sentence at every snapshot as `readings`."""
     return f"""
 {target_part(path, search)}
-from core.analysis.heads.scoring import piece_frequencies
+from core.analysis.heads.scorer import piece_frequencies
 from core.analysis.over_training.snapshot_reading import read_snapshot
 from viz_app.session.sample_sentences import SHIPPED
 frequencies = piece_frequencies(last.tokenizer, SHIPPED)

@@ -6,7 +6,7 @@ Sentences are scored step by step.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from core.analysis.word_scores.scoring import ScoredLine, WordScore, parse_lines, score_lines
+from core.analysis.word_scores.scored_lines import ScoredLine, WordScore, parse_lines, score_lines
 from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.jobs import Job

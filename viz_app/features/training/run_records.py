@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from core.runlog import LogLine, read_log
-from core.shipped import shipped_folder
+from core.shipped_files import shipped_folder
 from core.training_runs import steps_of_runs
 from viz_app.language import tr
 from viz_app.session import models

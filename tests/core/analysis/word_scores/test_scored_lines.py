@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.analysis.word_scores.scoring import (
+from core.analysis.word_scores.scored_lines import (
     Line,
     ScoredLine,
     app_query,
