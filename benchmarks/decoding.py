@@ -8,13 +8,13 @@ All have the same weights, work and machine.
 
 Without a checkpoint: random weights in the shape of the paper's base model or of OPUS-MT's (the same sizes, swish,
 padding as the start, a bias of the logits, 58,101 pieces), sentences of 30 random tokens, and a fixed number of target
-tokens: `</s>` is excluded on all sides, so that all make every step. With one: real sentences, one a line,
-translated to their end. Then every side is also asked for the most probable translation, without the length penalty,
+tokens: `</s>` is excluded on all sides, so that all make every step. With one: real sentences, one per line,
+translated to their end. Then every side also searches for the most probable translation, without the length penalty,
 which the libraries define differently, and what it finds is compared with what CTranslate2 finds in float32.
 
 Each side has a process of its own, and as many threads as it is fastest with (of `--threads`). They take turns, so that
-whatever else the machine does affects all alike. What counts is the ratio. The random weights are such as half
-precision holds, as are those of any checkpoint saved by `train average --half`; with `--weights float32` they are not.
+other load affects all alike. What counts is the ratio. The random weights are exact in half precision, as are those of
+any checkpoint saved by `train average --half`; with `--weights float32` they are not.
 On a machine that is busy with something else, `--clock cpu` counts the processor's time instead of the wall's.
 """
 
@@ -41,8 +41,8 @@ from core.cache import cached_decoder
 from core.decoding import NextLogits, SearchOptions, beam_search
 from train.data.parallel_text import read_lines
 
-SOURCE_TOKENS = 30  # of a random sentence
-PLAIN = "plain PyTorch"  # the model as it is in training
+SOURCE_TOKENS = 30  # length of a random source
+PLAIN = "plain PyTorch"  # the modules that training uses
 OPUS_MT = TransformerConfig(
     vocab_size=58_101,
     activation="swish",
@@ -106,9 +106,10 @@ Decode = Callable[[Sequence[Ids], Turn], list[Ids]]  # sources with `</s>` -> be
 
 
 def headlight(work: DecodingWork, precision: str | None) -> Decode:
-    """As `Translator` does it.
+    """Decode with Headlight's `Translator`.
 
-    Without a precision, with its default; `PLAIN`: without packed matrices.
+    Args:
+        precision: None for the default; `PLAIN`: without packed matrices.
     """
     model = work.model()
     config = model.config
@@ -165,7 +166,7 @@ def hugging_face(work: DecodingWork) -> Decode:
 
 
 def ctranslate2(work: DecodingWork, compute_type: str) -> Decode:
-    """Its `Translator`; one is made for every number of threads."""
+    """`ctranslate2.Translator`; one is made for every number of threads."""
     from ctranslate2 import Translator as Peer
 
     model = work.model()
@@ -196,7 +197,7 @@ def ctranslate2(work: DecodingWork, compute_type: str) -> Decode:
 
 
 def sides() -> dict[str, Callable[[DecodingWork], Decode]]:
-    """Headlight in each of its precisions, its default first, and plain; the others."""
+    """Headlight in each of its precisions (default first) and plain, and the others."""
     parameter = inspect.signature(Translator).parameters.get("precision")
     precisions = typing.get_args(typing.get_type_hints(Translator.__init__)["precision"]) if parameter else ()
     default = parameter.default if parameter else None
@@ -233,7 +234,7 @@ def serve(work: DecodingWork, connection: Connection) -> None:
 
 
 def random_work(arguments: argparse.Namespace) -> DecodingWork:
-    """As many random sentences as the widest batch has."""
+    """Random sentences, enough for the largest batch."""
     config = SHAPES[arguments.shape]
     if arguments.vocab_size:
         config = replace(config, vocab_size=arguments.vocab_size)
@@ -270,7 +271,10 @@ def main() -> None:
         "--checkpoint", type=Path, metavar="FILE", help="decode with this model, not with random weights"
     )
     parser.add_argument(
-        "--sentences", type=Path, metavar="FILE", help="with --checkpoint: what to translate, one a line (.gz, .xz too)"
+        "--sentences",
+        type=Path,
+        metavar="FILE",
+        help="with --checkpoint: what to translate, one per line (.gz, .xz too)",
     )
     parser.add_argument("--number", type=int, default=64, help="of sentences of the file (default: %(default)s)")
     parser.add_argument("--shape", choices=SHAPES, default="base", help="of the random weights (default: %(default)s)")
@@ -351,7 +355,7 @@ def measure(
 def compare(connections: Mapping[str, Connection], work: DecodingWork) -> None:
     """Print how many translations are what CTranslate2 finds in float32.
 
-    All are asked for the most probable one.
+    All sides search for the most probable one.
     """
     model, number = work.model(), len(work.sentences)
     turn = Turn(number, min(number, 32), 1, length_penalty=0.0)
@@ -373,7 +377,7 @@ def compare(connections: Mapping[str, Connection], work: DecodingWork) -> None:
 
 @torch.inference_mode()
 def log_prob(model: Transformer, source: Ids, target: Ids) -> float:
-    """Of a whole translation, by one pass of the exact model."""
+    """Log-probability of a translation, by one pass of the exact model."""
     fed, predicted = [model.config.bos_id, *target], [*target, model.config.eos_id]
     logits = model(torch.tensor([source]), torch.tensor([fed]))[0]
     return float(logits.log_softmax(-1).gather(1, torch.tensor(predicted)[:, None]).sum())
