@@ -229,7 +229,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "lens": ("print the tokens that every layer predicts", lens_cli.add_arguments, lens_cli.run),
     "over-training": (
-        "print what the snapshots of a training make of a sentence, or the scores of their heads",
+        "print the translations of a sentence by all snapshots of a training run, or the scores of their heads",
         history_cli.add_arguments,
         history_cli.run,
     ),

@@ -129,7 +129,7 @@ def _metadata(
 ) -> str:
     """Return the YAML that opens a card.
 
-    What the Hub's model cards name, as far as it is known.
+    The fields of the Hub's model cards, as far as they are known.
     """
     scores: list[dict[str, Any]] = facts.get("scores", [])
     results = [

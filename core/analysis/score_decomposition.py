@@ -174,6 +174,6 @@ def _norms_of_input(model: Transformer, kind: SelfAttentionKind) -> list[Norm]:
     if len(norms) > 1:
         raise ValueError(
             "this model normalises its embeddings twice before the first attention (embedding_norm, and norm 'pre'): "
-            "its scores are no sum of content and position"
+            "its scores are not a sum of content and position"
         )
     return norms

@@ -1,4 +1,4 @@
-"""Searches for translations over any scorer of tokens: they know no model."""
+"""Searches for translations over any scorer of tokens, independent of the model."""
 
 from core.decoding.beam import Progress, beam_search, beam_steps, check_prefix, run_search
 from core.decoding.greedy import greedy_search

@@ -178,10 +178,10 @@ def _required_codes(translator: Translator) -> str:
 
 
 def _engine(options: argparse.Namespace, translator: Translator) -> Engine:
-    """The search that the options ask for, with its defaults.
+    """The search selected by the options, with its defaults.
 
     Raises:
-        ValueError: an option is for another kind of model, or more hypotheses are asked for than there will be.
+        ValueError: an option is for another kind of model, or more hypotheses are requested than it returns.
     """
     of_search, of_refinement = ("beam_size", "length_penalty"), ("iterations", "length_candidates")
     autoregressive = translator.config.autoregressive

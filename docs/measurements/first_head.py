@@ -99,7 +99,7 @@ def main() -> None:
     """Print a row for each choice."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", default="checkpoints/en-de.safetensors")
-    parser.add_argument("--sentences", type=Path, required=True, help="source sentences, one a line")
+    parser.add_argument("--sentences", type=Path, required=True, help="source sentences, one per line")
     parser.add_argument("--count", type=int, default=400, help="use the first of them (default: %(default)s)")
     parser.add_argument("--gold", nargs=3, required=True, metavar="FILE", help="sources, targets and gold links")
     arguments = parser.parse_args()

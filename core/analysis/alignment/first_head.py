@@ -46,7 +46,7 @@ class HeadLinks:
     """Links of one head of cross-attention in one sentence, punctuation left out.
 
     Attributes:
-        pairs: up to `MAX_PAIRS` telling links, as target word and source word, in the order of the target.
+        pairs: up to `MAX_PAIRS` informative links, as target word and source word, in the order of the target.
         agreeing: number of target words that the head links as the consensus does.
         words: number of target words.
     """

@@ -55,7 +55,7 @@ def sender_index(runs: PairRuns, side: Side, sender: Node) -> int:
 
 
 def receiver_outputs(run: Replacement, model: Transformer, side: Side, changes: Changes) -> Iterator[ReceiverOutputs]:
-    """Outputs of everything that reads one side's stream after the first change.
+    """Outputs of every sub-layer that reads one side's stream after the first change.
 
     Args:
         model: held by this thread.
@@ -96,7 +96,8 @@ def _attention(
 ) -> Iterator[ReceiverOutputs]:
     """Outputs of heads whose queries, keys or values come from other states.
 
-    None for heads whose inputs do not change.
+    Args:
+        queries, memory: None where they do not change.
     """
     recorded = runs.of_heads(*place)[0].transpose(0, 1)  # [H, L, d_v]
     for which, (q, k, v) in attention_inputs(runs, model, place, queries, memory):

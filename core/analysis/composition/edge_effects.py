@@ -273,7 +273,7 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
     """Attention of the receiver of an edge before and after the change.
 
     Raises:
-        ValueError: the receiver is no head, or there is no such edge.
+        ValueError: the receiver is not a head, or there is no such edge.
     """
     place, head, side = place_of(edge.receiver), edge.receiver.head, sender_side(edge.sender)
     if place is None or head is None:
@@ -300,7 +300,7 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
 
 
 def no_edge(edge: Edge) -> str:
-    """Message for an edge that does not exist."""
+    """Error message for an edge that does not exist."""
     return f"there is no edge {edge}: a direct path leads to what reads the sender's output later"
 
 
@@ -310,11 +310,11 @@ def repeated_with_hooks(run: Replacement, edge: Edge) -> float:
     An independent computation, by the model's own modules.
 
     Raises:
-        ValueError: one of its ends is no head.
+        ValueError: one of its ends is not a head.
     """
     sender, receiver = edge.sender.as_head, edge.receiver.as_head
     if sender is None or receiver is None or edge.input == "input":
-        raise ValueError(f"{edge} is no edge between two heads")
+        raise ValueError(f"{edge} is not an edge between two heads")
     found = path_effects(run.runs, [sender], [Receiver(receiver, edge.input)], "clean", hold_networks=True)
     return run.metric - float(found.values)
 

@@ -13,8 +13,8 @@ class Behaviour(NamedTuple):
     """A behaviour of heads.
 
     Attributes:
-        name: in the imperative mood of a search: "looks at the previous token".
-        text: definition of its score, which is from 0 to 1, more of the behaviour being more.
+        name: what a head does, such as "looks at the previous token".
+        text: definition of its score, from 0 to 1; a higher score means more of the behaviour.
         place: of its examples, one of `PLACES`.
         kinds: of attention that it is defined for.
     """

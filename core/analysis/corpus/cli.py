@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help=f"sentences, one a line, after a tab their translations if they are given; or an index ({SUFFIX}), whose "
+        help=f"sentences, one per line, after a tab their translations if given; or an index ({SUFFIX}), whose "
         "sentences, name and licence are used again",
     )
     parser.add_argument(

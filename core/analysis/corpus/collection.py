@@ -1,7 +1,7 @@
 """One pass over a corpus that collects the examples and scores of an index.
 
-Memory does not grow with the number of sentences, but for their texts. An index can be made at any time of the pass: it
-is then that of the sentences read so far.
+Memory does not grow with the number of sentences, except for their texts. An index can be made at any time during the
+pass, of the sentences read so far.
 """
 
 import math
@@ -154,7 +154,8 @@ class CorpusPass:
     ) -> dict[int, _Promoted]:
         """Arguments of `promotes`.
 
-        Args: ids, of source, fed and predicted tokens for some rows of the batch.
+        Args:
+        ids: of source, fed and predicted tokens for some rows of the batch.
         """
         translator = self._translator
         if not ids:
@@ -275,14 +276,14 @@ def _quantiles(distributions: Sequence[Distribution]) -> Floats:
 def _readable(translator: Translator, lines: Sequence[Line]) -> list[Line]:
     """Lines without repeated pairs and without sentences of more than `MAX_TOKENS`."""
     if broken := next((line for line in lines if "\n" in line.source), None):
-        raise ValueError(f"the sentence {broken.source!r:.60} has a line break: expected a sentence a line")
+        raise ValueError(f"the sentence {broken.source!r:.60} has a line break: expected one sentence per line")
     first = {(line.source, line.target): line for line in reversed(lines)}.values()
     found = sorted(
         (line for line in first if translator.num_tokens(line.source) <= MAX_TOKENS and translator.fits(line.source)),
         key=lambda line: line.number,
     )
     if not found:
-        raise ValueError(f"no sentence has at most {MAX_TOKENS} tokens: expected a sentence a line")
+        raise ValueError(f"no sentence has at most {MAX_TOKENS} tokens: expected one sentence per line")
     if len(found) > MAX_SENTENCES:
         raise ValueError(f"there are {len(found)} sentences, at most {MAX_SENTENCES} can be indexed: give fewer")
     return found

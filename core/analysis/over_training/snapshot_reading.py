@@ -1,4 +1,4 @@
-"""A sentence as one snapshot of a training reads it.
+"""A sentence run through one snapshot of a training run.
 
 Every snapshot searches its own translation. Attention maps, score-cards and lens are those of one fixed target, the
 best translation of the last snapshot, fed to all of them token by token (teacher forcing): so the maps of all snapshots
@@ -28,7 +28,7 @@ class SnapshotReading:
     """A sentence at one snapshot.
 
     Attributes:
-        step: optimizer steps of the training so far.
+        step: optimizer steps so far.
         translation: best hypothesis of the snapshot's own beam search.
         lens: logit lens of the fixed target, with its explanation: maps and log-probabilities.
         cards: score-card of every head on the fixed target.

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         type=Path,
         metavar="FILE",
-        help="sentences, one a line; after a tab their translations, or else the model's own are scored (default: "
+        help="sentences, one per line; after a tab their translations, or else the model's own are scored (default: "
         "standard input)",
     )
     parser.add_argument(
