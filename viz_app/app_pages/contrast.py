@@ -277,7 +277,7 @@ def trust() -> None:
             tr("Sentences"), {each: tr(each) for each in SAMPLES}, SHIPPED_SAMPLE, "faithful_source", in_address=False
         )
         pressed = st.button(tr("Measure the sample"), key="measure_faithfulness")
-    text = st.text_area(tr("Sentences, one a line"), key="faithful_text", height=90) if sample == OWN_SAMPLE else ""
+    text = st.text_area(tr("Sentences, one per line"), key="faithful_text", height=90) if sample == OWN_SAMPLE else ""
     if pressed:
         try:
             measured.begin(model, SHIPPED if sample == SHIPPED_SAMPLE else sentences_of(text), contrastive)

@@ -37,7 +37,7 @@ Examples show what a head or neuron responds to most in these sentences. They do
 without it (see Switches and Patching), and a corpus of other sentences has other examples.
 """)
 ABOUT_FORM = marked("""
-Sentences, one a line; after a tab their translations, if they are not to be the model's own, by greedy search. A few
+Sentences, one per line; after a tab their translations, if they are not to be the model's own, by greedy search. A few
 hundred take a minute or two, and the result grows while you look at it. For thousands, use the command.
 """)
 ORIGINS = {
@@ -131,7 +131,7 @@ def save_button(model: Model, opened: OpenedIndex) -> None:
         on_click="ignore",
         key="corpus_save",
         icon=":material/download:",
-        help=tr("To open it again: below, in any session, or by itself, if the file lies beside the checkpoint."),
+        help=tr("Open it again below, in any session. The app opens it by itself if it is beside the checkpoint."),
     )
 
 

@@ -40,7 +40,7 @@ from viz_app.session.readings import Search
 from viz_app.session.state import Widget
 
 HOW_TO_READ = marked("""
-The paper's model writes one token after the other; its last wish is "making generation less sequential" (section 7).
+The paper's model writes one token after the other; section 7 names "making generation less sequential" as a goal.
 Here are two ways to it, beside its own search.
 
 The stronger the colour of a token, the more probable the model found it; the number is its probability.
@@ -157,7 +157,7 @@ def line(name: str, tokens: int, passes: int, run: Measured[Any], besides: str =
         marked("search"): name,
         marked("tokens"): tokens,
         marked("passes of the decoder"): passes,
-        marked("tokens a pass"): round(tokens / passes, 2),
+        marked("tokens per pass"): round(tokens / passes, 2),
         marked("besides"): besides,
         marked("milliseconds"): round(1000 * run.seconds, 1),
     }
@@ -245,7 +245,7 @@ def one_by_one(found: ComparedModels, search: Search) -> list[dict[str, object]]
     Returns their lines of the comparison.
     """
     st.markdown(
-        tr("**One token after the other**: {model}, a token a pass of the decoder", model=plain(found.one_by_one.name))
+        tr("**One token after the other**: {model}, one token per decoder pass", model=plain(found.one_by_one.name))
     )
     settings = {
         tr("Greedy search"): (1, 0.0),

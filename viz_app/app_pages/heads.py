@@ -144,7 +144,7 @@ def step_tokens(reading: readings.Reading, kind: Kind, tokens: TokenView, step: 
 def heads_box(
     reading: readings.Reading, kind: Kind, weights: MethodChoice, maps: Sequence[AttentionMap]
 ) -> list[head_names.LayerHead]:
-    """Select heads by name, or layers for a method with one map a layer.
+    """Select heads by name, or layers for a method with one map per layer.
 
     At first, a default head is selected, see `preset_heads`; of layers the last one.
     """

@@ -1,4 +1,4 @@
-"""Over training: a sentence and the heads at every snapshot of a training.
+"""Over training: a sentence and the heads at every snapshot of a training run.
 
 The page also shows when heads take their roles.
 """
@@ -41,7 +41,7 @@ VIEWS = ROLES, SCORE, LAYERS, TRANSLATIONS, LOSS = (
     marked("Loss"),
 )
 HOW_TO_READ = marked("""
-**Snapshots** are checkpoints of one training, from the random parameters of step 0 to the last step. Each translates
+**Snapshots** are checkpoints of one training run, from random parameters at step 0 to the last step. Each translates
 the sentence with its own beam search; the bar above has the translation of the current checkpoint. Everything else is
 of **one target**, the last snapshot's translation, which all snapshots are given token by token: so maps have the same
 rows and columns at every step. Move the slider with the arrow keys, or let "Play" go through the steps; P starts and
@@ -52,7 +52,7 @@ A **role** is the most specific thing that a head does, by the criteria at "What
 weights are spread out: then that is its role, since the largest of nearly equal weights says little. It is **taken**
 (bold) at the first snapshot from which on the head meets the criterion at every snapshot. A score has **settled** at
 the first snapshot from which on it stays within {tolerance} of its last value. Olsson et al. (2022) follow scores of
-heads over a training in this way. Between two snapshots nothing is known.
+heads over a training run in this way. Between two snapshots nothing is known.
 """)
 ABOUT_LENS = marked("""
 The **logit lens** (nostalgebraist 2020) at the selected snapshot: the state after each layer, read as if it were the
@@ -88,9 +88,9 @@ def page() -> None:
     if training is None:
         return
     if reading is None:
-        st.caption(tr("Enter a sentence above to follow it over a training."))
+        st.caption(tr("Enter a sentence above to follow it over a training run."))
         return
-    text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are no words
+    text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are not words
     found = measurement.measurement(training.history, replace(reading.search, text=text))
     job_control(found.job, "over_training", tr("Measure"), partial(playable, training, found))
 
@@ -165,7 +165,7 @@ def step_box(found: Measurement) -> int:
             disabled=not found.job.finished,
         )
         step = st.select_slider(
-            tr("Steps of training"),
+            tr("Training steps"),
             steps,
             steps[-1],
             format_func=step_name,
@@ -292,7 +292,7 @@ table = curves_table(open_history({python_code.shown_path(training.path)!r}).log
         "trained-loss",
         partial(export_chart, chart, theme=page_theme()),
         lambda: training_curves.curves_table(lines),
-        title=tr("Loss of a training, and its snapshots"),
+        title=tr("Loss of a training run, and its snapshots"),
         of_sentence=False,
         python=lambda file: python_code.script(file, code),
     )

@@ -23,8 +23,8 @@ from viz_app.session.state import session_object
 SHOWN = 500  # words in the table; the CSV has all
 EMBEDDED = 2_000  # characters of a text that stands in the Python script itself
 ABOUT = marked("""
-A text file with a sentence a line: the model translates them, and the words of its translations are scored. Or a TSV
-file with a source, a tab and its translation a line: these translations are scored as given. `python -m core score`
+A text file, one sentence per line: the model translates them, and the words of its translations are scored. Or a TSV
+file with a source, a tab and its translation per line: these translations are scored as given. `python -m core score`
 computes the same.
 """)
 HOW_TO_READ = marked("""

@@ -7,7 +7,7 @@ from viz_app.language import marked, tr
 def translated(text: str) -> str:
     """Return a phrase of `core` in the visitor's language.
 
-    A text that is none, such as a number, stays as it is.
+    Other text, such as a number, is returned unchanged.
     """
     if not isinstance(text, Phrase):
         return text

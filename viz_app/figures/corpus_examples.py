@@ -23,7 +23,7 @@ Mark = Literal["", "query", "key", "both"]
 class MarkedText:
     """Tokens of one side of a sentence, with a mark each.
 
-    Marked is where a head looks from, and where it looks.
+    The marks show the token that a head attends from, and the one it attends to.
     """
 
     tokens: Sequence[str]

@@ -1,4 +1,4 @@
-"""Figures, grids and tables of heads, lens and loss over a training's snapshots."""
+"""Figures, grids and tables of heads, lens and loss over the snapshots of a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -82,7 +82,7 @@ def score_curves(
     text = {"size": 12, "color": theme.faint}
     ticks: dict[str, Any] = {"tickfont": {**text, "family": theme.monospace_font}}
     names = [step_name(each) for each in steps]
-    x_title = {"text": tr("steps of training (not to scale)"), "font": text, "standoff": 6}
+    x_title = {"text": tr("training steps (not to scale)"), "font": text, "standoff": 6}
     y_title = {"text": tr(SCORE_NAMES[score]), "font": text, "standoff": 6}
     return with_layout(
         figure,

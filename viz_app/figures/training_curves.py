@@ -19,7 +19,7 @@ from viz_app.language import marked, tr
 MEASURES = {
     "nll": marked("Negative log-likelihood per token, nats"),
     "perplexity": marked("Perplexity per token"),
-    "tokens_per_second": marked("Target tokens a second"),
+    "tokens_per_second": marked("Target tokens per second"),
     "rate": marked("Learning rate"),
 }
 # What is compared over the rows of Table 3, and how it is written.

@@ -58,18 +58,18 @@ class FormerAddresses:
         app = self.app
         if scope["type"] == "http":
             query = scope["query_string"].decode("latin-1")
-            if address := todays_address(scope["path"], query):
+            if address := current_address(scope["path"], query):
                 app = RedirectResponse(address)
         await app(scope, receive, send)
 
 
-def todays_address(path: str, query: str) -> str:
+def current_address(path: str, query: str) -> str:
     """Return where a former address leads, "" if it is not one.
 
     Without the path if it is the same: behind a proxy, the browser may know another one.
     """
     pairs = parse_qsl(query, keep_blank_values=True)
-    named = [(_todays_parameter(path, name, value), value) for name, value in pairs]
+    named = [(_current_parameter(path, name, value), value) for name, value in pairs]
     renamed = [(name, new) for name, value in named for new in EARLIER_NAMES.get(name, {}).get(value, (value,))]
     query = query if renamed == pairs else urlencode(renamed)
     if page := MOVED.get(path):
@@ -77,6 +77,6 @@ def todays_address(path: str, query: str) -> str:
     return "" if renamed == pairs else f"?{query}"
 
 
-def _todays_parameter(path: str, name: str, value: str) -> str:
+def _current_parameter(path: str, name: str, value: str) -> str:
     parameter, choices = EARLIER_PARAMETERS.get((path, name), (name, ()))
     return parameter if value in choices else name

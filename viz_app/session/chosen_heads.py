@@ -68,7 +68,7 @@ def preset_heads(
 
 
 def follows_sentence(widget: Widget[Any]) -> bool:
-    """Return whether another sentence presets a widget anew: no heads were selected."""
+    """Return whether another sentence presets a widget again: no heads were selected."""
     preset = session_object(PresetHeads).presets.get(widget.key, ("", "", None))[2]
     return preset is not None and preset == widget.value
 

@@ -151,7 +151,7 @@ def test_an_index_that_is_damaged_or_of_another_checkpoint_is_not_shown(
     assert "model.corpus.npz is the index of another checkpoint (11111111), this one is model.safetensors" in texts(app)
     beside.write_bytes(b"x")
     healthy(app.run())
-    assert "model.corpus.npz is no index of a corpus, or damaged" in texts(app)
+    assert "model.corpus.npz is not a corpus index, or is damaged" in texts(app)
     own = state_of(app, OwnIndex)
     model = reading(app).model
     content = checkpoint.with_name("model.corpus.npz").read_bytes()

@@ -138,7 +138,7 @@ def term_head(about: Reading, found: LogitAttribution) -> Head:
 
 
 def parsed_head(name: str) -> Head | None:
-    """Parse a decoder head such as `cross L5 H3`; None if it is none."""
+    """Parse a decoder head such as `cross L5 H3`; None for other text."""
     parts = re.fullmatch(r"(decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
     if parts is None:
         return None

@@ -106,7 +106,7 @@ class OwnIndex(MayHoldModel):
         except UnicodeDecodeError as error:
             raise ValueError(
                 tr(
-                    "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line",
+                    "{name} is not UTF-8 text: {error}. Upload a text file with one sentence per line",
                     name=name,
                     error=error,
                 )
@@ -117,7 +117,7 @@ class OwnIndex(MayHoldModel):
         """Open an uploaded index.
 
         Raises:
-            CorpusIndexError: it is none, or belongs to another model.
+            CorpusIndexError: it is not an index, or belongs to another model.
         """
         if len(content) > MAX_INDEX_BYTES:
             raise CorpusIndexError(tr("{name} is larger than {most} MB", name=name, most=MAX_INDEX_BYTES // 2**20))

@@ -77,13 +77,13 @@ def selected() -> CorpusSelection:
 
 
 def parsed_head(name: str) -> Head | None:
-    """Parse a head such as `cross L5 H3`; None if it is none."""
+    """Parse a head such as `cross L5 H3`; None for other text."""
     parts = re.fullmatch(r"(encoder|decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
     return Head(KINDS_BY_NAME[parts[1]], int(parts[2]) - 1, int(parts[3]) - 1) if parts else None
 
 
 def parsed_neuron(name: str) -> Neuron | None:
-    """Parse a neuron such as `encoder L3 N512`; None if it is none."""
+    """Parse a neuron such as `encoder L3 N512`; None for other text."""
     parts = re.fullmatch(r"(encoder|decoder) L([1-9]\d{0,2}) N([1-9]\d{0,6})", name)
     if parts is None:
         return None
@@ -92,7 +92,7 @@ def parsed_neuron(name: str) -> Neuron | None:
 
 
 def parsed_range(text: str) -> tuple[str, Range] | None:
-    """Parse a range such as `previous_0.5_1`; None if it is none."""
+    """Parse a range such as `previous_0.5_1`; None for other text."""
     key, *ends = text.split("_")
     try:
         low, high = map(float, ends)

@@ -45,7 +45,7 @@ second sentence** of equal length in tokens shows which paths carry the differen
 
 @dataclass(frozen=True)
 class EdgeQuestion:
-    """Measurements of the page.
+    """The token to explain, and the settings of the survey.
 
     Attributes:
         position: of the predicted token A.

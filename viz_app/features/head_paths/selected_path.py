@@ -55,7 +55,7 @@ def _written(node: Node) -> str:
 
 
 def parsed_edge(text: str) -> Edge | None:
-    """Parse an edge such as `encoder_self.1.2-cross.5.3-value`; None if it is none."""
+    """Parse an edge such as `encoder_self.1.2-cross.5.3-value`; None for other text."""
     names = text.split("-")
     which: Input | None = next((each for each in INPUTS if each == names[-1]), None)
     if len(names) != 3 or which is None:

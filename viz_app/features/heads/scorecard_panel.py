@@ -248,7 +248,7 @@ def sample_box(reading: readings.Reading) -> None:
         text, file = "", None
         if source == OWN:
             text = st.text_area(
-                tr("Sentences, one a line"),
+                tr("Sentences, one per line"),
                 key="sample_text",
                 height=110,
                 placeholder=EXAMPLE,

@@ -84,7 +84,7 @@ def shipped_history(model: models.Model) -> Path | None:
 
 
 def training_box() -> OpenedTraining | None:
-    """Select a training.
+    """Select a training run.
 
     An upload that is refused changes nothing but for the reason on the page. Returns None if there is no training to
     show, for a reason that is on the page, too.
@@ -105,7 +105,7 @@ def training_box() -> OpenedTraining | None:
     elif problem:
         st.error(plain(problem))
     elif training is None:
-        missing = tr("No snapshots of a training are shipped with this copy of Headlight.")
+        missing = tr("No snapshots of a training run are shipped with this copy of Headlight.")
         st.info(f"{missing} {plain(tr(ABOUT_PATH).strip())}")
     return training
 

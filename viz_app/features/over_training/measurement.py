@@ -1,4 +1,4 @@
-"""A sentence, and a sample of sentences, at every snapshot of a training.
+"""A sentence, and a sample of sentences, at every snapshot of a training run.
 
 Both grow step by step.
 """
@@ -136,7 +136,7 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Snapsho
                 raise ValueError(
                     tr(
                         "the sentence or its translation has {count} tokens, at most {most} are followed over a "
-                        "training: shorten it",
+                        "training run: shorten it",
                         count=length,
                         most=MAX_TOKENS,
                     )

@@ -87,7 +87,7 @@ class Patching:
         into = self.question.into
         return self._mean((kind, layer, position), lambda runs: head_effects(runs, kind, layer, position, into))
 
-    def telling_head(self, kind: Kind) -> Head:
+    def strongest_head(self, kind: Kind) -> Head:
         """Return the head with the largest effect that has heads before it."""
         model = self.pairs[0].translator.model
         layers = range(0 if kind == "cross" else 1, self.pairs[0].num_layers(kind))

@@ -47,7 +47,7 @@ which are needed to keep it. With redundant parts the two differ.
 
 @dataclass(frozen=True)
 class PatchingQuestion:
-    """Measurements of the page.
+    """The sentences and tokens to compare, and the settings of the patches.
 
     Attributes:
         corrupted: the second sentences, the one of the text box first.

@@ -60,7 +60,7 @@ class PatchingSelection:
 
 
 def parsed_cell(text: str) -> PatchedCell | None:
-    """Parse a cell such as `cross.5.3`; None if it is none."""
+    """Parse a cell such as `cross.5.3`; None for other text."""
     parts = re.fullmatch(rf"({'|'.join(COMPONENTS)})\.([1-9]\d{{0,2}})\.([1-9]\d{{0,3}})", text)
     if parts is None:
         return None
@@ -104,7 +104,7 @@ def receiver_box(found: Patching) -> tuple[Receiver, bool]:
         ]
         widget = Widget[str](f"receiver_{kind}")
         if widget.requested not in names:
-            widget.preset(head_name(*found.telling_head(kind)[1:]))
+            widget.preset(head_name(*found.strongest_head(kind)[1:]))
         name = st.selectbox(tr("Head"), names, None, required=True, key=widget.key, bind="query-params", width=110)
         which: HeadInput = segments(tr("Through its"), tr_values(INPUT_NAMES), "value", "receiver_input")
         hold_networks = st.toggle(

@@ -98,8 +98,8 @@ def decoded(name: str, content: bytes) -> str:
     except UnicodeDecodeError as error:
         raise ValueError(
             tr(
-                "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line, or a TSV file with a "
-                "source and its translation a line",
+                "{name} is not UTF-8 text: {error}. Upload a text file with one sentence per line, or a TSV file with "
+                "a source and its translation per line",
                 name=name,
                 error=error,
             )
