@@ -276,13 +276,19 @@ def main() -> None:
         metavar="FILE",
         help="with --checkpoint: what to translate, one per line (.gz, .xz too)",
     )
-    parser.add_argument("--number", type=int, default=64, help="of sentences of the file (default: %(default)s)")
-    parser.add_argument("--shape", choices=SHAPES, default="base", help="of the random weights (default: %(default)s)")
-    parser.add_argument("--vocab-size", type=int, help="of base with random weights (default: 8000; the paper: 37000)")
+    parser.add_argument("--number", type=int, default=64, help="number of sentences of the file (default: %(default)s)")
+    parser.add_argument(
+        "--shape", choices=SHAPES, default="base", help="shape of the random weights (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--vocab-size", type=int, help="vocabulary of base with random weights (default: 8000; the paper: 37000)"
+    )
     parser.add_argument(
         "--weights", choices=("half", "float32"), default="half", help="what holds the random weights exactly"
     )
-    parser.add_argument("--target-tokens", type=int, help="of a random sentence (default: 40, or 10 with --quick)")
+    parser.add_argument(
+        "--target-tokens", type=int, help="length of a random translation (default: 40, or 10 with --quick)"
+    )
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 32], help="sentences at once (default: 1 32)")
     parser.add_argument(
         "--threads", type=int, nargs="+", default=[1, 2], help="numbers to choose the fastest of (default: 1 2)"

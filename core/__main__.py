@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = options.run(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader closed the pipe
+    except BrokenPipeError:  # the other end of the pipe was closed
         discard_output()
         return 1
     except (ValueError, OSError) as error:

@@ -13,7 +13,7 @@ from train.data.parallel_text import TEXT_FORMATS, read_lines
 def add_command(commands: Commands) -> None:
     """Add `closest` to the commands."""
     parser = commands.add_parser(
-        "closest", help="of several translations of each sentence, write the one closest to its reference"
+        "closest", help="write the translation of each sentence that is closest to its reference"
     )
     parser.add_argument(
         "--hypotheses",

@@ -40,7 +40,10 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument("--length-penalty", type=float, default=0.6, help=DEFAULT)
     parser.add_argument(
-        "--iterations", type=int, default=10, help=f"of mask-predict, for a model without causal mask ({DEFAULT})"
+        "--iterations",
+        type=int,
+        default=10,
+        help=f"iterations of mask-predict, for a model without causal mask ({DEFAULT})",
     )
     parser.add_argument(
         "--language", default="de", help=f"language of the references, for BLEU of tokenized text ({DEFAULT})"

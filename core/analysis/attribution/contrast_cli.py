@@ -34,7 +34,7 @@ def _add_methods(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=METHODS,
         metavar="NAME",
-        help=f"of {', '.join(METHODS)} (default: all that apply)",
+        help=f"methods, from {', '.join(METHODS)} (default: all that apply)",
     )
 
 
@@ -71,7 +71,7 @@ def add_faithfulness_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", type=Path, required=True, metavar="FILE", help="sentences, one per line")
     parser.add_argument("--alone", action="store_true", help="explain p(A), not A rather than the runner-up B")
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the choice of tokens (default: %(default)s)"
+        "--seed", type=int, default=0, metavar="N", help="seed of the choice of tokens (default: %(default)s)"
     )
     _add_methods(parser)
 

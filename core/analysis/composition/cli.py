@@ -19,7 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against", metavar="PIECE", help="the token to compare with (default: the most probable other one)"
     )
-    parser.add_argument("--metric", choices=METRICS, default="difference", help="(default: %(default)s of two logits)")
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default="difference",
+        help="metric of the runs (default: %(default)s of two logits)",
+    )
     parser.add_argument(
         "--replaced-by",
         choices=REPLACED_BY,

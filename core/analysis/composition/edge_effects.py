@@ -206,7 +206,7 @@ def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tenso
                     found[number] = each.outputs[senders.index((edge.sender, position)), edge.receiver.head or 0]
     for number, (edge, _) in enumerate(requests):
         if number not in found:
-            raise ValueError(no_edge(edge))
+            raise ValueError(no_edge_message(edge))
     return [found[number] for number in range(len(requests))]
 
 
@@ -286,8 +286,8 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
                 queried, attended = recorded_inputs(run.runs, model, place)
                 queries, keys_values = module.project_qkv(queried, attended)
                 before = (queries, *keys_values())
-                asked, keys = (torch.stack([moment[i][0, head] for moment in (before, each.read)]) for i in (0, 1))
-                scores = asked @ keys.mT / math.sqrt(keys.size(-1))
+                queries, keys = (torch.stack([moment[i][0, head] for moment in (before, each.read)]) for i in (0, 1))
+                scores = queries @ keys.mT / math.sqrt(keys.size(-1))
                 mask = attention_mask(run.runs, place)[0].expand(module.num_heads, -1, -1)[head]  # [1 or Q, K]
                 kind: Kind = next(kind for kind in KINDS if kind == place[0])
                 relative = relative_scores(model, kind, keys.size(1))
@@ -295,11 +295,11 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
                 scores = masked_scores(scores, mask)
                 value, own = each.read[2][0, head], before[2][0, head]
                 change = (value - own).norm(dim=-1) / own.norm(dim=-1).clamp_min(1e-12)
-                return EdgeFlow(asked, keys, scores, change, relative)
-    raise ValueError(no_edge(edge))
+                return EdgeFlow(queries, keys, scores, change, relative)
+    raise ValueError(no_edge_message(edge))
 
 
-def no_edge(edge: Edge) -> str:
+def no_edge_message(edge: Edge) -> str:
     """Error message for an edge that does not exist."""
     return f"there is no edge {edge}: a direct path leads to what reads the sender's output later"
 

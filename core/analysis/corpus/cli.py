@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="of the search for translations that are not given; 1 is greedy search (default: %(default)s)",
+        help="beam size for translations that are not given; 1 is greedy search (default: %(default)s)",
     )
     parser.add_argument(
         "--gold",
@@ -55,9 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar=("SOURCE", "TARGET", "LINKS"),
         help="sentences with links annotated by people, as for align: scores how far heads agree with them",
     )
-    parser.add_argument("--name", help="of the sentences, for readers of the index (default: name of the file)")
-    parser.add_argument("--licence", help="of the sentences")
-    parser.add_argument("--attribution", help="of the sentences, as their licence asks for it")
+    parser.add_argument("--name", help="name of the corpus, stored in the index (default: name of the file)")
+    parser.add_argument("--licence", help="licence of the sentences")
+    parser.add_argument("--attribution", help="attribution of the sentences that their licence requires")
 
 
 def run(options: argparse.Namespace) -> int | None:

@@ -173,7 +173,11 @@ def _text(arrays: Arrays, name: str, most: int) -> str:
 
 
 def _array(arrays: Arrays, name: str, dtype: type[np.generic], shape: tuple[int, ...] | None) -> NDArray[Any]:
-    """An array of this type and shape. Args: shape, None: any of one axis."""
+    """An array of this type and shape.
+
+    Args:
+        shape: None for any shape of one axis.
+    """
     found = arrays.get(name)
     if found is None:
         raise CorpusIndexError(f"the array {name!r} is missing")
@@ -282,7 +286,9 @@ def _check_places(
 ) -> None:
     """Check that every example is in a sentence.
 
-    Args: lengths, [N, 2]; sides, [..., 1, len(positions)].
+    Args:
+        lengths: [N, 2]
+        sides: [..., 1, len(positions)]
     """
     is_example = values > 0
     if (sentences[is_example] >= len(lengths)).any():

@@ -64,5 +64,12 @@ def strongest(strengths: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def map_strengths(attention: AttentionMap, norms: Tensor) -> Tensor:
-    """s_ij of one layer. Args: norms, ||f(x_j)|| [H, K]. Returns [H, Q, K]."""
+    """s_ij of one layer.
+
+    Args:
+        norms: [H, K] ||f(x_j)||
+
+    Returns:
+        [H, Q, K]
+    """
     return attention.weights * norms[:, None, : attention.weights.size(-1)]

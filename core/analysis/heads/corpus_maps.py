@@ -57,6 +57,10 @@ def batch_maps(translator: Translator, pairs: Sequence[tuple[str, str | Sequence
 
 
 def _maps(translator: Translator, captured: Mapping[str, Tensor], row: int, *ids: Sequence[int]) -> Maps:
-    """Maps of one row of a batch. Args: ids, as from `Translator.token_ids`."""
+    """Maps of one row of a batch.
+
+    Args:
+        ids: as from `Translator.token_ids`.
+    """
     source, (fed, predicted) = translator.source_pieces(ids[0]), map(translator.pieces, ids[1:])
     return attention_maps(captured, translator.model.config, source, fed, predicted, row)

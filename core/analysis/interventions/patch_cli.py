@@ -40,7 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PIECE",
         help="the token to compare with, such as \u2581Junge (default: the best other one of the corrupted run)",
     )
-    parser.add_argument("--metric", choices=METRICS, default="difference", help="(default: %(default)s of two logits)")
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default="difference",
+        help="metric of the runs (default: %(default)s of two logits)",
+    )
     parser.add_argument("--into", choices=INTO, default="corrupted", help="run to patch (default: %(default)s)")
     detail = parser.add_mutually_exclusive_group()
     detail.add_argument(

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `step` to a parser."""
     add_sentence_arguments(parser)
     parser.add_argument(
-        "--stack", choices=("encoder", "decoder"), default="decoder", help="of the token (default: %(default)s)"
+        "--stack", choices=("encoder", "decoder"), default="decoder", help="stack of the token (default: %(default)s)"
     )
     parser.add_argument(
         "--token",
@@ -23,8 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of the token from 1: of the source, or of the predicted tokens",
     )
-    parser.add_argument("--layer", type=int, default=1, metavar="N", help="counted from 1 (default: %(default)s)")
-    parser.add_argument("--head", type=int, default=1, metavar="N", help="counted from 1 (default: %(default)s)")
+    parser.add_argument(
+        "--layer", type=int, default=1, metavar="N", help="layer, counted from 1 (default: %(default)s)"
+    )
+    parser.add_argument("--head", type=int, default=1, metavar="N", help="head, counted from 1 (default: %(default)s)")
     parser.add_argument("--part", metavar="NAME", help="print this part alone, such as cross or feed_forward")
 
 

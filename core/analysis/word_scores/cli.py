@@ -37,10 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=4,
         metavar="N",
-        help="of the search for the translations that are not given (default: %(default)s)",
+        help="beam size for translations that are not given (default: %(default)s)",
     )
     parser.add_argument(
-        "--length-penalty", type=float, default=0.6, metavar="ALPHA", help="of that search (default: %(default)s)"
+        "--length-penalty",
+        type=float,
+        default=0.6,
+        metavar="ALPHA",
+        help="length penalty of that search (default: %(default)s)",
     )
     parser.add_argument(
         "--app",
