@@ -26,7 +26,7 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.contrast import contrast_scores, faithfulness_sample
-from viz_app.features.contrast.contrast_scores import Scored
+from viz_app.features.contrast.contrast_scores import PredictionScores
 from viz_app.figures import contrast as figures
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.cell_grid import export_grid
@@ -91,7 +91,7 @@ def page() -> None:
     )
 
 
-def attribution(reading: Reading, known: Scored, methods: list[ContrastMethod], tokens: TokenView) -> None:
+def attribution(reading: Reading, known: PredictionScores, methods: list[ContrastMethod], tokens: TokenView) -> None:
     """Draw the methods that are done so far, and their faithfulness when all are."""
     found = known.found
     if found is None:

@@ -17,7 +17,7 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.generation import code_parts, measured_runs
 from viz_app.features.generation.compared_models import ComparedModels, compared_models
-from viz_app.features.generation.measured_runs import Measured
+from viz_app.features.generation.measured_runs import TimedResult
 from viz_app.figures import head_names
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.figures.export.head_pictures import export_map
@@ -151,7 +151,7 @@ def shown_iteration(count: int) -> int:
     )
 
 
-def line(name: str, tokens: int, passes: int, run: Measured[Any], besides: str = "") -> dict[str, object]:
+def line(name: str, tokens: int, passes: int, run: TimedResult[Any], besides: str = "") -> dict[str, object]:
     """A line of the comparison."""
     return {
         marked("search"): name,

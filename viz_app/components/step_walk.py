@@ -51,7 +51,7 @@ def step_walk(
     """Draw the steps on the page.
 
     Args:
-        on_place: Called with the step that is shown, a little after the reader came there, before the page runs again.
+        on_place: Called with the step that is shown, shortly after the visitor moved there, before the page runs again.
         about, place, request: See `walk_payload`.
         key: Key of the component, as for any widget.
     """

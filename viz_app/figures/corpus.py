@@ -211,9 +211,10 @@ def neurons_table(
 
 
 def quantile_text(quantiles: Sequence[float], unit: str) -> str:
-    """Return in words what is usual: the median and the strongest percent.
+    """Describe the usual values: the median and the strongest percent.
 
-    Args: unit, what the share is of.
+    Args:
+        unit: Of the share.
     """
     median, _, percent, _ = quantiles
     if not median:

@@ -127,7 +127,11 @@ def neuron_example(translator: Translator, neuron: Neuron, example: NeuronExampl
 
 
 def examples_table(shown: Sequence[ShownExample], value: str) -> "pd.DataFrame":
-    """Return a row for each example. Args: value, name of the column of values."""
+    """Return a row for each example.
+
+    Args:
+        value: Name of the column of values.
+    """
     import pandas as pd
 
     return pd.DataFrame(

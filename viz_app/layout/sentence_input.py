@@ -183,12 +183,12 @@ def read(
 
 
 def _forced_text(
-    forced: readings.Forced, model: Model, search: readings.Search, waiting: "DeltaGenerator"
+    forced: readings.ForcedTarget, model: Model, search: readings.Search, waiting: "DeltaGenerator"
 ) -> "ScoredText | None":
     """Score what is forced, or translate the rest; None if the search was stopped.
 
     Raises:
-        ValueError: as `Forced.run`.
+        ValueError: as `ForcedTarget.run`.
     """
     progress = stoppable(waiting, (model.digest, search, forced), "forcing")
     if progress is None:

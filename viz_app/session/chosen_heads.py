@@ -194,7 +194,8 @@ def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead])
 def default_head(maps: Sequence[AttentionMap]) -> LayerHead:
     """Return the head to show first, see `first_head`.
 
-    Args: maps, all layers of one kind, with all tokens.
+    Args:
+        maps: all layers of one kind, with all tokens.
     """
     best = first_head(maps)
     return best.layer, best.head

@@ -75,7 +75,7 @@ def restore_target(model: Model, search: readings.Search) -> None:
                     digest=model.digest[:DIGITS],
                 )
             )
-        readings.force(model, search, readings.Forced(prefix, target or None))
+        readings.force(model, search, readings.ForcedTarget(prefix, target or None))
 
 
 def _token_ids(name: str) -> tuple[int, ...]:

@@ -49,7 +49,7 @@ class Previews(MayHoldModel):
     """The drawings of a session that can be previewed.
 
     Attributes:
-        ticket: names the session in a request; nobody can guess it.
+        ticket: names the session in a request; it cannot be guessed.
         slow: by model and settings of the search, the length of the shortest sentence that took too long.
     """
 

@@ -58,7 +58,7 @@ def search_settings(model: Model, search: Search) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Forced:
+class ForcedTarget:
     """A target, or the beginning of one, that was not chosen by the search.
 
     Attributes:
@@ -110,7 +110,7 @@ class Reading:
     translation: "Translation"
     index: int
     hypothesis: "ScoredText"
-    forced: Forced | None = None
+    forced: ForcedTarget | None = None
 
     @property
     def prefix(self) -> tuple[int, ...]:
@@ -192,7 +192,7 @@ def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Tr
 
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=MODEL_HASH)
-def _forced_text(model: Model, search: Search, forced: Forced, _progress: SearchProgress) -> "ScoredText":
+def _forced_text(model: Model, search: Search, forced: ForcedTarget, _progress: SearchProgress) -> "ScoredText":
     if model.parser is not None:
         raise ValueError(
             tr(
@@ -297,7 +297,7 @@ class Current:
     model: Model | None = None
     reading: Reading | None = None
     words: "tuple[Hashable, tuple[WordSelection, ...]]" = (None, ())
-    forced: tuple[str, str, Forced] | None = None
+    forced: tuple[str, str, ForcedTarget] | None = None
 
 
 def model() -> Model:
@@ -326,7 +326,7 @@ def select_words(about: Reading, words: "Iterable[WordSelection]") -> None:
     session_object(Current).words = (about.identity, tuple(words))
 
 
-def forced(model: Model, search: Search) -> Forced | None:
+def forced(model: Model, search: Search) -> ForcedTarget | None:
     """Return what is forced for this text and this model."""
     match session_object(Current).forced:
         case (model.digest, search.text, found):
@@ -335,7 +335,7 @@ def forced(model: Model, search: Search) -> Forced | None:
             return None
 
 
-def force(model: Model, search: Search, target: Forced) -> None:
+def force(model: Model, search: Search, target: ForcedTarget) -> None:
     """Explain a given target, finished or not, on all pages. Call it in a callback."""
     session_object(Current).forced = (model.digest, search.text, target)
     HYPOTHESIS.set(FORCED_INDEX)
@@ -350,7 +350,7 @@ def show_candidate(about: Reading, target: "ScoredText") -> None:
     if target.token_ids in found and not about.prefix:
         HYPOTHESIS.set(found.index(target.token_ids))
     else:
-        force(about.model, about.search, Forced(about.prefix, target.token_ids))
+        force(about.model, about.search, ForcedTarget(about.prefix, target.token_ids))
 
 
 def new_sentence(text: str | None = None) -> None:

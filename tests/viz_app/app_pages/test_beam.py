@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
-from viz_app.session.readings import FORCED_INDEX, Current, Forced
+from viz_app.session.readings import FORCED_INDEX, Current, ForcedTarget
 
 
 def test_the_tree_has_a_table_behind_it(app: AppTest) -> None:
@@ -25,7 +25,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
         for token_id in range(300, 400)
         if all(token_id != found.token_ids[0] for found in own.translation.hypotheses)
     )
-    state_of(app, Current).forced = (own.model.digest, own.translation.source, Forced((first,)))
+    state_of(app, Current).forced = (own.model.digest, own.translation.source, ForcedTarget((first,)))
     app.run()
     app.selectbox(key="hypothesis").set_value(FORCED_INDEX)
     app.segmented_control(key="beam_view").set_value("Table")
@@ -36,7 +36,11 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
     assert any("forced" in caption.value for caption in app.caption)
     assert app.query_params["prefix"] == str(first)
     clicked = reading(app).hypothesis.token_ids[:3]
-    state_of(app, Current).forced = (own.model.digest, own.translation.source, Forced(reading(app).prefix, clicked))
+    state_of(app, Current).forced = (
+        own.model.digest,
+        own.translation.source,
+        ForcedTarget(reading(app).prefix, clicked),
+    )
     healthy(app.run())
     assert reading(app).hypothesis.token_ids == clicked
     assert app.dataframe[0].value.equals(table)  # still the same search
@@ -50,7 +54,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
 def test_any_target_can_be_shown_until_the_sentence_changes(app: AppTest) -> None:
     own = reading(healthy(app.run()))
     found = own.hypothesis
-    state_of(app, Current).forced = (own.model.digest, own.translation.source, Forced(target=found.token_ids[:2]))
+    state_of(app, Current).forced = (own.model.digest, own.translation.source, ForcedTarget(target=found.token_ids[:2]))
     app.run()
     app.selectbox(key="hypothesis").set_value(FORCED_INDEX)
     healthy(app.run())

@@ -152,7 +152,7 @@ def test_no_preview_for_a_stranger(app: AppTest) -> None:
 def test_no_preview_of_a_sentence_with_a_forced_target(app: AppTest) -> None:
     about = reading(app)
     target = about.translation.hypotheses[1].token_ids
-    state_of(app, readings.Current).forced = (about.model.digest, OTHER, readings.Forced(target=target))
+    state_of(app, readings.Current).forced = (about.model.digest, OTHER, readings.ForcedTarget(target=target))
     with pytest.raises(NoPreviewError):
         preview(app, OTHER)
     assert preview(app, f"{OTHER} Where?")

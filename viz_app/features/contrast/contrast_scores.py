@@ -43,7 +43,7 @@ cannot be negative.
 
 
 @dataclass
-class Scored:
+class PredictionScores:
     """The scores of one prediction, which all sessions share.
 
     Attributes:
@@ -78,9 +78,9 @@ class ScoringJob(MayHoldModel):
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
-def scored(about: Reading, position: int, against: int | None) -> Scored:
+def scored(about: Reading, position: int, against: int | None) -> PredictionScores:
     """Return what all sessions have computed of a prediction."""
-    return Scored()
+    return PredictionScores()
 
 
 def scoring_job(about: Reading, position: int, against: int | None) -> Job:
@@ -95,7 +95,7 @@ def scoring_job(about: Reading, position: int, against: int | None) -> Job:
     return slot.job
 
 
-def _steps(about: Reading, position: int, against: int | None, known: Scored) -> Iterator[int]:
+def _steps(about: Reading, position: int, against: int | None, known: PredictionScores) -> Iterator[int]:
     """Compute the scores.
 
     Raises:

@@ -159,7 +159,7 @@ def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -
     target = (*sentence.target, model.translator.model.config.eos_id)
     readings.TEXT.set(sentence.source)
     search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
-    readings.force(model, search, readings.Forced(target=target))
+    readings.force(model, search, readings.ForcedTarget(target=target))
     session_object(readings.Current).words = ((model.digest, sentence.source, target), tuple(words))
     session_object(CorpusSelection).num_opened += 1
 

@@ -61,7 +61,7 @@ class EdgeQuestion:
 
 
 @dataclass
-class Surveyed:
+class QuestionSurvey:
     """The survey of one question.
 
     Attributes:
@@ -111,7 +111,7 @@ class SurveySlot(MayHoldModel):
     """
 
     identity: "Hashable" = None
-    surveyed: Surveyed | None = None
+    surveyed: QuestionSurvey | None = None
 
     def forget_model(self, digest: str) -> None:
         """Drop the survey, which may be of a model that is closed."""
@@ -153,7 +153,7 @@ def question_boxes(about: Reading) -> EdgeQuestion:
     return EdgeQuestion(position, against, by, second, metric)
 
 
-def surveyed(about: Reading, question: EdgeQuestion) -> Surveyed:
+def surveyed(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
     """Return the session's survey for a question.
 
     Raises:
@@ -165,7 +165,7 @@ def surveyed(about: Reading, question: EdgeQuestion) -> Surveyed:
     return slot.surveyed
 
 
-def _begun(about: Reading, question: EdgeQuestion) -> Surveyed:
+def _begun(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
     run = record_replacement(
         about.model.translator,
         about.translation.source,
@@ -182,13 +182,13 @@ def _begun(about: Reading, question: EdgeQuestion) -> Surveyed:
     def steps() -> Iterator[int]:
         return survey_steps(run, MEASURED, found)
 
-    return Surveyed(question, run, found, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
+    return QuestionSurvey(question, run, found, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
 
 
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
-def run_part(surveyed: Surveyed) -> str:
+def run_part(surveyed: QuestionSurvey) -> str:
     """Record the run as `run`, after `reading_part`."""
     question, runs = surveyed.question, surveyed.run.runs
     second = "" if question.second is None else f"'second': {question.second!r}, "

@@ -74,7 +74,7 @@ class ScoredFile(MayHoldModel):
         source, token_ids = score.line.source, score.line.target.token_ids
         readings.TEXT.set(source)
         search = readings.Search(source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
-        readings.force(self.model, search, readings.Forced(target=token_ids))
+        readings.force(self.model, search, readings.ForcedTarget(target=token_ids))
         identity = self.model.digest, source, token_ids
         session_object(readings.Current).words = (identity, (("target", score.tokens),))
 
