@@ -47,10 +47,10 @@ from core.native import library as native
 from core.packed_layers import (
     MOST_FEW_ROWS,
     LazyProduct,
+    LinearWeights,
     PackedAttention,
     PackedSelfAttention,
     RowsLinear,
-    Weights,
 )
 from core.phrases import Phrase, listed
 
@@ -248,11 +248,11 @@ class PackedTransformer(Transformer):
         }
         return copied
 
-    def _exact(self, weights: Weights) -> nn.Module:
+    def _exact(self, weights: LinearWeights) -> nn.Module:
         product = self.products[0]
         return LazyProduct(lambda: product(*weights()))
 
-    def _fastest(self, weights: Weights) -> nn.Module:
+    def _fastest(self, weights: LinearWeights) -> nn.Module:
         """Fastest product for this matrix, by number of rows. Measured once per shape."""
         weight, bias = weights()
         outputs, inputs = weight.shape

@@ -19,7 +19,14 @@ from core.byte_pieces import is_special
 from core.capture import KINDS, Kind
 from viz_app.figures.head_names import KIND_NAMES
 from viz_app.figures.head_names import head_title as head_name
-from viz_app.figures.parallel_coordinates import Axis, CoordinateLine, LineGroup, ParallelCoordinates, Ranges, within
+from viz_app.figures.parallel_coordinates import (
+    CoordinateAxis,
+    CoordinateLine,
+    LineGroup,
+    ParallelCoordinates,
+    Ranges,
+    within,
+)
 from viz_app.figures.scorecard_text import head_does, offset_name
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
@@ -151,13 +158,17 @@ def head_coordinates(
     )
 
 
-def _axis(key: str, values: Sequence[float]) -> Axis:
+def _axis(key: str, values: Sequence[float]) -> CoordinateAxis:
     """Return the axis of a score: from 0 to 1 or, of the strength, to the largest."""
     if key == STRENGTH:
         text = tr("median over rows of the norm of what the head writes for its strongest key (Kobayashi et al. 2020)")
-        return Axis(key=key, name=tr(AXIS_NAMES[key]), text=text, low=0.0, high=max(values, default=1.0) or 1.0)
+        return CoordinateAxis(
+            key=key, name=tr(AXIS_NAMES[key]), text=text, low=0.0, high=max(values, default=1.0) or 1.0
+        )
     low = min(0.0, *values)  # 1 minus an error rate may be below 0
-    return Axis(key=key, name=tr(AXIS_NAMES[key]), text=tr(BEHAVIOURS[key].text), low=low, high=max(1.0, *values))
+    return CoordinateAxis(
+        key=key, name=tr(AXIS_NAMES[key]), text=tr(BEHAVIOURS[key].text), low=low, high=max(1.0, *values)
+    )
 
 
 # --- neurons --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ Ranges = Mapping[str, Range]  # by the key of an axis
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axis:
+class CoordinateAxis:
     """One axis.
 
     Attributes:
@@ -61,7 +61,7 @@ class ParallelCoordinates:
         name: For screen readers.
     """
 
-    axes: Sequence[Axis]
+    axes: Sequence[CoordinateAxis]
     lines: Sequence[CoordinateLine]
     groups: Sequence[LineGroup]
     ranges: Ranges

@@ -40,7 +40,7 @@ from core.analysis.composition.edges import (
     sublayers,
 )
 from core.analysis.composition.replacement import Replacement
-from core.analysis.interventions.continued_runs import SubLayer, changed_layer, head_matrix, logits_after
+from core.analysis.interventions.continued_runs import SubLayerFunction, changed_layer, head_matrix, logits_after
 from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, removed_hooks, side_of
 from core.analysis.interventions.patching import blocks
 from core.analysis.interventions.path_patching import Receiver, path_effects
@@ -229,7 +229,7 @@ def _let_through(
     else:
         written = torch.stack(list(outputs))
 
-    def change(each: Component, sublayer: SubLayer) -> SubLayer:
+    def change(each: Component, sublayer: SubLayerFunction) -> SubLayerFunction:
         return (lambda _: written) if each == component else sublayer
 
     entering, attended = (each[:1] for each in (runs.entering(side, layer), runs.attended(side, layer)))

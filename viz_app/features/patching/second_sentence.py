@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.analysis.interventions.minimal_pairs import CONTRASTS, Contrast, MinimalPair, minimal_pairs
+from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, PairContrast, minimal_pairs
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
@@ -28,7 +28,7 @@ AGAINST = Widget[str]("patched_against")  # a piece, or the one below
 BEST = marked("best other token")
 FEW = 3  # proposals of each contrast that are shown at once
 INTO_NAMES: dict[Into, str] = {"corrupted": marked("First into second"), "clean": marked("Second into first")}
-CONTRAST_NAMES: dict[Contrast, str] = {
+CONTRAST_NAMES: dict[PairContrast, str] = {
     "noun": marked("Noun"),
     "adjective": marked("Adjective"),
     "pronoun": marked("Pronoun"),
