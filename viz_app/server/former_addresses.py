@@ -11,6 +11,19 @@ MOVED = {f"/{PAGES[0].name}": "/", "/bertviz": "/heads?view=BertViz"}  # pages, 
 # By query parameter: former names of choices, in the language of the address, and those of today. Whoever renames a
 # choice, or its translation, adds the former name.
 EARLIER_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
+    "behaviour": {
+        "Looks at the previous token": ("Attends to the previous token",),
+        "Looks at the same position": ("Attends to the same position",),
+        "Looks at the next token": ("Attends to the next token",),
+        "Looks at the same word": ("Attends to the same word",),
+        "Looks at the rarest token": ("Attends to the rarest token",),
+        "Looks at the end mark": ("Attends to the end mark",),
+        "Looks at the first token": ("Attends to the first token",),
+        "Looks at punctuation": ("Attends to punctuation",),
+        "Looks at one token at a time": ("Attends to one token at a time",),
+        "Looks at a fixed distance": ("Attends at a fixed distance",),
+        "Looks everywhere": ("Attends everywhere",),
+    },
     "contrast_methods": {
         "Norms": ("Norm-weighted",),
         "Normen": ("Normgewichtet",),

@@ -62,7 +62,7 @@ def test_heads_are_ranked_by_a_behaviour_and_the_address_holds_everything(
     assert table["score"].tolist() == pytest.approx([score for _, score in expected])
     assert "**Encoder L1 H2**" in texts(app)
     assert app.selectbox(key="corpus_place").value == "A token it copies"
-    app.selectbox(key="behaviour").set_value("Looks at the next token")
+    app.selectbox(key="behaviour").set_value("Attends to the next token")
     healthy(app.run())
     assert app.selectbox(key="corpus_place").value == "The next token"
     assert app.query_params["corpus_head"] == "encoder L1 H2"
