@@ -342,7 +342,7 @@ def all_modules(model: nn.Module) -> list[nn.Module]:
 
 
 class _State:
-    """What a model consists of, and the versions of its parameters."""
+    """The modules and parameters of a model, and the versions of the parameters."""
 
     def __init__(self, model: Transformer) -> None:
         modules = all_modules(model)

@@ -63,7 +63,7 @@ def stack_names(
 def matrix_names(tied: str, source: str, target: str, output: str) -> dict[str, str]:
     """Names elsewhere of embeddings and output projection, by those in the model.
 
-    Of those that differ from each other.
+    Only of matrices that differ from each other.
     """
     names = {"embedding.tokens.weight": source}
     if tied in ("target", "none"):

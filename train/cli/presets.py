@@ -1,4 +1,4 @@
-"""`python -m train presets`: presets, recipes, and what was measured of them."""
+"""`python -m train presets`: presets, recipes, and their measured results."""
 
 import argparse
 from pathlib import Path

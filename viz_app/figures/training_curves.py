@@ -244,7 +244,7 @@ def _step_hover() -> str:
 
 
 def _seed_texts(counts: pd.Series, numbers: pd.DataFrame) -> list[str]:
-    """Return what each row's hover text says of its seeds.
+    """Return the part of each row's hover text about its seeds.
 
     Nothing where all have the same value.
     """

@@ -29,7 +29,7 @@ class NoPreviewError(Exception):
 
 @dataclass(frozen=True)
 class ShownPage:
-    """What the last run of a page has shown, and can show of another sentence.
+    """The last run of a page, and the drawings that it offers for other sentences.
 
     Attributes:
         complete: makes what is typed the text to translate.

@@ -327,7 +327,7 @@ def select_words(about: Reading, words: "Iterable[WordSelection]") -> None:
 
 
 def forced(model: Model, search: Search) -> ForcedTarget | None:
-    """Return what is forced for this text and this model."""
+    """Return the forced target of this text and this model, if any."""
     match session_object(Current).forced:
         case (model.digest, search.text, found):
             return found

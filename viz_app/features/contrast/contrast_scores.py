@@ -1,6 +1,6 @@
-"""Scores and deletion curves of a reading, and what is selected of them.
+"""Scores and deletion curves of a reading, and the selection.
 
-Selected are the alternative and the methods.
+The alternative and the methods can be selected.
 """
 
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ class ScoringJob(MayHoldModel):
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
 def scored(about: Reading, position: int, against: int | None) -> PredictionScores:
-    """Return what all sessions have computed of a prediction."""
+    """Return the scores of a prediction, shared by all sessions."""
     return PredictionScores()
 
 

@@ -1,6 +1,6 @@
-"""Logit terms and lexicons of a reading, and what is selected of them.
+"""Logit terms and lexicons of a reading, and the selection.
 
-Selected are a token, an alternative and a head.
+A token, an alternative and a head can be selected.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""What is selected on the page Corpus, and examples opened on the page Heads.
+"""Selection on the page Corpus, and examples opened on the page Heads.
 
-Selected are a head, a neuron and ranges.
+A head, a neuron and ranges of scores can be selected.
 """
 
 import math

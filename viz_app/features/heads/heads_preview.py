@@ -24,7 +24,7 @@ PLACE = "heads"
 
 @dataclass(frozen=True)
 class _Preview:
-    """What the page shows now, to be shown of another sentence.
+    """The current view of the page, to be drawn for another sentence.
 
     Attributes:
         heads: returns the selected heads of a reading.

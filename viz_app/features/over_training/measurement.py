@@ -59,13 +59,13 @@ class Sentence:
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=HASH)
 def _sample(history: History) -> SnapshotSample:
-    """Return what all sessions have measured of a history."""
+    """Return the sample at the snapshots of a history, shared by all sessions."""
     return SnapshotSample()
 
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=HASH)
 def _sentence(history: History, search: Search) -> Sentence:
-    """Return what all sessions have measured of a sentence."""
+    """Return a sentence at the snapshots of a history, shared by all sessions."""
     return Sentence()
 
 

@@ -46,7 +46,7 @@ class Patching:
         opposite: proposals that are not in it because their difference has the opposite sign.
         gap: largest difference between a run with everything patched and the donor's metric.
         parts: measured so far, for each pair.
-        known: other results by what they are of.
+        known: other results, by their arguments.
     """
 
     question: PatchingQuestion
