@@ -38,7 +38,7 @@ from core.analysis.interventions.path_patching import Receiver, path_effects, po
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.lens.decoder_lens import encoder_translations
 from core.analysis.lens.logit_lens import logit_lens
-from core.analysis.token_path.follow import follow_token
+from core.analysis.token_path.token_walk import follow_token
 
 GOAL = 1.0  # seconds, for 20 words on two cores without AMX
 GOAL_WORDS, QUICK_WORDS = 20, 6

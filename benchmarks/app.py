@@ -21,7 +21,7 @@ from pages import (
     MEGABYTE,
     SENTENCE,
     SUBJECTS,
-    Received,
+    TrafficCounter,
     app_folder,
     browser_heap,
     click,
@@ -239,7 +239,7 @@ def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]
         bar.get_by_role("button").nth(len(text.split()) - 1).wait_for()
         entered.append(time.perf_counter() - started)
         settle(page)
-        received = Received(page)
+        received = TrafficCounter(page)
         drawn.append(waited(page, GRID, page.get_by_role("link", name="Heads", exact=True).click))
         for kind in ("Encoder", "Decoder"):
             settle(page)

@@ -25,7 +25,7 @@ GOAL_WORDS, GOAL = 20, 1.15
 
 
 def sentence(num_words: int) -> str:
-    """The beginning of a sentence that goes on and on."""
+    """The first `num_words` words of a long sentence, repeated if necessary."""
     words = SENTENCE.split()
     return " ".join((words * (num_words // len(words) + 1))[:num_words])
 
@@ -39,7 +39,7 @@ def timed(call: Callable[[], object]) -> float:
 
 @torch.inference_mode()
 def encode(translator: Translator, text: str) -> None:
-    """All before the first position is decoded, the text's tokens included."""
+    """Tokenize and encode a text: everything before the first decoding step."""
     translator.next_logits([translator._source_ids(text)])  # pyright: ignore[reportPrivateUsage]
 
 

@@ -8,13 +8,13 @@ All have the same weights, work and machine.
 
 Without a checkpoint: random weights in the shape of the paper's base model or of OPUS-MT's (the same sizes, swish,
 padding as the start, a bias of the logits, 58,101 pieces), sentences of 30 random tokens, and a fixed number of target
-tokens: `</s>` is excluded on all sides, so that all make every step. With one: real sentences, one a line,
-translated to their end. Then every side is also asked for the most probable translation, without the length penalty,
+tokens: `</s>` is excluded on all sides, so that all make every step. With one: real sentences, one per line,
+translated to their end. Then every side also searches for the most probable translation, without the length penalty,
 which the libraries define differently, and what it finds is compared with what CTranslate2 finds in float32.
 
 Each side has a process of its own, and as many threads as it is fastest with (of `--threads`). They take turns, so that
-whatever else the machine does affects all alike. What counts is the ratio. The random weights are such as half
-precision holds, as are those of any checkpoint saved by `train average --half`; with `--weights float32` they are not.
+other load affects all alike. What counts is the ratio. The random weights are exact in half precision, as are those of
+any checkpoint saved by `train average --half`; with `--weights float32` they are not.
 On a machine that is busy with something else, `--clock cpu` counts the processor's time instead of the wall's.
 """
 
@@ -41,8 +41,8 @@ from core.cache import cached_decoder
 from core.decoding import NextLogits, SearchOptions, beam_search
 from train.data.parallel_text import read_lines
 
-SOURCE_TOKENS = 30  # of a random sentence
-PLAIN = "plain PyTorch"  # the model as it is in training
+SOURCE_TOKENS = 30  # length of a random source
+PLAIN = "plain PyTorch"  # the modules that training uses
 OPUS_MT = TransformerConfig(
     vocab_size=58_101,
     activation="swish",
@@ -63,7 +63,7 @@ Ids = list[int]
 
 
 @dataclass(frozen=True)
-class Work:
+class DecodingWork:
     """The translations that all sides make.
 
     Attributes:
@@ -105,10 +105,11 @@ class Turn:
 Decode = Callable[[Sequence[Ids], Turn], list[Ids]]  # sources with `</s>` -> best translations without
 
 
-def headlight(work: Work, precision: str | None) -> Decode:
-    """As `Translator` does it.
+def headlight(work: DecodingWork, precision: str | None) -> Decode:
+    """Decode with Headlight's `Translator`.
 
-    Without a precision, with its default; `PLAIN`: without packed matrices.
+    Args:
+        precision: None for the default; `PLAIN`: without packed matrices.
     """
     model = work.model()
     config = model.config
@@ -138,7 +139,7 @@ def headlight(work: Work, precision: str | None) -> Decode:
     return decode
 
 
-def hugging_face(work: Work) -> Decode:
+def hugging_face(work: DecodingWork) -> Decode:
     """`MarianMTModel.generate`."""
     model = marian(ours := work.model())
     config = ours.config
@@ -164,8 +165,8 @@ def hugging_face(work: Work) -> Decode:
     return decode
 
 
-def ctranslate2(work: Work, compute_type: str) -> Decode:
-    """Its `Translator`; one is made for every number of threads."""
+def ctranslate2(work: DecodingWork, compute_type: str) -> Decode:
+    """`ctranslate2.Translator`; one is made for every number of threads."""
     from ctranslate2 import Translator as Peer
 
     model = work.model()
@@ -195,8 +196,8 @@ def ctranslate2(work: Work, compute_type: str) -> Decode:
     return decode
 
 
-def sides() -> dict[str, Callable[[Work], Decode]]:
-    """Headlight in each of its precisions, its default first, and plain; the others."""
+def sides() -> dict[str, Callable[[DecodingWork], Decode]]:
+    """Headlight in each of its precisions (default first) and plain, and the others."""
     parameter = inspect.signature(Translator).parameters.get("precision")
     precisions = typing.get_args(typing.get_type_hints(Translator.__init__)["precision"]) if parameter else ()
     default = parameter.default if parameter else None
@@ -213,7 +214,7 @@ def sides() -> dict[str, Callable[[Work], Decode]]:
     }
 
 
-def serve(work: Work, connection: Connection) -> None:
+def serve(work: DecodingWork, connection: Connection) -> None:
     """Translate for every turn, and answer with seconds and translations."""
     decode, clock = sides()[work.side](work), CLOCKS[work.clock]
     connection.send(None)
@@ -232,18 +233,18 @@ def serve(work: Work, connection: Connection) -> None:
         connection.send((seconds, found))
 
 
-def random_work(arguments: argparse.Namespace) -> Work:
-    """As many random sentences as the widest batch has."""
+def random_work(arguments: argparse.Namespace) -> DecodingWork:
+    """Random sentences, enough for the largest batch."""
     config = SHAPES[arguments.shape]
     if arguments.vocab_size:
         config = replace(config, vocab_size=arguments.vocab_size)
     sizes, generator = (max(arguments.batch), SOURCE_TOKENS), torch.Generator().manual_seed(0)
     sentences = torch.randint(3, config.vocab_size - 1, sizes, generator=generator).tolist()  # no special tokens
     tokens = arguments.target_tokens or (10 if arguments.quick else 40)
-    return Work(tuple(sentences), None, config, tokens, arguments.beam_size, arguments.weights, arguments.clock)
+    return DecodingWork(tuple(sentences), None, config, tokens, arguments.beam_size, arguments.weights, arguments.clock)
 
 
-def real_work(arguments: argparse.Namespace) -> Work:
+def real_work(arguments: argparse.Namespace) -> DecodingWork:
     """The first sentences of the file, the longest first."""
     checkpoint = load_checkpoint(arguments.checkpoint)
     number = 16 if arguments.quick else arguments.number
@@ -252,7 +253,7 @@ def real_work(arguments: argparse.Namespace) -> Work:
         ([*checkpoint.tokenizer.encode(line), checkpoint.config.eos_id] for line in lines), key=len, reverse=True
     )
     config = checkpoint.config
-    return Work(
+    return DecodingWork(
         tuple(sentences),
         arguments.checkpoint,
         config,
@@ -270,15 +271,24 @@ def main() -> None:
         "--checkpoint", type=Path, metavar="FILE", help="decode with this model, not with random weights"
     )
     parser.add_argument(
-        "--sentences", type=Path, metavar="FILE", help="with --checkpoint: what to translate, one a line (.gz, .xz too)"
+        "--sentences",
+        type=Path,
+        metavar="FILE",
+        help="with --checkpoint: what to translate, one per line (.gz, .xz too)",
     )
-    parser.add_argument("--number", type=int, default=64, help="of sentences of the file (default: %(default)s)")
-    parser.add_argument("--shape", choices=SHAPES, default="base", help="of the random weights (default: %(default)s)")
-    parser.add_argument("--vocab-size", type=int, help="of base with random weights (default: 8000; the paper: 37000)")
+    parser.add_argument("--number", type=int, default=64, help="number of sentences of the file (default: %(default)s)")
+    parser.add_argument(
+        "--shape", choices=SHAPES, default="base", help="shape of the random weights (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--vocab-size", type=int, help="vocabulary of base with random weights (default: 8000; the paper: 37000)"
+    )
     parser.add_argument(
         "--weights", choices=("half", "float32"), default="half", help="what holds the random weights exactly"
     )
-    parser.add_argument("--target-tokens", type=int, help="of a random sentence (default: 40, or 10 with --quick)")
+    parser.add_argument(
+        "--target-tokens", type=int, help="length of a random translation (default: 40, or 10 with --quick)"
+    )
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 32], help="sentences at once (default: 1 32)")
     parser.add_argument(
         "--threads", type=int, nargs="+", default=[1, 2], help="numbers to choose the fastest of (default: 1 2)"
@@ -317,7 +327,12 @@ def main() -> None:
 
 
 def measure(
-    connections: Mapping[str, Connection], number: int, batch: int, threads: Sequence[int], rounds: int, work: Work
+    connections: Mapping[str, Connection],
+    number: int,
+    batch: int,
+    threads: Sequence[int],
+    rounds: int,
+    work: DecodingWork,
 ) -> dict[str, list[float]]:
     """Let each side choose its number of threads, then take turns.
 
@@ -343,10 +358,10 @@ def measure(
     return {side: [seconds for seconds, _ in answers[side]] for side in connections}
 
 
-def compare(connections: Mapping[str, Connection], work: Work) -> None:
+def compare(connections: Mapping[str, Connection], work: DecodingWork) -> None:
     """Print how many translations are what CTranslate2 finds in float32.
 
-    All are asked for the most probable one.
+    All sides search for the most probable one.
     """
     model, number = work.model(), len(work.sentences)
     turn = Turn(number, min(number, 32), 1, length_penalty=0.0)
@@ -368,7 +383,7 @@ def compare(connections: Mapping[str, Connection], work: Work) -> None:
 
 @torch.inference_mode()
 def log_prob(model: Transformer, source: Ids, target: Ids) -> float:
-    """Of a whole translation, by one pass of the exact model."""
+    """Log-probability of a translation, by one pass of the exact model."""
     fed, predicted = [model.config.bos_id, *target], [*target, model.config.eos_id]
     logits = model(torch.tensor([source]), torch.tensor([fed]))[0]
     return float(logits.log_softmax(-1).gather(1, torch.tensor(predicted)[:, None]).sum())

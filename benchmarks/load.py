@@ -54,7 +54,7 @@ class Load:
         self._lock = threading.Lock()
 
     def visit(self, number: int) -> None:
-        """Be one visitor."""
+        """Act as one visitor until the time is up."""
         generator = random.Random(number)
         time.sleep(generator.uniform(0, self._pause))
         try:
@@ -66,7 +66,7 @@ class Load:
                             return
                         self._measure(session, name, text, settings)
                         time.sleep(generator.uniform(0.5, 1.5) * self._pause)
-        except Exception as error:  # whatever it is, it is counted
+        except Exception as error:  # every error counts
             with self._lock:
                 self.errors.append(f"visitor {number}: {error!r}")
 

@@ -1,4 +1,4 @@
-"""Pages of the app in Chromium, with what they take: seconds, bytes, memory."""
+"""Pages of the app in Chromium, and their latency, traffic and memory."""
 
 import base64
 import shutil
@@ -117,8 +117,8 @@ def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterato
         page.context.close()
 
 
-class Received:
-    """Counts the bytes that a page receives from now on, by DevTools.
+class TrafficCounter:
+    """Counts the bytes that a page receives from now on, with DevTools.
 
     They are those of response bodies and of web socket messages, decompressed.
     """

@@ -17,7 +17,7 @@ def marian(model: Transformer) -> Any:
     """Convert a model to Hugging Face's `MarianMTModel`, in evaluation mode.
 
     Raises:
-        ValueError: that has no room for its architecture.
+        ValueError: the other library does not support its architecture.
     """
     settings = marian_settings(model.config)
     from transformers import MarianConfig, MarianMTModel
@@ -31,7 +31,7 @@ def save_ctranslate2(model: Transformer, folder: Path) -> None:
     """Write a model in CTranslate2's format, with the tokens of `ctranslate2_tokens`.
 
     Raises:
-        ValueError: that has no room for its architecture.
+        ValueError: the other library does not support its architecture.
     """
     tokens = ctranslate2_tokens(range(model.config.vocab_size), model.config)
     ctranslate2_folder.save_ctranslate2(model, tokens, tokens, folder)

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import ratios
-from train.data.filters import Filters, Sieve
+from train.data.filters import Filters, PairFilter
 
 LEXICON = 200_000
 CHUNK = 100_000  # pairs written at once
@@ -87,17 +87,17 @@ def resident(process_id: int) -> float:
     return next((int(line.split()[1]) / 1e6 for line in status.splitlines() if line.startswith("VmRSS")), 0.0)
 
 
-def sieve_peak(pairs: int) -> float:
+def duplicate_filter_peak(pairs: int) -> float:
     """Return the peak resident memory of the filter of duplicates in GB.
 
     Call it in a new process.
     """
-    sieve, random = Sieve(Filters(duplicates=True)), np.random.default_rng(1)
+    pair_filter, random = PairFilter(Filters(duplicates=True)), np.random.default_rng(1)
     for start in range(0, pairs, CHUNK):
         count = min(CHUNK, pairs - start)
-        sieve._keep.frombytes(b"\1" * count)  # pyright: ignore[reportPrivateUsage]
-        sieve._hashes.frombytes(random.integers(-(2**62), 2**62, count).tobytes())  # pyright: ignore[reportPrivateUsage]
-    sieve.kept()
+        pair_filter._keep.frombytes(b"\1" * count)  # pyright: ignore[reportPrivateUsage]
+        pair_filter._hashes.frombytes(random.integers(-(2**62), 2**62, count).tobytes())  # pyright: ignore[reportPrivateUsage]
+    pair_filter.kept()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
@@ -133,8 +133,8 @@ def main() -> None:
     )
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         print(
-            f"{options.extrapolate:>11,} pairs: {pool.apply(sieve_peak, (options.extrapolate,)):.2f} GB at most for "
-            f"the filter of duplicates alone"
+            f"{options.extrapolate:>11,} pairs: {pool.apply(duplicate_filter_peak, (options.extrapolate,)):.2f} GB at "
+            f"most for the filter of duplicates alone"
         )
 
 

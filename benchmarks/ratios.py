@@ -1,4 +1,4 @@
-"""Ratios that a benchmark found, as a file, so that runs can be compared."""
+"""A file of the ratios measured by a benchmark, so that runs can be compared."""
 
 import argparse
 import json
@@ -6,7 +6,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-TELLING = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx2")  # which instructions decide
+FLAGS = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx2")  # that affect speed most
 
 
 def processor() -> str:
@@ -21,17 +21,17 @@ def processor() -> str:
     # of the last core
     facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     cores = sum(line.startswith("processor") for line in lines)
-    found = [flag for flag in TELLING if flag in facts.get("flags", "").split()]
+    found = [flag for flag in FLAGS if flag in facts.get("flags", "").split()]
     generation = f"family {facts.get('cpu family', '?')}, model {facts.get('model', '?')}"
     return f"{facts.get('model name', platform.machine())} ({generation}), {cores} cores: {', '.join(found)}"
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
-    """`--json`, for `save`."""
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the ratios of every turn there, too")
+    """Add the option `--json`, the path for `save`."""
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the ratios of every turn to this file")
 
 
 def save(path: Path | None, ratios: Mapping[str, Sequence[float]]) -> None:
-    """Write what each ratio was in every turn. Nothing without a path."""
+    """Write the value of each ratio in every turn; do nothing without a path."""
     if path:
         path.write_text(json.dumps(ratios, indent=1) + "\n", encoding="utf-8")

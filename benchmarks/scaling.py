@@ -67,23 +67,23 @@ def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float,
         assert all(len(best.token_ids) == num_tokens for (best,) in found)
         return time.perf_counter() - began
 
-    search(2)  # what is done once for all searches
+    search(2)  # warm-up: work that is done once for all searches
     before = peak_memory()
     seconds = min(search(size.length) for _ in range(repeats))
     return seconds, peak_memory() - before
 
 
 def peak_memory() -> float:
-    """Megabytes that this process has had resident at most."""
+    """Peak resident memory of this process, in MB."""
     import resource  # not on Windows
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def exponents(values: Mapping[int, float]) -> list[float]:
-    """By which power each value has grown since the one before.
+    """Local growth exponents: from each row to the next, value ~ size^exponent.
 
-    NaN for the first, and where there is none.
+    NaN for the first row, and where a value is not positive.
     """
     pairs = list(values.items())
     return [math.nan] + [
@@ -95,7 +95,7 @@ def exponents(values: Mapping[int, float]) -> list[float]:
 def main() -> None:
     """Print a table for each axis."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", choices=sorted(PRESETS), default="en-de", help="whose shape (default: %(default)s)")
+    parser.add_argument("--preset", choices=sorted(PRESETS), default="en-de", help="default: %(default)s")
     parser.add_argument("--axis", nargs="+", choices=list(AXES), default=list(AXES), help="default: all")
     parser.add_argument("--threads", type=int, default=1, help="default: %(default)s")
     parser.add_argument("--repeats", type=int, default=3, help="searches, the fastest counts (default: %(default)s)")

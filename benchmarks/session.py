@@ -41,10 +41,10 @@ class Session:
     ) -> None:
         self._stack.close()
 
-    def ask(self, clicked: str = "", page: str = "", **address: str) -> None:
+    def request(self, clicked: str = "", page: str = "", **address: str) -> None:
         """Request a run of a page, for an address or a click on a button.
 
-        An address is requested as by a browser that goes back to it: the sentence may be one of before.
+        An address is requested as by a browser that goes back to it, so its sentence may differ from the current one.
         """
         message = BackMsg()
         message.rerun_script.page_name = page
@@ -76,7 +76,7 @@ class Session:
         Raises:
             AssertionError: the page shows an exception.
         """
-        self.ask(page=page, **address)
+        self.request(page=page, **address)
         for _ in self.messages():
             shown = [element.exception.message for element in self.elements if element.HasField("exception")]
             assert not shown, shown
@@ -86,7 +86,7 @@ class Session:
         drawings = (element.bidi_component for element in self.elements)
         return next(json.loads(drawing.json)[1] for drawing in drawings if "sentence_bar" in drawing.component_name)
 
-    def bring(self, checkpoint: Path) -> None:
+    def upload(self, checkpoint: Path) -> None:
         """Upload a checkpoint, which the next run uses."""
         with urllib.request.urlopen(f"{self.address}/_stcore/health") as answer:
             cookie = answer.headers["Set-Cookie"].split(";")[0]
@@ -101,6 +101,6 @@ class Session:
         urllib.request.urlopen(urllib.request.Request(url, body, headers, method="PUT")).close()
         self.checkpoint = checkpoint.name
 
-    def shown(self) -> str:
+    def page_text(self) -> str:
         """All text and HTML of the last run."""
         return " ".join(element.html.body + element.markdown.body for element in self.elements)

@@ -42,7 +42,7 @@ Step = Callable[[Batch], float]
 
 
 @dataclass(frozen=True)
-class Work:
+class TrainingWork:
     """Settings shared by both sides."""
 
     preset: str
@@ -80,7 +80,7 @@ class Work:
         return [make_batch([pairs[index] for index in indices]) for indices in chosen]
 
 
-def headlight(work: Work) -> Step:
+def headlight(work: TrainingWork) -> Step:
     """Return a training step of Headlight, which returns the loss per token."""
     tune_memory()
     recipe = replace(recipe_for(work.preset), batch_tokens=work.batch_tokens, precision=work.precision)
@@ -142,7 +142,7 @@ class PlainTransformer(nn.Module):
         return self.dropout(self.embedding(ids) * math.sqrt(self.config.d_model) + positions)
 
 
-def plain(work: Work) -> Step:
+def plain(work: TrainingWork) -> Step:
     """Return a training step of the plain loop, which returns the loss per token."""
     config = work.config()
     model = PlainTransformer(config).train()
@@ -163,7 +163,7 @@ def plain(work: Work) -> Step:
 SIDES = {"Headlight": headlight, "nn.Transformer": plain}
 
 
-def serve(work: Work, connection: Connection) -> None:
+def serve(work: TrainingWork, connection: Connection) -> None:
     """For each message, take a step on every batch.
 
     Answer with target tokens per second.
@@ -215,7 +215,7 @@ def main() -> None:
     )
     if options.quick:
         options.batches, options.batch_tokens = 1, 512
-    work = Work(
+    work = TrainingWork(
         options.preset,
         vocab_size,
         options.batch_tokens,

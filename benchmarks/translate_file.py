@@ -1,12 +1,12 @@
-"""Speed of `python -m core translate`: a process per core, or threads.
+"""Speed of `python -m core translate`: one process per core, or threads.
 
-One thread per core is what it is compared with.
+The baseline is a single process with one thread per core.
 
     python -m benchmarks.translate_file source.txt [--lines 2000] [--rounds 2] [--quick]
 
-Both translate the first lines of a file with the shipped checkpoint and beam 4; of a file that has fewer, also pairs of
-its sentences, or the start of the commands would decide. They take turns, so that other load affects both alike. Times
-are of the whole command, loading the model included.
+Both translate the first lines of a file with the shipped checkpoint and beam 4. A file with fewer lines is extended by
+pairs of its sentences, so that start-up time does not dominate. They take turns, so that other load affects both alike.
+Times are of the whole command, loading the model included.
 """
 
 import argparse
@@ -57,9 +57,9 @@ def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
 
 
 def main() -> None:
-    """Run both sides in turns, and print how they compare.
+    """Run both sides in turns, and print a comparison.
 
-    That is their speeds, the ratio, and the number of differing lines.
+    The speeds, their ratio, and the number of differing lines.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, help="one sentence a line")

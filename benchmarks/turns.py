@@ -1,6 +1,6 @@
 """Sides of a benchmark in a process each, which take turns.
 
-So other load affects all of them alike.
+That way, other load on the machine affects all of them alike.
 """
 
 import multiprocessing

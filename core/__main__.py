@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status = options.run(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader closed the pipe
+    except BrokenPipeError:  # the other end of the pipe was closed
         discard_output()
         return 1
     except (ValueError, OSError) as error:
@@ -229,7 +229,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "lens": ("print the tokens that every layer predicts", lens_cli.add_arguments, lens_cli.run),
     "over-training": (
-        "print what the snapshots of a training make of a sentence, or the scores of their heads",
+        "print the translations of a sentence by all snapshots of a training run, or the scores of their heads",
         history_cli.add_arguments,
         history_cli.run,
     ),

@@ -24,8 +24,8 @@ class BytePairEncoding:
     Args:
         merges: pairs of symbols, the first merged first; of equal pairs the first counts. In those of old versions of
             subword-nmt, the end of a word is a symbol of its own.
-        vocabulary: pieces that there are. Others are taken apart again, as with the option of this name of subword-nmt.
-            None: all.
+        vocabulary: the known pieces. Others are split again, as with the option of the same name in
+            subword-nmt. None: all pieces are known.
     """
 
     def __init__(self, merges: Sequence[tuple[str, str]], vocabulary: Collection[str] | None = None) -> None:
@@ -90,7 +90,7 @@ def read_merges(data: bytes) -> list[tuple[str, str]]:
     a version.
 
     Raises:
-        ValueError: it is not UTF-8, there are too many lines, or one has no two symbols; or the version is unknown.
+        ValueError: it is not UTF-8, has too many lines or a line without two symbols, or its version is unknown.
     """
     lines = data.decode("utf-8-sig").rstrip("\n").split("\n")  # not at other line ends, which may be symbols
     if lines[0].startswith("#version:"):

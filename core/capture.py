@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from core.config import TransformerConfig
 from core.hooks import removed_hooks
 from core.model import AttentionWeights, Transformer
-from core.restricted import causal_neighbourhood, centred_neighbourhood
+from core.restricted_attention import causal_neighbourhood, centred_neighbourhood
 
 Kind = Literal["encoder_self", "decoder_self", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")

@@ -71,7 +71,7 @@ class CompiledDecoder:
     Args:
         model: on a CPU, in float32 but for matrices that are kept in half precision.
         dtype: of the matrices in float32, see `library.Matrix`; int8: of all.
-        outer: likewise, of the second ones of the feed-forward networks; None: the same.
+        outer: the same for the second matrices of the feed-forward networks; None: as `dtype`.
 
     Attributes:
         name: of the kind of weights.
@@ -229,7 +229,7 @@ def joined(*projections: nn.Linear) -> tuple[Tensor, Tensor | None]:
 
 
 def has_bias(projection: nn.Linear) -> bool:
-    """Whether it has one, which PyTorch's annotation of `bias` does not say."""
+    """Whether a layer has a bias, which PyTorch's annotation of `bias` does not say."""
     return isinstance(projection.bias, Tensor)
 
 

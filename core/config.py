@@ -174,7 +174,7 @@ class TransformerConfig:
         if self.relative_max_distance <= self.relative_buckets // 2:
             raise ValueError(
                 f"relative_max_distance ({self.relative_max_distance}) must be above relative_buckets / 2 "
-                f"({self.relative_buckets // 2}): so many distances have a class of their own"
+                f"({self.relative_buckets // 2}): that many distances have a class of their own"
             )
         for name, known in (("neighbourhood", None), ("position_offset", 0)):
             if getattr(self, name) != known:

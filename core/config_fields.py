@@ -93,7 +93,7 @@ def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Check the value of a field with a few possible values.
 
     Raises:
-        ValueError: it is none of them.
+        ValueError: it is not one of them.
     """
     if not isinstance(value, str) or value not in choices:
         *first, last = map(repr, choices)
@@ -104,7 +104,7 @@ def require_id(name: str, value: object, count: int, last: str = "") -> None:
     """Check an id, from 0 to count - 1, whose upper end has a name.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is not such an id.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
         end = f"{last} ({count - 1})" if last else f"{count - 1}"

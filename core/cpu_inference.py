@@ -1,6 +1,6 @@
 """The model with its matrices laid out for inference on a CPU, in two precisions.
 
-`exact` computes in float32, with the one product of `core.cpu_products` that there is for these weights. `fast`
+`exact` computes in float32, with the product of `core.cpu_products` that suits these weights. `fast`
 uses what is fastest in a short measurement on this machine: compiled steps of decoding, exact or in 8-bit integers, or
 PyTorch's, which takes for each shape of matrix 8-bit integers, bfloat16 or the exact product. Where they are close, the
 choice may differ from one start to the next.
@@ -47,10 +47,10 @@ from core.native import library as native
 from core.packed_layers import (
     MOST_FEW_ROWS,
     LazyProduct,
+    LinearWeights,
     PackedAttention,
     PackedSelfAttention,
     RowsLinear,
-    Weights,
 )
 from core.phrases import Phrase, listed
 
@@ -83,8 +83,8 @@ class PackedTransformer(Transformer):
     The matrices are in float16 where that is lossless. Everything else is shared with the original model, so hooks on
     its attention weights act on both. After a change of the weights it is out of date: see `packs`.
 
-    The second product of each feed-forward network is never in 8 bits: so rounded, its inputs, which are 0 or above and
-    now and then large, cost half a BLEU point (README.md). `fast` computes it, and the encoder, in bfloat16 where the
+    The second product of each feed-forward network is never in 8 bits: rounding its inputs, which are not negative and
+    occasionally large, costs half a BLEU point (README.md). `fast` computes it, and the encoder, in bfloat16 where the
     processor has instructions for that, without measuring.
 
     Attributes:
@@ -93,7 +93,7 @@ class PackedTransformer(Transformer):
         compiled_encoder: if any.
         steps: compiled steps by the number of rows, `FEW_ROWS` for `MOST_FEW_ROWS` at most, `MANY_ROWS` for more; those
             of PyTorch are left out.
-        step_seconds: likewise, seconds of a step of each kind, the exact one first; empty if `exact`.
+        step_seconds: by the same keys, seconds of a step of each kind, the exact one first; empty if `exact`.
     """
 
     def __init__(self, model: Transformer, precision: Precision = "exact") -> None:
@@ -248,11 +248,11 @@ class PackedTransformer(Transformer):
         }
         return copied
 
-    def _exact(self, weights: Weights) -> nn.Module:
+    def _exact(self, weights: LinearWeights) -> nn.Module:
         product = self.products[0]
         return LazyProduct(lambda: product(*weights()))
 
-    def _fastest(self, weights: Weights) -> nn.Module:
+    def _fastest(self, weights: LinearWeights) -> nn.Module:
         """Fastest product for this matrix, by number of rows. Measured once per shape."""
         weight, bias = weights()
         outputs, inputs = weight.shape
@@ -326,7 +326,7 @@ def halves(model: Transformer) -> bool:
 
 
 def _kind_of(rows: int) -> int:
-    """The number of rows that was measured for so many."""
+    """The measured number of rows whose result applies to this number."""
     return FEW_ROWS if rows <= MOST_FEW_ROWS else MANY_ROWS
 
 
@@ -342,7 +342,7 @@ def all_modules(model: nn.Module) -> list[nn.Module]:
 
 
 class _State:
-    """What a model consists of, and the versions of its parameters."""
+    """The modules and parameters of a model, and the versions of the parameters."""
 
     def __init__(self, model: Transformer) -> None:
         modules = all_modules(model)
@@ -355,7 +355,7 @@ class _State:
         self._kind = self._weight.dtype, self._weight.device
 
     def is_of(self, model: Transformer) -> bool:
-        """Whether it is that of a model now.
+        """Whether a model is still in this state.
 
         Called before each search, so it does not walk through the modules.
         """

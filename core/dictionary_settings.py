@@ -12,7 +12,7 @@ def language_of(settings: Mapping[str, Any], name: str) -> str:
     """Code of a language, "" if it is not set.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the value is not a code.
     """
     code = settings.get(name)
     if code is None:

@@ -137,7 +137,7 @@ class DictionaryTokenizer:
         """The code of a language of this model.
 
         Raises:
-            ValueError: it is that of another one.
+            ValueError: the model does not have this language.
         """
         if f">>{code}<<" not in self.language_codes:
             raise ValueError(

@@ -28,7 +28,7 @@ class MarianTokenizer:
     """Tokenizer of the sources; `target` is that of the targets.
 
     Args:
-        files: the tokenizer's files by name: `REQUIRED`, and those of `OPTIONAL` that there are. Without
+        files: the tokenizer's files by name: `REQUIRED`, and those of `OPTIONAL` that exist. Without
             `target_vocab.json`, one vocabulary numbers the pieces of both sides.
         vocab_size, target_vocab_size: of the model; a vocabulary may have fewer pieces.
         bos_id: the decoder's start, which has no piece of its own.

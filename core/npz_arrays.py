@@ -23,7 +23,7 @@ def npz_arrays(file: IO[bytes], max_bytes: int | None = None) -> dict[str, NDArr
         max_bytes: of the file, unpacked; `MAX_BYTES` by default.
 
     Raises:
-        ValueError: it is no NPZ file, is damaged, or would unpack to more bytes.
+        ValueError: it is not an NPZ file, is damaged, or would unpack to more bytes.
     """
     most = MAX_BYTES if max_bytes is None else max_bytes
     try:
@@ -35,7 +35,7 @@ def npz_arrays(file: IO[bytes], max_bytes: int | None = None) -> dict[str, NDArr
             if unpacked <= most:
                 return {name: _array(archive, name, entry) for name, entry in entries.items()}
     except DAMAGE as error:
-        raise ValueError(f"it is no NPZ file of arrays, or damaged: {error}") from error
+        raise ValueError(f"it is not an NPZ file of arrays, or is damaged: {error}") from error
     raise ValueError(f"it would unpack to {unpacked} bytes, at most {most} are read")
 
 

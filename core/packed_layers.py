@@ -8,7 +8,7 @@ from core.compiled_model import joined
 from core.model import KeysValues, Mask, MultiHeadAttention, is_hooked
 from core.native import library as native
 
-Weights = Callable[[], tuple[Tensor, Tensor | None]]  # () -> [outputs, inputs] and [outputs]
+LinearWeights = Callable[[], tuple[Tensor, Tensor | None]]  # () -> [outputs, inputs] and [outputs]
 MOST_FEW_ROWS = 16  # up to here, the measurement of few rows applies
 
 
@@ -66,7 +66,7 @@ class PackedSelfAttention(PackedAttention):
     A large matrix is read faster than three small ones.
     """
 
-    def __init__(self, attention: MultiHeadAttention, packed: Callable[[Weights], nn.Module]) -> None:
+    def __init__(self, attention: MultiHeadAttention, packed: Callable[[LinearWeights], nn.Module]) -> None:
         nn.Module.__init__(self)
         projections = (attention.q_proj, attention.k_proj, attention.v_proj)
         self.num_heads = attention.num_heads

@@ -1,4 +1,4 @@
-"""English texts that know their parts, so that they can be translated."""
+"""English texts that keep their parts, so that they can be translated."""
 
 from collections.abc import Sequence
 from functools import reduce

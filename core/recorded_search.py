@@ -1,8 +1,8 @@
-"""A search that keeps what explains its hypotheses.
+"""A search that records the attention and the most probable tokens of each step.
 
-That is attention weights and the most probable tokens. The compiled functions have the weights of every head at hand,
-so keeping them costs almost nothing, where a replay of the finished translation takes a third of the search's time. The
-weights of a hypothesis are those of its ancestors' rows; a replay in one pass has the same, to rounding.
+They explain its hypotheses. The compiled functions compute the weights of every head anyway, so recording them costs
+almost nothing, where a replay of the finished translation takes a third of the search's time. The weights of a
+hypothesis are those of its ancestors' rows; a replay in one pass has the same, to rounding.
 """
 
 from collections.abc import Sequence

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-Line = dict[str, Any]
+LogLine = dict[str, Any]
 KINDS = ("train", "valid", "sample")
 DIGITS = 5  # significant digits in a thinned log
 
 
-def read_log(path: Path) -> list[Line]:
+def read_log(path: Path) -> list[LogLine]:
     """Read all complete lines, in order.
 
     The last line is skipped if it is incomplete, as in a running or killed job.
@@ -37,7 +37,7 @@ def read_log(path: Path) -> list[Line]:
     return lines
 
 
-def _parse_line(text: bytes, place: str) -> Line:
+def _parse_line(text: bytes, place: str) -> LogLine:
     try:
         line = json.loads(text)
     except ValueError as error:  # includes UnicodeDecodeError
@@ -47,12 +47,12 @@ def _parse_line(text: bytes, place: str) -> Line:
     return line
 
 
-def of_kind(lines: Sequence[Line], kind: str) -> list[Line]:
+def of_kind(lines: Sequence[LogLine], kind: str) -> list[LogLine]:
     """Lines of one kind."""
     return [line for line in lines if line["kind"] == kind]
 
 
-def thin_log(lines: Sequence[Line], train: int = 200, valid: int = 100, samples: int = 12) -> list[Line]:
+def thin_log(lines: Sequence[LogLine], train: int = 200, valid: int = 100, samples: int = 12) -> list[LogLine]:
     """Keep an evenly spaced part of a log, with the first and last lines.
 
     Numbers are rounded to five significant digits. With the defaults, a log of any length is reduced to about 50 KB.
@@ -77,10 +77,10 @@ def _spread(count: int, most: int) -> list[int]:
     return [round(place * (count - 1) / (most - 1)) for place in range(most)]
 
 
-def _rounded(line: Line) -> Line:
+def _rounded(line: LogLine) -> LogLine:
     return {name: float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value for name, value in line.items()}
 
 
-def format_log(lines: Sequence[Line]) -> str:
+def format_log(lines: Sequence[LogLine]) -> str:
     """Text of a log with these lines."""
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

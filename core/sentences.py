@@ -34,7 +34,7 @@ def split_sentences(text: str) -> list[tuple[str, str]]:
 
 
 def with_language_codes(sentences: Iterable[str]) -> list[str]:
-    """Begin every sentence with the language codes that hold for it.
+    """Begin every sentence with the language codes that apply to it.
 
     They are those that the last sentence before it began with. A sentence with codes of its own keeps them.
     """

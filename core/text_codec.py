@@ -29,9 +29,9 @@ class PassIds(NamedTuple):
 
 
 class TextCodec:
-    """The tokenizer of a model with what the model adds to it.
+    """The tokenizer of a model, with the model's conventions.
 
-    Special tokens, a forced first token, and limits of length.
+    They are special tokens, a forced first token, and limits of length.
     """
 
     def __init__(self, config: TransformerConfig, tokenizer: Tokenizer) -> None:

@@ -217,7 +217,7 @@ def load_sentencepiece(model: bytes) -> sentencepiece.SentencePieceProcessor:
     """Read a SentencePiece model.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the bytes are not a SentencePiece model.
     """
     try:
         if not model:

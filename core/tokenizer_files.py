@@ -25,10 +25,10 @@ def files_of(data: bytes) -> dict[str, bytes]:
     try:
         tensors = safetensors.torch.load(data)
     except SafetensorError as error:
-        raise ValueError(f"these {len(data)} bytes are no files of a tokenizer: {error}") from error
+        raise ValueError(f"these {len(data)} bytes are not the files of a tokenizer: {error}") from error
     strange = [name for name, tensor in tensors.items() if tensor.dtype != torch.uint8 or tensor.dim() != 1]
     if strange:
-        raise ValueError(f"{strange[0]!r:.60} is no file of a tokenizer: expected one row of bytes")
+        raise ValueError(f"{strange[0]!r:.60} is not a file of a tokenizer: expected one row of bytes")
     return {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
 
 

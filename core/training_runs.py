@@ -1,6 +1,6 @@
-"""The runs of a training, each begun with the checkpoint of the one before.
+"""The runs behind a checkpoint, each started from the checkpoint of the last.
 
-That is what `train fit --init` does.
+`train fit --init` starts a run like that.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ def training_runs(training: object) -> list[dict[str, Any]]:
     """Return the facts of all runs that made a checkpoint, the first run first.
 
     Args:
-        training: untrusted facts of the checkpoint; `init` has those of the checkpoint that its run began with.
+        training: untrusted facts of the checkpoint; `init` has those of the checkpoint that its run started from.
     """
     runs: list[dict[str, Any]] = []
     while isinstance(training, dict):

@@ -74,7 +74,7 @@ class Translator(BatchTranslator):
         """Translate a text as one sentence.
 
         Args:
-            beam_size: number of live hypotheses; 1 is greedy search. Of length candidates in mask-predict.
+            beam_size: number of live hypotheses; 1 is greedy search. In mask-predict, number of length candidates.
             length_penalty: alpha of `core.decoding`; without effect in mask-predict.
             num_hypotheses: number of hypotheses to return, `beam_size` by default. The best does not depend on it.
             progress: called after each position with the position and the limit.

@@ -48,7 +48,7 @@ TOGETHER = {
     "tests/core/file_translation/": "training",
     "tests/core/test_checkpoint_saving.py": "training",
     "tests/core/test_capture.py": "training",
-    "tests/core/test_restricted.py": "training",
+    "tests/core/test_restricted_attention.py": "training",
     "tests/test_release.py": "training",
     "tests/test_offline.py": "training",
     "tests/docs/test_notebooks.py": "training",

@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options.run(options)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader of standard output has closed it, as `head` does
+    except BrokenPipeError:  # the program reading standard output has closed it, as `head` does
         discard_output()
         return 1
     except StoppedError as stopped:

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.file_writing import write_atomically, write_text
-from core.runlog import Line, format_log, of_kind, read_log, thin_log
+from core.runlog import LogLine, format_log, of_kind, read_log, thin_log
 from core.training_runs import training_runs
 
 # names of the Hub, and fields of a score
@@ -24,13 +24,13 @@ TASKS = {"character_error_rate": "image-to-text", "f1": "constituency-parsing"}
 SETTINGS = ("test_set", "beam_size", "length_penalty", "iterations")
 
 
-class Score(Protocol):
+class RecordedScore(Protocol):
     """A score on a test set, see `train.eval`."""
 
     def facts(self) -> dict[str, Any]: ...
 
 
-def record_scores(path: Path, scores: Sequence[Score]) -> None:
+def record_scores(path: Path, scores: Sequence[RecordedScore]) -> None:
     """Add scores to the training facts of a checkpoint, whose tensors stay identical.
 
     Raises:
@@ -96,7 +96,7 @@ def write_card(
     write_text(output, "\n\n".join(section for section in sections if section) + "\n")
 
 
-def draw_curves(lines: Sequence[Line], output: Path) -> None:
+def draw_curves(lines: Sequence[LogLine], output: Path) -> None:
     """Draw training and validation loss (nats per token) over the steps of a log.
 
     Raises:
@@ -129,7 +129,7 @@ def _metadata(
 ) -> str:
     """Return the YAML that opens a card.
 
-    What the Hub's model cards name, as far as it is known.
+    The fields of the Hub's model cards, as far as they are known.
     """
     scores: list[dict[str, Any]] = facts.get("scores", [])
     results = [

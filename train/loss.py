@@ -1,6 +1,7 @@
 """Label-smoothed cross-entropy (5.4), computed in chunks.
 
-The logits of a batch are never in memory at once. Of next tokens, or for models without causal mask of masked tokens.
+The logits of a batch are never in memory at once. The labels are next tokens or, for models without causal mask, masked
+tokens.
 """
 
 from dataclasses import dataclass

@@ -19,7 +19,7 @@ class Recipe:
     """
 
     steps: Annotated[int, "optimizer steps"] = 100_000
-    minutes: Annotated[float, "stop after so many minutes of training, even before --steps; 0: no limit"] = 0.0
+    minutes: Annotated[float, "stop after this many minutes of training, even before --steps; 0: no limit"] = 0.0
     batch_tokens: Annotated[int, "most source tokens, and most target tokens, of a batch, padding included"] = 25_000
     accumulate: Annotated[int, "batches of each process in a step"] = 1
     warmup: Annotated[int, "steps over which the learning rate rises"] = 4_000
@@ -43,9 +43,9 @@ class Recipe:
     snapshot_minutes: Annotated[float, "minutes between further snapshots without validation; 0: none"] = 0.0
     keep_snapshots: Annotated[int, "snapshots to keep, the latest"] = 10
     history: Annotated[
-        int, "further snapshots in half precision, for good, from step 0 on, closer at the start; 0: none"
+        int, "further snapshots in half precision, never deleted, from step 0 on, closer at the start; 0: none"
     ] = 0
-    patience: Annotated[int, "stop after so many validations without a new best; 0: never"] = 0
+    patience: Annotated[int, "stop after this many validations without a new best; 0: never"] = 0
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_tokens", "accumulate", "warmup", "max_length", "snapshot_every", "keep_snapshots"):

@@ -1,1 +1,1 @@
-"""The app: type a sentence, read its translation, look at any head."""
+"""The app: type a sentence, read its translation, inspect any head."""

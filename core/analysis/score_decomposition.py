@@ -22,10 +22,10 @@ from core.capture import attention_path
 from core.model import MultiHeadAttention, Norm, Transformer
 from core.translator import Translator
 
-Part = Literal["content_content", "content_position", "position_content", "position_position", "relative", "bias"]
+ScorePart = Literal["content_content", "content_position", "position_content", "position_position", "relative", "bias"]
 SelfAttentionKind = Literal["encoder_self", "decoder_self"]
-PARTS: tuple[Part, ...] = ("content_content", "content_position", "position_content", "position_position", "bias")
-RELATIVE_PARTS: tuple[Part, ...] = ("content_content", "relative", "bias")  # of a model with relative positions
+PARTS: tuple[ScorePart, ...] = ("content_content", "content_position", "position_content", "position_position", "bias")
+RELATIVE_PARTS: tuple[ScorePart, ...] = ("content_content", "relative", "bias")  # of a model with relative positions
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ScoreParts:
 
     kind: SelfAttentionKind
     tokens: tuple[str, ...]
-    parts: dict[Part, Tensor]
+    parts: dict[ScorePart, Tensor]
     scores: Tensor
     allowed: Tensor
 
@@ -59,7 +59,7 @@ class ScoreParts:
         """Largest deviation of the sum from the model's own unmasked scores."""
         return float((self.total - self.scores)[:, self.allowed].abs().max())
 
-    def shares(self, head: int) -> dict[Part, float]:
+    def shares(self, head: int) -> dict[ScorePart, float]:
         """Share of each part in the variance of a head's scores within rows.
 
         cov(part, score) / var(score), with each row centred first, as the softmax depends only on differences within a
@@ -121,7 +121,7 @@ def score_parts(
         return query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
 
     row_constant = product(query_content + query_position + query_bias, key_bias)  # [H, Q, 1]
-    parts: dict[Part, Tensor] = {
+    parts: dict[ScorePart, Tensor] = {
         "content_content": product(query_content, key_content),
         "content_position": product(query_content, key_position),
         "position_content": product(query_position, key_content),
@@ -170,6 +170,6 @@ def _norms_of_input(model: Transformer, kind: SelfAttentionKind) -> list[Norm]:
     if len(norms) > 1:
         raise ValueError(
             "this model normalises its embeddings twice before the first attention (embedding_norm, and norm 'pre'): "
-            "its scores are no sum of content and position"
+            "its scores are not a sum of content and position"
         )
     return norms

@@ -1,10 +1,10 @@
 """Signs that a source is not in the language that a model translates from.
 
 Everything is computed from the model itself, so there is nothing to calibrate for another checkpoint. For a source that
-is not in its language, a model mostly writes the source down again, as far as its target side can spell it. So the
+is not in its language, a model mostly copies the source, as far as its target side can spell it. So the
 measure is a ratio of two likelihoods under the same model, which needs no sample of ordinary sentences:
 
-    margin = (1/T) sum_t log P(y_t | y_<t, x) - (1/S) sum_s log P(x_s | x_<s, x)    in nats a token,
+    margin = (1/T) sum_t log P(y_t | y_<t, x) - (1/S) sum_s log P(x_s | x_<s, x)    in nats per token,
 
 the best translation y against the source x as its own translation. An untrained model, to which both are improbable,
 has small margins too, so the source must also be probable. The second sign is a source mostly of characters
@@ -35,8 +35,8 @@ from core.results import Translation
 from core.tokenizer import SPACE_MARK
 from core.translator import Translator
 
-MARGIN = 1.5  # nats a token; below it, writing the source down again is nearly as probable as its translation
-PROBABLE = -4.0  # nats a token; below it, the source is improbable as a translation, however weak the model is
+MARGIN = 1.5  # nats per token; below it, copying the source is nearly as probable as translating it
+PROBABLE = -4.0  # nats per token; below it, the source is improbable as a translation, however weak the model is
 UNKNOWN_SHARE = 0.5  # of the characters
 MIN_WORDS = 3  # a name or a loanword is its own translation: shorter sources are not judged by the margin
 
@@ -62,7 +62,7 @@ class SourceFamiliarity:
 
     @property
     def is_copied(self) -> bool:
-        """Whether the model could as well write the source down again."""
+        """Whether copying the source is nearly as probable as translating it."""
         return self.margin < MARGIN and self.log_prob > PROBABLE
 
 

@@ -1,4 +1,4 @@
-"""Searches for translations over any scorer of tokens: they know no model."""
+"""Searches for translations over any scorer of tokens, independent of the model."""
 
 from core.decoding.beam import Progress, beam_search, beam_steps, check_prefix, run_search
 from core.decoding.greedy import greedy_search
@@ -12,7 +12,7 @@ from core.decoding.mask_predict import (
     mask_predict_steps,
 )
 from core.decoding.next_tokens import NextLogits, NonFiniteError
-from core.decoding.options import SearchOptions
+from core.decoding.search_options import SearchOptions
 from core.decoding.speculative import ChainLogits, SpeculativeStep, speculative_steps
 from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, Stop, best_hypotheses
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from core.decoding.next_tokens import NextLogits, NonFiniteError, best_continuations
-from core.decoding.options import SearchOptions
+from core.decoding.search_options import SearchOptions
 from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, Stop, best_hypotheses
 
 _T = TypeVar("_T")
@@ -181,7 +181,11 @@ def _best_continuations(logits: Tensor, log_probs: Tensor, options: SearchOption
 def _forced_continuation(
     logits: Tensor, hypothesis: Hypothesis, token_id: int, certain: bool = False
 ) -> _Continuations:
-    """The forced token as the only continuation. Args: logits [V]."""
+    """The forced token as the only continuation.
+
+    Args:
+        logits: [V]
+    """
     token_log_prob = 0.0 if certain else float(logits.log_softmax(-1)[token_id])
     return _Continuations([0], [token_id], [token_log_prob], [hypothesis.log_prob + token_log_prob])
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from core.decoding.next_tokens import NonFiniteError, most_probable_tokens
-from core.decoding.options import SearchOptions
+from core.decoding.search_options import SearchOptions
 from core.decoding.states import Hypothesis
 
 MAX_DRAFT_TOKENS = 32

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.decoding.options import SearchOptions
+from core.decoding.search_options import SearchOptions
 
 Fate = Literal["live", "finished", "pruned"]
 Stop = Literal["cannot_win", "beam_finished", "limit"]

@@ -107,7 +107,7 @@ export function tableRow(tag, contents, numbers = []) {
   contents.forEach((content, column) => {
     const cell = element(tag, numbers.includes(column) ? "number" : "");
     cell.append(...content);
-    if (!content.some(Boolean)) cell.setAttribute("role", "cell"); // an empty heading is none
+    if (!content.some(Boolean)) cell.setAttribute("role", "cell"); // an empty cell is not a heading
     line.append(cell);
   });
   return line;

@@ -1,4 +1,4 @@
-"""Tokens, heads and weights as the drawings take them: what `types.d.ts` declares.
+"""Tokens, heads and weights in the form that the drawings take, see `types.d.ts`.
 
 The browser sets tokens as text, never as HTML.
 """

@@ -47,15 +47,15 @@ MAX_HEADS = 4096  # of one kind, in all layers
 
 
 class ArrayError(ValueError):
-    """These are no arrays of attention; the message has the reason."""
+    """The arrays are not usable attention; the message has the reason."""
 
 
 def arrays_of_outputs(
     outputs: object, source_tokens: Sequence[str], target_tokens: Sequence[str], row: int = 0
 ) -> dict[str, NDArray[Any]]:
-    """Make the arrays of one sentence from the outputs of a model of transformers.
+    """Make the arrays of one sentence from the outputs of a transformers model.
 
-    An encoder-decoder model.
+    The model is an encoder-decoder.
 
     Args:
         outputs: of one forward pass with `output_attentions=True`, whose `decoder_input_ids` are the target tokens.
@@ -143,7 +143,7 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
     Nothing is unpickled, and the size is checked before it is unpacked.
 
     Raises:
-        ArrayError: it is no NPZ file, is damaged, or would unpack to more than 1 GiB.
+        ArrayError: it is not an NPZ file, is damaged, or would unpack to more than 1 GiB.
         OSError: it cannot be read.
     """
     path = Path(path)

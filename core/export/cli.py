@@ -76,7 +76,7 @@ def run_arrays(arguments: argparse.Namespace) -> None:
     """Write the explanation of an array file, and print its name and the translation.
 
     Raises:
-        ValueError: as `run`; an ArrayError if the file is no array file.
+        ValueError: as `run`; an ArrayError if the file is not an array file.
         OSError: the array file cannot be read, or the file cannot be written.
     """
     _check_output(arguments.output)

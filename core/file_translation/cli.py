@@ -14,13 +14,13 @@ from core.cpu_inference import Precision
 from core.device import usable_cores
 from core.file_translation.engine import Engine, TranslateBatches, threads_per_process
 from core.file_translation.interrupt import stop_on_signals
-from core.file_translation.lines import LineReader, LineWindow, count_lines, open_input, read_windows
-from core.file_translation.output import FileOutput, StreamOutput, open_output
+from core.file_translation.job_output import FileOutput, StreamOutput, open_output
+from core.file_translation.lines import InputReader, LineWindow, count_lines, open_input, read_windows
 from core.file_translation.progress_bar import LineProgress, line_progress
 from core.file_translation.windows import TranslatedLines, translate_windows
 from core.file_translation.workers import worker_pool
 from core.marian_tokenizer import MarianTokenizer
-from core.shipped import shipped_checkpoint
+from core.shipped_files import shipped_checkpoint
 from core.translator import Translator
 
 MAX_WORKERS = 1024
@@ -141,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
     with stop_on_signals(), ExitStack() as stack:
         stream = stack.enter_context(open_input(options.input)) if options.input else sys.stdin.buffer
         total = count_lines(stream) if not options.input or options.input.is_file() else None
-        reader = LineReader(stream)
+        reader = InputReader(stream)
         if options.output:
             output = stack.enter_context(open_output(options.output, engine.settings(), options.resume))
             _skip(reader, output)
@@ -178,10 +178,10 @@ def _required_codes(translator: Translator) -> str:
 
 
 def _engine(options: argparse.Namespace, translator: Translator) -> Engine:
-    """The search that the options ask for, with its defaults.
+    """The search selected by the options, with its defaults.
 
     Raises:
-        ValueError: an option is for another kind of model, or more hypotheses are asked for than there will be.
+        ValueError: an option is for another kind of model, or more hypotheses are requested than it returns.
     """
     of_search, of_refinement = ("beam_size", "length_penalty"), ("iterations", "length_candidates")
     autoregressive = translator.config.autoregressive
@@ -290,7 +290,7 @@ def default_workers(cores: int, threads: int, lines: int) -> int:
     return max(1, min(cores // threads, cores if lines >= MANY_LINES else lines // LINES_PER_WORKER))
 
 
-def _skip(reader: LineReader, output: FileOutput) -> None:
+def _skip(reader: InputReader, output: FileOutput) -> None:
     """Skip the lines that are already translated.
 
     Raises:

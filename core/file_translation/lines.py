@@ -69,7 +69,7 @@ def count_lines(stream: BinaryIO) -> int | None:
     return lines + (last != b"\n")
 
 
-class LineReader:
+class InputReader:
     """Iterator over the lines of a stream, with the SHA-256 of all bytes read.
 
     Lines are cut after `MAX_LINE_BYTES` + 1 bytes.
@@ -100,7 +100,7 @@ class LineReader:
             pass
 
 
-def read_windows(reader: LineReader) -> Iterator[LineWindow]:
+def read_windows(reader: InputReader) -> Iterator[LineWindow]:
     """Divide the rest of the input into windows.
 
     They depend on the lines alone, so a resumed job has the same windows.

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     Raises:
         CheckpointError: see `import_checkpoint` and `load_checkpoint`.
         ValueError: the output has another suffix than `.safetensors`, or is a folder with files; or the other
-            project's layout has no room for the model.
+            project's layout does not support the model.
     """
     if not options.to and options.output.suffix != SUFFIX:
         raise ValueError(f"{options.output} must end in {SUFFIX}: give the sources first, then the output")

@@ -51,7 +51,7 @@ def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
     See `new_folder`.
 
     Raises:
-        ValueError: the format has no room for the architecture or the tokenizer, or CTranslate2 is not installed.
+        ValueError: the format does not support the architecture or the tokenizer, or CTranslate2 is not installed.
     """
     config, tokenizer = checkpoint.config, checkpoint.tokenizer
     _check_architecture(config)
@@ -96,7 +96,7 @@ def save_ctranslate2(
         source_pieces, target_pieces: names of all tokens, `<unk>` among them.
 
     Raises:
-        ValueError: the format has no room for the architecture, or CTranslate2 is not installed.
+        ValueError: the format does not support the architecture, or CTranslate2 is not installed.
     """
     _check_architecture(model.config)
     try:

@@ -1,6 +1,6 @@
 """Transformers of fairseq, such as those of WMT 2014, 2016 and 2019.
 
-Files: one `*.pt` with the parameters and the options of the training (`args` or `cfg`), `dict.SOURCE.txt` and
+Files: one `*.pt` with the parameters and the training options (`args` or `cfg`), `dict.SOURCE.txt` and
 `dict.TARGET.txt`, and the codes of byte-pair encoding (subword-nmt or fastBPE) or a SentencePiece model. Their
 arithmetic is that of FSMT, see `core.formats.fsmt`, with more options.
 """

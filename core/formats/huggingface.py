@@ -20,7 +20,7 @@ from core.formats.weights import Weights, open_weights
 from core.model import sinusoidal_encoding
 from core.tokenizer import Tokenizer
 
-WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # the first of them that there is
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in order of preference
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "swish": "swish", "silu": "swish"}
 POSITIONS = tuple(
     f"model.{stack}.embed_positions.{name}" for stack in ("encoder", "decoder") for name in ("weight", "weights")
@@ -201,7 +201,7 @@ def check_positions(weights: Weights, config: TransformerConfig, kind: str, name
 
     Args:
         kind: of models, for messages.
-        names: of tables of [positions, D], also with dimensions of size 1 before and between; those that there are.
+        names: of tables of [positions, D], possibly with extra dimensions of size 1; missing ones are skipped.
 
     Raises:
         CheckpointError: they differ.

@@ -21,7 +21,7 @@ from core.formats.source_files import SourceFiles, open_source
 
 
 @dataclass(frozen=True)
-class Format:
+class ImportFormat:
     """A format of checkpoints.
 
     Attributes:
@@ -36,15 +36,15 @@ class Format:
 
 
 FORMATS = (
-    Format(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),
-    Format(fsmt.NAME, fsmt.recognises, fsmt.load),
-    Format(m2m100.NAME, m2m100.recognises, m2m100.load),
-    Format(t5.NAME, t5.recognises, t5.load),
-    Format(fairseq.NAME, fairseq.recognises, fairseq.load),
-    Format(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),
-    Format(joeynmt.NAME, joeynmt.recognises, joeynmt.load),
-    Format(torch_transformer.NAME, torch_transformer.recognises, torch_transformer.load),
-    Format(opennmt.NAME, opennmt.recognises, opennmt.load),
+    ImportFormat(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),
+    ImportFormat(fsmt.NAME, fsmt.recognises, fsmt.load),
+    ImportFormat(m2m100.NAME, m2m100.recognises, m2m100.load),
+    ImportFormat(t5.NAME, t5.recognises, t5.load),
+    ImportFormat(fairseq.NAME, fairseq.recognises, fairseq.load),
+    ImportFormat(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),
+    ImportFormat(joeynmt.NAME, joeynmt.recognises, joeynmt.load),
+    ImportFormat(torch_transformer.NAME, torch_transformer.recognises, torch_transformer.load),
+    ImportFormat(opennmt.NAME, opennmt.recognises, opennmt.load),
 )
 
 

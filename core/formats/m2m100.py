@@ -1,7 +1,7 @@
 """M2M100 and NLLB in Hugging Face's layout: one model for many languages.
 
 Files: config.json with model_type "m2m_100", model.safetensors or pytorch_model.bin, sentencepiece.bpe.model,
-generation_config.json, tokenizer_config.json, special_tokens_map.json; M2M100 has a vocab.json besides. The references
+generation_config.json, tokenizer_config.json, special_tokens_map.json; M2M100 also has a vocab.json. The references
 are `M2M100ForConditionalGeneration`, `M2M100Tokenizer` and `NllbTokenizer` of transformers.
 """
 

@@ -76,7 +76,7 @@ def check_marian(checkpoint: Checkpoint) -> None:
     """Check that a model can be written.
 
     Raises:
-        ValueError: the layout has no room for the architecture or the tokenizer; the message names the option.
+        ValueError: the layout does not support the architecture or the tokenizer; the message names the option.
     """
     require_values(checkpoint.config, VALUES, LAYOUT)
     sentencepiece_files(checkpoint, LAYOUT)
@@ -128,7 +128,7 @@ def marian_settings(config: TransformerConfig) -> dict[str, Any]:
     """Return `config.json`.
 
     Raises:
-        ValueError: the layout has no room for the architecture.
+        ValueError: the layout does not support the architecture.
     """
     require_values(config, VALUES, LAYOUT)
     return {
@@ -229,7 +229,7 @@ def is_normalised(checkpoint: Checkpoint) -> bool:
 
 
 def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:
-    """Vocabularies and settings of a tokenizer that is no `MarianTokenizer`."""
+    """Vocabularies and settings of a tokenizer that is not a `MarianTokenizer`."""
     source, target = pieces_of(tokenizer), pieces_of(tokenizer.target)
     sides = {VOCABULARY: source} | ({} if source == target else {TARGET_VOCABULARY: target})
     settings = {

@@ -34,7 +34,7 @@ def open_npz(path: Path, file_name: str, text_name: str) -> Generator[tuple[Weig
         text_name: of the text.
 
     Raises:
-        CheckpointError: it is none, is damaged or compressed, has no such text, or has arrays of other types.
+        CheckpointError: it is not such a file, is damaged or compressed, or has other arrays.
     """
     check_archive(path, file_name)  # it opens, therefore
     with zipfile.ZipFile(path) as archive:
@@ -79,7 +79,7 @@ def _header(
             raise ValueError(f"version {version}")
         shape, in_columns, found = npy.read_array_header_1_0(start)
     except DAMAGE as error:
-        raise CheckpointError(f"{file_name}: {entry.filename!r:.80} is no array: {error}") from error
+        raise CheckpointError(f"{file_name}: {entry.filename!r:.80} is not an array: {error}") from error
     fits = math.prod(shape) * found.itemsize + start.tell() == entry.file_size and all(size >= 0 for size in shape)
     if not fits or in_columns or (found.itemsize != 1 if dtype is None else found != dtype):
         raise CheckpointError(

@@ -29,7 +29,7 @@ def own_file(files: SourceFiles) -> Path | None:
     """
     if any(name.endswith(PACKED) for name in files.names):
         raise CheckpointError(
-            f"{files.label} has the snapshots of a training, not one checkpoint: open it on the page Over training"
+            f"{files.label} has the snapshots of a training run, not one checkpoint: open it on the page Over training"
         )
     own = sorted(name for name in files.names if name.endswith(SUFFIX) and is_own(files.path(name)))
     if len(own) > 1:

@@ -81,7 +81,7 @@ def _pieces(name: str, side: str, vocabulary: object) -> list[str]:
 
 
 def transforms(options: Settings) -> list[str]:
-    """Names of the transforms of the training, of all its corpora."""
+    """Names of the transforms used in training, of all corpora."""
     corpora = options.values.get("data")
     sections = [options.values, *(corpora.values() if isinstance(corpora, Mapping) else ())]
     lists = [section.get("transforms") for section in sections if isinstance(section, Mapping)]

@@ -119,7 +119,7 @@ def require_values(config: TransformerConfig, expected: Mapping[str, object], la
                 f"heads = {config.d_model / heads.num_heads:g}"
             )
     if wrong:
-        raise ValueError(f"{layout} has no room for this model: {'; '.join(wrong)}")
+        raise ValueError(f"{layout} does not support this model: {'; '.join(wrong)}")
 
 
 def sentencepiece_files(checkpoint: Checkpoint, layout: str) -> dict[str, bytes]:
@@ -140,8 +140,8 @@ def sentencepiece_files(checkpoint: Checkpoint, layout: str) -> dict[str, bytes]
         is_prepared = any(settings.get(name) is True for name in PREPARATIONS)
         if SENTENCEPIECE not in files or tokenizer.language_codes or is_prepared:
             raise ValueError(
-                f"{layout} has no room for this model's tokenizer: expected SentencePiece models and nothing else, and "
-                f"this one has byte-pair merges, tokens of languages, rules of Moses, or lower case"
+                f"{layout} does not support this model's tokenizer: expected SentencePiece models and nothing else, "
+                f"and this one has byte-pair merges, tokens of languages, rules of Moses, or lower case"
             )
         model = files[SENTENCEPIECE]
         target = files.get(OF_TARGET + SENTENCEPIECE, model)

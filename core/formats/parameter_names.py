@@ -63,7 +63,7 @@ def stack_names(
 def matrix_names(tied: str, source: str, target: str, output: str) -> dict[str, str]:
     """Names elsewhere of embeddings and output projection, by those in the model.
 
-    Of those that differ from each other.
+    Only of matrices that differ from each other.
     """
     names = {"embedding.tokens.weight": source}
     if tied in ("target", "none"):
@@ -85,7 +85,7 @@ def read_parameters(
     Args:
         sources: name in the file of every parameter.
         copies: names in the file of matrices that are equal to another one, of [pieces of the target, D].
-        ignored: names that the file may have besides.
+        ignored: other names that the file may have.
 
     Raises:
         CheckpointError: names or shapes differ.
@@ -120,7 +120,7 @@ def check_names(weights: Weights, expected: Mapping[str, tuple[int, ...]], ignor
 
     Args:
         expected: shapes by name.
-        ignored: names that a file may have besides.
+        ignored: other names that a file may have.
 
     Raises:
         CheckpointError: listing what is missing and unexpected, and shapes side by side.

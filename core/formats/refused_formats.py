@@ -1,4 +1,4 @@
-"""Formats of other programs that are recognised only to be refused by their names."""
+"""Formats of other programs that are recognised only to be refused by name."""
 
 import mmap
 import re

@@ -76,7 +76,7 @@ class Settings:
         """Refuse unknown options that change what a model computes.
 
         Args:
-            wrong: options with their only known value; options that are not set are as that.
+            wrong: options with their only supported value, which options that are not set have.
         """
         for name, known in wrong.items():
             if self.values.get(name, known) not in (known, None):

@@ -150,7 +150,7 @@ def _shape(options: Settings, weights: Weights, prefix: str, table: str) -> dict
     rows = weights.shapes.get(table, ())
     if positions == "learned" and len(rows) != 2:
         raise CheckpointError(
-            f"config.json: positions is 'learned', and position_table {table!r:.60} is no matrix of "
+            f"config.json: positions is 'learned', and position_table {table!r:.60} is not a matrix of "
             f"{weights.file_name}: expected the name of the table of [positions, d_model]"
         )
 
@@ -249,7 +249,7 @@ def _pieces(files: SourceFiles, side: str, model: bytes | None) -> list[str]:
     if name is not None:
         return files.read(name).decode("utf-8-sig").removesuffix("\n").split("\n")
     if model is None:
-        raise CheckpointError(f"{files.label} has no {side}_vocab.txt or vocab.txt: expected the pieces, one a line")
+        raise CheckpointError(f"{files.label} has no {side}_vocab.txt or vocab.txt: expected the pieces, one per line")
     processor = load_sentencepiece(model)
     return processor.id_to_piece(list(range(processor.vocab_size())))
 

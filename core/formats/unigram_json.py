@@ -60,7 +60,7 @@ def _vocabulary(model: Settings) -> Iterator[tuple[str, float]]:
 
 
 def _special_pieces(settings: Settings) -> set[str]:
-    """Contents of the tokens that are no text."""
+    """Contents of the tokens that are not text."""
     tokens = _objects(settings.values.get("added_tokens"))
     return {str(token.get("content")) for token in tokens if token.get("special") is True}
 

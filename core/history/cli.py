@@ -35,10 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what every snapshot makes of a sentence, as CSV.
+    """Print the results of every snapshot for a sentence, as CSV.
 
-    That is its translation, the scores of all heads, or the logit lens. `log_prob`, lens and scores are of the
-    translation of the last snapshot, which all snapshots are given.
+    They are its translation, the scores of all heads, or the logit lens. `log_prob`, lens and scores are of the
+    translation of the last snapshot, which is fed to all snapshots.
 
     Raises:
         CheckpointError: the history cannot be used.

@@ -9,12 +9,12 @@ import zlib
 
 import numpy as np
 
-LENGTH_BYTES = 8  # of a safetensors file's header, which they tell the length of
+LENGTH_BYTES = 8  # at the start of a safetensors file: the length of its header
 CHECKSUM_BYTES = 4
 
 
 def difference(data: bytes, before: bytes) -> bytes:
-    """Return what is left of a safetensors file when another one is known.
+    """Return the difference of a safetensors file from another one.
 
     Raises:
         ValueError: their tensors take different numbers of bytes.

@@ -6,7 +6,7 @@ standard deviation is 1 / sqrt(12) of the step, some 1.8 % of the root mean squa
 integer of 8 bits are exact in bfloat16. Vectors are stored in bfloat16.
 
 The entropy of normally distributed weights is some 6 bits then, and deflate comes close to it. Less is left of the
-differences between one snapshot of a training and the next.
+differences between one snapshot of a run and the next.
 """
 
 from dataclasses import dataclass

@@ -56,7 +56,7 @@ def pack_history(source: str | Path, output: str | Path, eight_bits: bool = Fals
     Raises:
         CheckpointError, FileNotFoundError: as `open_history`.
         ValueError: a weight is too large for float16, the output has another suffix, the folder exists, or 8 bits are
-            asked for in a folder.
+            requested for a folder.
         OSError: the output cannot be written.
     """
     path = Path(output)

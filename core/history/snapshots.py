@@ -1,7 +1,7 @@
-"""Snapshots of one training, loaded one at a time.
+"""Snapshots of one training run, loaded one at a time.
 
 They are in a folder or in one archive. The files are named `step-00001000.safetensors`, as `python -m train fit` names
-them. In a training of several parts, each begun with the checkpoint of the last, the number may be that of all steps.
+them. In a training of several runs, each started from the checkpoint of the last, the number may be that of all steps.
 
 Where `pack_history` wrote them, their names end in `.shuffled`: first the bytes of the file at even positions, then
 those at odd positions (the shuffle filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which have
@@ -31,7 +31,7 @@ from core.file_writing import writing
 from core.formats.source_files import MAX_SMALL_FILE, archive_errors, check_entries, is_archive, open_source
 from core.history.differences import restored
 from core.history.eight_bits import RoundedSnapshot, read_eight_bits
-from core.runlog import Line, read_log
+from core.runlog import LogLine, read_log
 from core.training_runs import steps_of_runs
 from core.translator import Translator
 from core.untrusted_parameters import ADVICE
@@ -244,7 +244,7 @@ class History:
             )
         return found
 
-    def _read_log(self) -> tuple[Line, ...]:
+    def _read_log(self) -> tuple[LogLine, ...]:
         if LOG not in self._files.names:
             return ()
         with self._files.opened(LOG) as path:
@@ -269,7 +269,7 @@ def open_history(source: str | Path) -> History:
             stay where it is while the history is in use.
 
     Raises:
-        CheckpointError: it has no two snapshots, the last one cannot be used, or an archive is damaged or hostile.
+        CheckpointError: it has fewer than two snapshots, the last one cannot be used, or an archive is damaged.
         FileNotFoundError: there is no such file or folder.
     """
     path = Path(source)

@@ -28,7 +28,7 @@ def decode_png(data: bytes) -> Pixels:
     read.
 
     Raises:
-        PictureError: the file is no PNG, damaged, or too large.
+        PictureError: the file is not a PNG, is damaged, or is too large.
     """
     if len(data) > MAX_FILE_BYTES:
         raise PictureError(

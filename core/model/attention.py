@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core.config import HeadShape
-from core.restricted import Neighbourhood, restricted_attention
+from core.restricted_attention import Neighbourhood, restricted_attention
 
 KeysValues = tuple[Tensor, Tensor]
 Mask = Tensor | Neighbourhood  # keys that queries may attend to, see `MultiHeadAttention.forward`

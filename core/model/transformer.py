@@ -9,7 +9,7 @@ from core.model.attention import Mask
 from core.model.embedding import PAD_PIXEL, Embedding, PatchEmbedding
 from core.model.half_precision import HalfPrecision
 from core.model.layers import DecodedPositions, Decoder, Encoder
-from core.restricted import causal_neighbourhood, centred_neighbourhood
+from core.restricted_attention import causal_neighbourhood, centred_neighbourhood
 
 MAX_LENGTH_DIFFERENCE = 50  # tokens that a predicted target is longer or shorter than its source
 

@@ -196,7 +196,7 @@ def _interleaved(weight: Tensor, width: int, added: int) -> Tensor:
 
 
 def threads_for(rows: int) -> int:
-    """Number of threads for a call with so many rows.
+    """Number of threads for a call with this many rows.
 
     Few rows are not worth the start of a thread.
     """
@@ -204,7 +204,7 @@ def threads_for(rows: int) -> int:
 
 
 def threads_of_product(rows: int, product: LinearStruct) -> int:
-    """Number of threads for one product with so many rows."""
+    """Number of threads for one product with this many rows."""
     is_large = rows * product.inputs * product.outputs > MULTIPLICATIONS_OF_ONE_THREAD
     return torch.get_num_threads() if is_large else 1
 

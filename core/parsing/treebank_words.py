@@ -1,8 +1,9 @@
 """Penn Treebank tokenization.
 
 The conventions of the treebank's own tokenizer (R. MacIntyre, tokenizer.sed, 1995): punctuation and clitics are words
-(`did` `n't`, `dog` `'s`), double quotes are ``` `` ``` and `''`, brackets are `-LRB-` and `-RRB-`. Own code,
-as sacremoses, the only dependency with these rules, fails: in 0.2.0 `penn_tokenize` raises AttributeError for any text.
+(`did` `n't`, `dog` `'s`), double quotes are ``` `` ``` and `''`, brackets are `-LRB-` and `-RRB-`.
+Implemented here because sacremoses, the only dependency with these rules, fails: in 0.2.0 `penn_tokenize` raises
+AttributeError for any text.
 """
 
 import re

@@ -31,7 +31,7 @@ from core.analysis.alignment.pharaoh import GoldLinks, read_gold_pairs
 from core.analysis.alignment.sentence_alignment import WordAlignment, shown_words
 from core.analysis.attribution.alti import contribution_maps
 from core.analysis.attribution.forward_trace import trace_forward
-from core.analysis.heads.scoring import score_cards
+from core.analysis.heads.scorer import score_cards
 from core.batch_translator import naming_sentence
 from core.capture import AttentionMap
 from train.data.parallel_text import read_lines
@@ -99,7 +99,7 @@ def main() -> None:
     """Print a row for each choice."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", default="checkpoints/en-de.safetensors")
-    parser.add_argument("--sentences", type=Path, required=True, help="source sentences, one a line")
+    parser.add_argument("--sentences", type=Path, required=True, help="source sentences, one per line")
     parser.add_argument("--count", type=int, default=400, help="use the first of them (default: %(default)s)")
     parser.add_argument("--gold", nargs=3, required=True, metavar="FILE", help="sources, targets and gold links")
     arguments = parser.parse_args()

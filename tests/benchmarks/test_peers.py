@@ -52,8 +52,8 @@ def test_ctranslate2_is_the_same_function(model: Transformer, tmp_path: Path) ->
         assert scored.log_probs == pytest.approx(log_probs(model, source, target).tolist(), abs=1e-4)
 
 
-def test_what_the_others_have_no_room_for_is_refused(tmp_path: Path) -> None:
+def test_what_the_others_do_not_support_is_refused(tmp_path: Path) -> None:
     model = Transformer(replace(PRESETS["tiny"], neighbourhood=3))
     for convert in (marian, lambda model: save_ctranslate2(model, tmp_path)):
-        with pytest.raises(ValueError, match="no room for this model: attention: 3 nearest positions"):
+        with pytest.raises(ValueError, match="does not support this model: attention: 3 nearest positions"):
             convert(model)

@@ -12,8 +12,8 @@ from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_trace import trace_logits
 from core.analysis.attribution.methods import METHODS
 from core.analysis.score_decomposition import score_parts
-from core.analysis.token_path.follow import follow_token
 from core.analysis.token_path.steps import OutputSteps
+from core.analysis.token_path.token_walk import follow_token
 from core.capture import capture_attention
 from core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from core.config import TransformerConfig

@@ -115,7 +115,7 @@ def test_without_hooks_the_numbers_are_the_same(ids: Any) -> None:
         ),
         (
             {"relative_buckets": 8, "relative_max_distance": 4},
-            r"^relative_max_distance \(4\) must be above relative_buckets / 2 \(4\): so many distances have a class",
+            r"^relative_max_distance \(4\) must be above relative_buckets / 2 \(4\): that many distances have a class",
         ),
         ({"neighbourhood": 3}, r"^neighbourhood \(3\) must be None with relative positions: models with both are unkn"),
         ({"position_offset": 2}, r"^position_offset \(2\) must be 0 with relative positions: models with both are unk"),

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from core.runlog import Line, format_log, of_kind, read_log, thin_log
+from core.runlog import LogLine, format_log, of_kind, read_log, thin_log
 
 
-def a_run(steps: int) -> list[Line]:
-    lines: list[Line] = []
+def a_run(steps: int) -> list[LogLine]:
+    lines: list[LogLine] = []
     for step in range(25, steps + 1, 25):
         numbers = {
             "loss": 1 / 3 + 1 / step,

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from core.checkpoint import load_checkpoint
-from core.shipped import shipped_checkpoint
+from core.shipped_files import shipped_checkpoint
 from core.tokenizer import SPACE_MARK, Tokenizer
 from core.translator import Translator
 from tests.strange_sentences import is_text, reason, sentence_numbers, strange_sentence, with_progress

@@ -13,7 +13,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from core.analysis.joint import JointMap
+from core.analysis.joint_map import JointMap
 from core.analysis.tokens.aggregation import mean_of_rows, sum_of_columns
 from core.capture import AttentionMap
 from core.drawing import bundle

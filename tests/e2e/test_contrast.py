@@ -31,7 +31,7 @@ def test_another_alternative_and_a_sample_that_is_stopped(page: Page, app: str) 
     expect(page).to_have_url(re.compile("contrast_methods="))
     wait_until_idle(page)
     page.get_by_test_id("stButtonGroup").get_by_text("My own").click()
-    own = page.get_by_role("textbox", name="Sentences, one a line")
+    own = page.get_by_role("textbox", name="Sentences, one per line")
     own.fill("Where are you?\n" * 300)  # more than are measured until Stop is clicked
     own.press("Control+Enter")
     wait_until_idle(page)

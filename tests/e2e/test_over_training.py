@@ -12,7 +12,7 @@ from tests.e2e.idle import wait_until_idle
 def test_arrow_keys_move_through_the_training(page: Page, app: str, history_file: Path) -> None:
     page.goto(f"{app}/over_training?text=Where%3F&beam_size=1&history={quote(str(history_file))}")
     expect(page.get_by_text("last snapshot equals its search").first).to_be_visible()  # others are being measured
-    slider = page.get_by_role("slider", name="Steps of training")
+    slider = page.get_by_role("slider", name="Training steps")
     slider.focus()
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_text("Step 100: ")).to_be_visible()

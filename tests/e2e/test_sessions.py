@@ -59,9 +59,9 @@ def test_sessions_have_their_own_sentences_and_checkpoints(
             for step in range(3):
                 start.wait(PATIENCE)
                 session.run(text=sentence(number, step), beam_size="1")
-                seen.append((session.words(), session.shown()))
+                seen.append((session.words(), session.page_text()))
                 if number % 2 and not step:
-                    session.bring(own_checkpoints[number // 2])
+                    session.upload(own_checkpoints[number // 2])
         return seen
 
     with ThreadPoolExecutor(len(SENTENCES)) as pool:
@@ -86,20 +86,20 @@ def test_a_long_translation_delays_no_other_session_and_can_be_stopped(app: str,
     with Session(app) as patient, Session(app) as quick:
         for session in (patient, quick):
             session.run(text="Where?", beam_size="1")
-            session.bring(slow_checkpoint)
-        patient.ask(**long)
+            session.upload(slow_checkpoint)
+        patient.request(**long)
         arriving = patient.messages()
         buttons = (message.delta.new_element.button for message in arriving)
         stop = next((button for button in buttons if button.label == "Stop"), None)
-        assert stop, patient.shown()
+        assert stop, patient.page_text()
         quick.run(text="Where?", beam_size="1")  # with the same model
         assert quick.words()
-        patient.ask(clicked=stop.id, **long)
+        patient.request(clicked=stop.id, **long)
         late = list(itertools.takewhile(lambda message: not message.HasField("new_session"), arriving))
         assert all(message.delta.new_element.progress.value < 100 for message in late), (
             "the long translation was over before the short one"
         )
         assert list(arriving), "the click on Stop has started no run"
-        assert "Stopped." in patient.shown()
+        assert "Stopped." in patient.page_text()
         patient.run(**long)
-        assert "Stopped." in patient.shown()  # it is not started again
+        assert "Stopped." in patient.page_text()  # it is not started again

@@ -6,11 +6,11 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
 
-from core.runlog import Line, format_log
+from core.runlog import LogLine, format_log
 from tests.e2e.idle import wait_until_idle
 
 
-def lines(last_step: int) -> list[Line]:
+def lines(last_step: int) -> list[LogLine]:
     return [{"kind": "train", "step": step, "nll": 5 / step, "rate": 1e-4} for step in range(25, last_step + 1, 25)]
 
 

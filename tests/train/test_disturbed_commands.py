@@ -23,7 +23,7 @@ import core.text_codec
 import train.data.preparation
 import train.loop
 from core.file_translation import lines
-from core.file_translation.output import progress_path
+from core.file_translation.job_output import progress_path
 from tests.train.runs.test_resume import Contents, assert_same_run
 from train.runs.run_folder import RunFolder
 

@@ -4,7 +4,7 @@ import pytest
 
 from core.checkpoint import load_checkpoint, save_checkpoint
 from core.preset_configs import PRESETS
-from core.shipped import shipped_folder
+from core.shipped_files import shipped_folder
 from train.__main__ import main
 from train.presets import MEASURED
 

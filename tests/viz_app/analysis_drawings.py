@@ -29,8 +29,8 @@ from core.analysis.lens.logit_lens import logit_lens
 from core.analysis.over_training.roles import developments
 from core.analysis.over_training.snapshot_reading import read_snapshot
 from core.analysis.score_decomposition import score_parts
-from core.analysis.token_path.follow import follow_token
-from core.analysis.word_scores.scoring import Line, parse_lines, score_lines, worst_words
+from core.analysis.token_path.token_walk import follow_token
+from core.analysis.word_scores.scored_lines import Line, parse_lines, score_lines, worst_words
 from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from viz_app.components import attention_map, constituency_tree, corpus_examples, head_switches, path_graph, step_walk

@@ -9,7 +9,7 @@ from core.analysis.alignment.pharaoh import GoldLinks, GoldPair
 from core.analysis.alignment.sentence_alignment import align_words, all_aligners, word_shares
 from core.analysis.attribution.methods import METHODS
 from core.analysis.comparison import difference, largest_differences
-from core.analysis.joint import joint_map
+from core.analysis.joint_map import joint_map
 from core.analysis.tokens.words import merge_words
 from core.export.files import as_bytes
 from core.export.record import record_of

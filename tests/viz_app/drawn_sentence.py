@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from core import Explanation, ScoredText, Translation, Translator
 from core.analysis.beam_tree import BeamTree, beam_tree
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import score_cards
+from core.analysis.heads.scorer import score_cards
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import AttentionMap, Kind
 from core.images.line_reader import LineReader

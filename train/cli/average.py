@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from train.average import average
-from train.cli.options import Commands
+from train.cli.shared_options import Commands
 from train.runs.run_folder import RunFolder
 
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from train.card import write_card
-from train.cli.options import Commands
+from train.cli.shared_options import Commands
 
 
 def add_command(commands: Commands) -> None:
@@ -23,7 +23,9 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--licences", type=Path, metavar="FILE", help="Markdown on the data's origins and licences")
     parser.add_argument("--limits", type=Path, metavar="FILE", help="Markdown on the model's weaknesses")
     parser.add_argument("--license", metavar="ID", help="licence of the weights, such as cc-by-4.0 or other")
-    parser.add_argument("--languages", nargs="+", default=[], metavar="CODE", help="such as en de")
+    parser.add_argument(
+        "--languages", nargs="+", default=[], metavar="CODE", help="codes of its languages, such as en de"
+    )
     parser.add_argument(
         "--datasets", nargs="+", default=[], metavar="NAME", help="names of the data (default: its labels of origin)"
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from train.cli.options import Commands
+from train.cli.shared_options import Commands
 from train.data.closest_hypotheses import write_closest
 from train.data.parallel_text import TEXT_FORMATS, read_lines
 
@@ -13,7 +13,7 @@ from train.data.parallel_text import TEXT_FORMATS, read_lines
 def add_command(commands: Commands) -> None:
     """Add `closest` to the commands."""
     parser = commands.add_parser(
-        "closest", help="of several translations of each sentence, write the one closest to its reference"
+        "closest", help="write the translation of each sentence that is closest to its reference"
     )
     parser.add_argument(
         "--hypotheses",

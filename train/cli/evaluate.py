@@ -9,7 +9,7 @@ from core.cpu_inference import Precision
 from core.file_writing import write_text
 from core.translator import Translator
 from train.card import record_scores
-from train.cli.options import DEFAULT, Commands, add_device_option
+from train.cli.shared_options import DEFAULT, Commands, add_device_option
 from train.data.parallel_text import TEXT_FORMATS
 from train.eval.translation_scores import Score, TestSet, evaluate
 

@@ -8,7 +8,7 @@ from core.file_writing import write_text
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
 from core.translator import Translator
 from train.card import record_scores
-from train.cli.options import DEFAULT, Commands, add_device_option
+from train.cli.shared_options import DEFAULT, Commands, add_device_option
 from train.eval.line_scores import LineScore, evaluate_lines, pictures_of
 
 

@@ -8,7 +8,7 @@ from core.file_writing import write_text
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
 from train.card import record_scores
-from train.cli.options import DEFAULT, Commands, add_device_option
+from train.cli.shared_options import DEFAULT, Commands, add_device_option
 from train.data.parallel_text import TEXT_FORMATS
 
 

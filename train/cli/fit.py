@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.device import best_device
 from core.preset_configs import PRESETS
-from train.cli.options import Commands, add_device_option, add_recipe_options, given_recipe
+from train.cli.shared_options import Commands, add_device_option, add_recipe_options, given_recipe
 from train.data.token_shards import read_manifest
 from train.loop import fit
 from train.recipe import recipe_for

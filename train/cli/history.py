@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from core.history import pack_history
-from train.cli.options import Commands
+from train.cli.shared_options import Commands
 
 
 def add_command(commands: Commands) -> None:

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from train.cli.options import DEFAULT, Commands
+from train.cli.shared_options import DEFAULT, Commands
 from train.data.filters import Filters
 from train.data.parallel_text import TEXT_FORMATS, ParallelText
 from train.data.preparation import prepare
@@ -73,7 +73,7 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
                 nargs="+",
                 default=[],
                 metavar="FILE",
-                help=f"{side} side of the {purpose} text, one sentence a line: {TEXT_FORMATS}",
+                help=f"{side} side of the {purpose} text, one sentence per line: {TEXT_FORMATS}",
             )
         parser.add_argument(
             f"--{part}pairs",

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 from core.preset_configs import PRESETS
-from core.shipped import shipped_checkpoint
-from train.cli.options import DEFAULT, Commands
+from core.shipped_files import shipped_checkpoint
+from train.cli.shared_options import DEFAULT, Commands
 from train.data.line_pictures import prepare_lines
 
 

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from train.cli.options import DEFAULT, Commands
+from train.cli.shared_options import DEFAULT, Commands
 from train.data.parallel_text import TEXT_FORMATS
 from train.data.token_shards import DataError
 from train.data.treebank import PARTS, PURPOSES, Treebank, prepare_trees

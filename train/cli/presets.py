@@ -1,10 +1,10 @@
-"""`python -m train presets`: presets, recipes, and what was measured of them."""
+"""`python -m train presets`: presets, recipes, and their measured results."""
 
 import argparse
 from pathlib import Path
 
-from core.shipped import shipped_folder
-from train.cli.options import Commands
+from core.shipped_files import shipped_folder
+from train.cli.shared_options import Commands
 from train.presets import describe_presets
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core.device import best_device
 from core.paper import TABLE_3
-from train.cli.options import DEFAULT, Commands, add_device_option, add_recipe_options, given_recipe
+from train.cli.shared_options import DEFAULT, Commands, add_device_option, add_recipe_options, given_recipe
 from train.data.parallel_text import TEXT_FORMATS
 from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet

@@ -43,7 +43,7 @@ class Filters:
         return None
 
 
-class Sieve:
+class PairFilter:
     """Applies filters to a stream of pairs, in 9 bytes of memory per pair."""
 
     def __init__(self, filters: Filters) -> None:

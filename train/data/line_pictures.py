@@ -38,7 +38,7 @@ SAMPLES = ("source", "target")
 
 
 @dataclass(frozen=True)
-class Part:
+class PicturePart:
     """Lines of a folder: their number, fonts, and the words of their texts."""
 
     name: str
@@ -47,16 +47,16 @@ class Part:
     held_out_words: bool
 
 
-def parts_of(train: int, held_out: int) -> tuple[Part, ...]:
+def parts_of(train: int, held_out: int) -> tuple[PicturePart, ...]:
     """Return the parts of the data.
 
     The last two are test sets, of seen and of unseen fonts.
     """
     return (
-        Part("train", train, TRAINING_FONTS, False),
-        Part("valid", held_out, TRAINING_FONTS, True),
-        Part("test", held_out, TRAINING_FONTS, True),
-        Part("test-font", held_out, HELD_OUT_FONTS, True),
+        PicturePart("train", train, TRAINING_FONTS, False),
+        PicturePart("valid", held_out, TRAINING_FONTS, True),
+        PicturePart("test", held_out, TRAINING_FONTS, True),
+        PicturePart("test-font", held_out, HELD_OUT_FONTS, True),
     )
 
 
@@ -137,7 +137,9 @@ def _same_data(folder: Path, settings: dict[str, Any], overwrite: bool) -> dict[
     return None
 
 
-def draw_lines(part: Part, words: Sequence[str], random: np.random.Generator) -> Iterator[tuple[str, str, Pixels]]:
+def draw_lines(
+    part: PicturePart, words: Sequence[str], random: np.random.Generator
+) -> Iterator[tuple[str, str, Pixels]]:
     """Yield the font, the text and the ink of each line of a part."""
     mine = [word for word in words if is_held_out(word) == part.held_out_words]
     texts = cache(lambda characters: LineTexts(mine, characters))
@@ -154,7 +156,7 @@ def draw_lines(part: Part, words: Sequence[str], random: np.random.Generator) ->
 
 def _write(
     folder: Path,
-    part: Part,
+    part: PicturePart,
     lines: Iterator[tuple[str, str, Pixels]],
     tokenizer: SentencePieceTokenizer,
     patch_size: int,

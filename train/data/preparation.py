@@ -22,7 +22,7 @@ from tqdm import tqdm
 from core.checkpoint import load_checkpoint
 from core.file_writing import NotWrittenError, write_atomically
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
-from train.data.filters import Sieve
+from train.data.filters import PairFilter
 from train.data.parallel_text import Pair, ParallelText, read_lines
 from train.data.preparation_settings import SETTINGS, Preparation, Segmentation, require_same_settings
 from train.data.shard_writer import ShardWriter
@@ -133,15 +133,16 @@ def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray
         return json.loads((work / "survey.json").read_text(encoding="utf-8")), np.load(work / "times.npy")
     train, labels, repeat = wanted.train, wanted.labels, wanted.repeat
     names, numbers = _read_labels(labels, repeat)
-    sieve = Sieve(wanted.filters)
+    pair_filter = PairFilter(wanted.filters)
     for pair in _with_progress(train, "reading"):
-        sieve.add(pair)
-    keep = sieve.kept()
+        pair_filter.add(pair)
+    keep = pair_filter.kept()
     if labels and len(numbers) != len(keep):
         raise DataError(f"{labels} has {len(numbers)} labels for {len(keep)} pairs")
     if not keep.any():
         raise DataError(
-            f"no sentence pair of {_names(train)} is left to train on: {_counted(sieve.dropped) or 'they are empty'}"
+            f"no sentence pair of {_names(train)} is left to train on: "
+            f"{_counted(pair_filter.dropped) or 'they are empty'}"
         )
     found = np.bincount(numbers[keep], minlength=len(names)) if labels else [keep.sum()]
     times = keep * (np.array([repeat.get(name, 1) for name in names])[numbers] if labels else 1)
@@ -149,10 +150,10 @@ def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray
         raise DataError("no sentence pair is left to train on: --repeat has 0 for every label")
     survey = {
         "pairs_read": len(keep),
-        "dropped": dict(sieve.dropped),
+        "dropped": dict(pair_filter.dropped),
         "pairs_by_label": {name: int(count) for name, count in zip(names, found, strict=True)},
     }
-    print(f"{len(keep):,} pairs read; left out: {_counted(sieve.dropped) or 'none'}", file=sys.stderr)
+    print(f"{len(keep):,} pairs read; left out: {_counted(pair_filter.dropped) or 'none'}", file=sys.stderr)
     np.save(work / "times.npy", times.astype(np.uint8))
     _write_json(work / "survey.json", survey)
     return survey, times

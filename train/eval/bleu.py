@@ -1,6 +1,6 @@
 """BLEU as papers report it, computed by sacreBLEU (Post 2018).
 
-There are its default, and two variants on tokenized text.
+Its default, and two variants on tokenized text.
 """
 
 import re

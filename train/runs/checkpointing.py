@@ -31,7 +31,7 @@ from train.runs.training_state import Training
 
 
 class Saver:
-    """Validates and saves a training.
+    """Validates and saves a training run.
 
     Every method is collective: all processes call it.
     """

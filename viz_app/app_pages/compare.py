@@ -25,7 +25,7 @@ from viz_app.figures.export.head_pictures import export_lines, export_map
 from viz_app.figures.weight_tables import lines_table
 from viz_app.language import marked, tr
 from viz_app.session import chosen_heads, python_code, readings
-from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, Weights
+from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, MethodChoice
 from viz_app.session.map_pass import text_pass
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget
@@ -52,7 +52,7 @@ class CompareView:
     """The settings of both sides."""
 
     kind: Kind
-    weights: Weights
+    weights: MethodChoice
     tokens: TokenView
     view: SideView
 
@@ -148,7 +148,7 @@ def view_boxes() -> CompareView:
     method = toolbar.method_box(key="compare_weights")
     names: dict[SideView, str] = {each: tr(each) for each in VIEWS}
     view = segments(tr("View"), names, "Map", "compare_view", hide_label=True)
-    return CompareView(kind, Weights(method), toolbar.token_boxes(), view)
+    return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
 
 
 def head_widget(view: CompareView) -> Widget[str]:
@@ -197,7 +197,7 @@ def head_box(
     return head_names.parsed(head or names[0])
 
 
-def file_name(what: str, attention: AttentionMap, head: int, weights: Weights) -> str:
+def file_name(what: str, attention: AttentionMap, head: int, weights: MethodChoice) -> str:
     """Name an exported file, without its suffix; layers and heads are counted from 0."""
     numbers = f"layer{attention.layer}" + ("" if weights.per_layer else f"-head{head}")
     return f"{what}-{attention.kind}-{numbers}{weights.file_part}"

@@ -26,7 +26,7 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.contrast import contrast_scores, faithfulness_sample
-from viz_app.features.contrast.contrast_scores import Scored
+from viz_app.features.contrast.contrast_scores import PredictionScores
 from viz_app.figures import contrast as figures
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.cell_grid import export_grid
@@ -91,7 +91,7 @@ def page() -> None:
     )
 
 
-def attribution(reading: Reading, known: Scored, methods: list[ContrastMethod], tokens: TokenView) -> None:
+def attribution(reading: Reading, known: PredictionScores, methods: list[ContrastMethod], tokens: TokenView) -> None:
     """Draw the methods that are done so far, and their faithfulness when all are."""
     found = known.found
     if found is None:
@@ -277,7 +277,7 @@ def trust() -> None:
             tr("Sentences"), {each: tr(each) for each in SAMPLES}, SHIPPED_SAMPLE, "faithful_source", in_address=False
         )
         pressed = st.button(tr("Measure the sample"), key="measure_faithfulness")
-    text = st.text_area(tr("Sentences, one a line"), key="faithful_text", height=90) if sample == OWN_SAMPLE else ""
+    text = st.text_area(tr("Sentences, one per line"), key="faithful_text", height=90) if sample == OWN_SAMPLE else ""
     if pressed:
         try:
             measured.begin(model, SHIPPED if sample == SHIPPED_SAMPLE else sentences_of(text), contrastive)

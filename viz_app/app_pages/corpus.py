@@ -37,8 +37,8 @@ Examples show what a head or neuron responds to most in these sentences. They do
 without it (see Switches and Patching), and a corpus of other sentences has other examples.
 """)
 ABOUT_FORM = marked("""
-Sentences, one a line; after a tab their translations, if they are not to be the model's own, by greedy search. A few
-hundred take a minute or two, and the result grows while you look at it. For thousands, use the command.
+Sentences, one per line; after a tab their translations, if they are not to be the model's own, by greedy search. A few
+hundred take a minute or two, and the result grows while you read it. For thousands, use the command.
 """)
 ORIGINS = {
     "given": marked("{corpus}; with given translations by {model}."),
@@ -57,21 +57,21 @@ def capital(name: str) -> str:
 
 
 BEHAVIOUR_NAMES = (
-    marked("looks at the previous token"),
-    marked("looks at the same position"),
-    marked("looks at the next token"),
-    marked("looks at a fixed distance"),
-    marked("looks at the same word"),
-    marked("looks at the rarest token"),
-    marked("looks at the end mark"),
-    marked("looks at the first token"),
-    marked("looks at punctuation"),
+    marked("attends to the previous token"),
+    marked("attends to the same position"),
+    marked("attends to the next token"),
+    marked("attends at a fixed distance"),
+    marked("attends to the same word"),
+    marked("attends to the rarest token"),
+    marked("attends to the end mark"),
+    marked("attends to the first token"),
+    marked("attends to punctuation"),
     marked("copies"),
     marked("writes the translation"),
     marked("links words like the other heads"),
     marked("agrees with gold links"),
-    marked("looks at one token at a time"),
-    marked("looks everywhere"),
+    marked("attends to one token at a time"),
+    marked("attends everywhere"),
 )  # of `BEHAVIOURS`
 BEHAVIOUR_TITLES = {capital(each.name): key for key, each in BEHAVIOURS.items()}
 PLACE_TITLES = {capital(name): key for key, name in PLACE_NAMES.items()}
@@ -131,7 +131,7 @@ def save_button(model: Model, opened: OpenedIndex) -> None:
         on_click="ignore",
         key="corpus_save",
         icon=":material/download:",
-        help=tr("To open it again: below, in any session, or by itself, if the file lies beside the checkpoint."),
+        help=tr("Open it again below, in any session. The app opens it by itself if it is beside the checkpoint."),
     )
 
 
@@ -160,7 +160,7 @@ def head_boxes(model: Model) -> HeadSearch:
     behaviour = BEHAVIOUR_TITLES[title]
     PLACE.preset_for(behaviour, lambda: capital(PLACE_NAMES[BEHAVIOURS[behaviour].place]), place_title)
     place = st.selectbox(
-        tr("Examples looking at"),
+        tr("Examples attending to"),
         list(PLACE_TITLES),
         format_func=place_title,
         key=PLACE.key,

@@ -17,7 +17,7 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.generation import code_parts, measured_runs
 from viz_app.features.generation.compared_models import ComparedModels, compared_models
-from viz_app.features.generation.measured_runs import Measured
+from viz_app.features.generation.measured_runs import TimedResult
 from viz_app.figures import head_names
 from viz_app.figures.display_text import plain, sentence_case
 from viz_app.figures.export.head_pictures import export_map
@@ -40,7 +40,7 @@ from viz_app.session.readings import Search
 from viz_app.session.state import Widget
 
 HOW_TO_READ = marked("""
-The paper's model writes one token after the other; its last wish is "making generation less sequential" (section 7).
+The paper's model writes one token after the other; section 7 names "making generation less sequential" as a goal.
 Here are two ways to it, beside its own search.
 
 The stronger the colour of a token, the more probable the model found it; the number is its probability.
@@ -151,13 +151,13 @@ def shown_iteration(count: int) -> int:
     )
 
 
-def line(name: str, tokens: int, passes: int, run: Measured[Any], besides: str = "") -> dict[str, object]:
+def line(name: str, tokens: int, passes: int, run: TimedResult[Any], besides: str = "") -> dict[str, object]:
     """A line of the comparison."""
     return {
         marked("search"): name,
         marked("tokens"): tokens,
         marked("passes of the decoder"): passes,
-        marked("tokens a pass"): round(tokens / passes, 2),
+        marked("tokens per pass"): round(tokens / passes, 2),
         marked("besides"): besides,
         marked("milliseconds"): round(1000 * run.seconds, 1),
     }
@@ -245,7 +245,7 @@ def one_by_one(found: ComparedModels, search: Search) -> list[dict[str, object]]
     Returns their lines of the comparison.
     """
     st.markdown(
-        tr("**One token after the other**: {model}, a token a pass of the decoder", model=plain(found.one_by_one.name))
+        tr("**One token after the other**: {model}, one token per decoder pass", model=plain(found.one_by_one.name))
     )
     settings = {
         tr("Greedy search"): (1, 0.0),

@@ -16,7 +16,7 @@ from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.features.head_paths import paths_survey, selected_path
-from viz_app.features.head_paths.paths_survey import Surveyed
+from viz_app.features.head_paths.paths_survey import QuestionSurvey
 from viz_app.figures import head_paths as figures
 from viz_app.figures.display_text import decimal, isolated, plain, sentence_case
 from viz_app.figures.export.path_graph import export_path_graph
@@ -70,7 +70,7 @@ def page() -> None:
     job_control(found.job, "head_paths", tr("Measure"), partial(graph, reading, found, count))
 
 
-def headline(found: Surveyed) -> None:
+def headline(found: QuestionSurvey) -> None:
     """Say what the effects are on."""
     runs = found.run.runs
     first, second = (plain(isolated(readable(each))) for each in runs.translator.pieces([runs.token, runs.against]))
@@ -84,7 +84,7 @@ def headline(found: Surveyed) -> None:
     st.markdown(text, help=tr(HOW_TO_READ))
 
 
-def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
+def graph(reading: readings.Reading, found: QuestionSurvey, count: int) -> None:
     """Draw the strongest edges found so far, and the selected one."""
     theme, state = page_theme(), selected_path.selection()
     ranked = found.found.ranked()
@@ -126,7 +126,7 @@ def graph(reading: readings.Reading, found: Surveyed, count: int) -> None:
         check_badge(name, gap < TOLERANCE, tr(ABOUT_BADGE), detail)
 
 
-def one_edge(reading: readings.Reading, found: Surveyed, edge: Edge) -> None:
+def one_edge(reading: readings.Reading, found: QuestionSurvey, edge: Edge) -> None:
     """Draw what flows through an edge.
 
     The part has its numbers, the receiver's map before and after, and effects by position.
@@ -164,7 +164,9 @@ def one_edge(reading: readings.Reading, found: Surveyed, edge: Edge) -> None:
     cell_grid(figures.positions_grid(found.by_position(edge), own, theme), key="paths-positions")
 
 
-def flow_pass(reading: readings.Reading, found: Surveyed, edge: Edge, moment: int, attention: AttentionMap) -> MapPass:
+def flow_pass(
+    reading: readings.Reading, found: QuestionSurvey, edge: Edge, moment: int, attention: AttentionMap
+) -> MapPass:
     """Return the pass that the map of an edge's receiver shows.
 
     0 before the replacement, 1 after.
@@ -178,7 +180,7 @@ def flow_pass(reading: readings.Reading, found: Surveyed, edge: Edge, moment: in
     )
 
 
-def agreement(found: Surveyed) -> None:
+def agreement(found: QuestionSurvey) -> None:
     """Say how far estimates and weights agree with what was measured."""
     effects = found.found.effects
     if len(effects) > 1:
@@ -199,7 +201,7 @@ def agreement(found: Surveyed) -> None:
         )
 
 
-def table(found: Surveyed, count: int) -> None:
+def table(found: QuestionSurvey, count: int) -> None:
     """Draw the edges as a table."""
     number = st.column_config.NumberColumn
     show_table(

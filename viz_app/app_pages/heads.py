@@ -28,7 +28,7 @@ from viz_app.figures import head_names
 from viz_app.figures.display_text import sentence_case
 from viz_app.language import marked, tr
 from viz_app.session import chosen_heads, previews, readings
-from viz_app.session.attributions import Weights
+from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.readings import TokenView
 from viz_app.session.state import session_object
@@ -74,7 +74,7 @@ def overview_and_detail() -> None:
         names: dict[View | Literal["BertViz"], str] = {each: tr(each) for each in VIEWS}
         view = segments(tr("View"), names, "Lines", "view", hide_label=True)
     if view == BERTVIZ:
-        bertviz_view.page(reading, kind, tokens, partial(heads_box, reading, kind, Weights()))
+        bertviz_view.page(reading, kind, tokens, partial(heads_box, reading, kind, MethodChoice()))
         return
     heads_page(reading, kind, view, tokens)
 
@@ -99,7 +99,7 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             sort, method = head_overview.grid_boxes(reading.methods)
             output = output_box(reading, step_tokens(reading, kind, tokens, step)) if method == "gradient" else None
-            weights = Weights(method, output)
+            weights = MethodChoice(method, output)
             labels = head_overview.label_box(cards, weights.per_layer)
             scorecard_panel.basis_box(reading)
             several = st.toggle(
@@ -142,9 +142,9 @@ def step_tokens(reading: readings.Reading, kind: Kind, tokens: TokenView, step: 
 
 
 def heads_box(
-    reading: readings.Reading, kind: Kind, weights: Weights, maps: Sequence[AttentionMap]
+    reading: readings.Reading, kind: Kind, weights: MethodChoice, maps: Sequence[AttentionMap]
 ) -> list[head_names.LayerHead]:
-    """Select heads by name, or layers for a method with one map a layer.
+    """Select heads by name, or layers for a method with one map per layer.
 
     At first, a default head is selected, see `preset_heads`; of layers the last one.
     """

@@ -1,4 +1,4 @@
-"""Layer by layer: what each decoder layer predicts, each encoder layer is worth."""
+"""Layer by layer: predictions of decoder layers, translations from encoder layers."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -44,7 +44,7 @@ ABOUT_BADGE = marked(
     "The last column is the model's own output: each predicted token must have the same probability as in the replay."
 )
 ABOUT_ENCODER_BADGE = marked(
-    "The translation from the last layer is searched anew: it must be as probable as the one above."
+    "The translation from the last layer is searched again: it must be as probable as the one above."
 )
 SAME = marked("{layer}: the same as the translation from the last layer. Log-probability {log_prob}.")
 DIFFERENT = marked(

@@ -1,4 +1,4 @@
-"""Over training: a sentence and the heads at every snapshot of a training.
+"""Over training: a sentence and the heads at every snapshot of a training run.
 
 The page also shows when heads take their roles.
 """
@@ -19,7 +19,7 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import kind_box
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.over_training import histories, measurement, snapshot_view
-from viz_app.features.over_training.histories import Training
+from viz_app.features.over_training.histories import OpenedTraining
 from viz_app.features.over_training.measurement import Measurement, script
 from viz_app.features.over_training.selection import BASES, BASIS, PAUSE, STEP, Playing, SelectedHeads, selected_head
 from viz_app.figures import ablation, training_curves
@@ -41,7 +41,7 @@ VIEWS = ROLES, SCORE, LAYERS, TRANSLATIONS, LOSS = (
     marked("Loss"),
 )
 HOW_TO_READ = marked("""
-**Snapshots** are checkpoints of one training, from the random parameters of step 0 to the last step. Each translates
+**Snapshots** are checkpoints of one training run, from random parameters at step 0 to the last step. Each translates
 the sentence with its own beam search; the bar above has the translation of the current checkpoint. Everything else is
 of **one target**, the last snapshot's translation, which all snapshots are given token by token: so maps have the same
 rows and columns at every step. Move the slider with the arrow keys, or let "Play" go through the steps; P starts and
@@ -52,7 +52,7 @@ A **role** is the most specific thing that a head does, by the criteria at "What
 weights are spread out: then that is its role, since the largest of nearly equal weights says little. It is **taken**
 (bold) at the first snapshot from which on the head meets the criterion at every snapshot. A score has **settled** at
 the first snapshot from which on it stays within {tolerance} of its last value. Olsson et al. (2022) follow scores of
-heads over a training in this way. Between two snapshots nothing is known.
+heads over a training run in this way. Between two snapshots nothing is known.
 """)
 ABOUT_LENS = marked("""
 The **logit lens** (nostalgebraist 2020) at the selected snapshot: the state after each layer, read as if it were the
@@ -88,20 +88,20 @@ def page() -> None:
     if training is None:
         return
     if reading is None:
-        st.caption(tr("Enter a sentence above to follow it over a training."))
+        st.caption(tr("Enter a sentence above to follow it over a training run."))
         return
-    text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are no words
+    text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are not words
     found = measurement.measurement(training.history, replace(reading.search, text=text))
     job_control(found.job, "over_training", tr("Measure"), partial(playable, training, found))
 
 
-def playable(training: Training, found: Measurement) -> None:
+def playable(training: OpenedTraining, found: Measurement) -> None:
     """Draw the snapshots, one after the other while they are played."""
     run_every = PAUSE if session_object(Playing).is_on else None
     st.fragment(snapshots, run_every=run_every)(training, found)
 
 
-def snapshots(training: Training, found: Measurement) -> None:
+def snapshots(training: OpenedTraining, found: Measurement) -> None:
     """Draw the selected snapshot, and what changes over all that are measured so far."""
     if not found.steps:
         return
@@ -165,7 +165,7 @@ def step_box(found: Measurement) -> int:
             disabled=not found.job.finished,
         )
         step = st.select_slider(
-            tr("Steps of training"),
+            tr("Training steps"),
             steps,
             steps[-1],
             format_func=step_name,
@@ -183,7 +183,7 @@ def step_box(found: Measurement) -> int:
 
 
 def heads(
-    training: Training, found: Measurement, step: int, head: Head, score: str, view: str, on_sample: bool
+    training: OpenedTraining, found: Measurement, step: int, head: Head, score: str, view: str, on_sample: bool
 ) -> None:
     """Draw the roles, or one score, of all heads of a kind over the snapshots."""
     theme, steps, kind = page_theme(), found.steps, head.kind
@@ -224,7 +224,7 @@ table = roles_table(development_columns(history.steps, developments(cards, {scor
     )
 
 
-def layers(training: Training, found: Measurement, step: int) -> None:
+def layers(training: OpenedTraining, found: Measurement, step: int) -> None:
     """Draw the logit lens of the selected snapshot, and of all.
 
     A click selects a step.
@@ -260,7 +260,7 @@ table = lens_table(readings[{step}].lens, history.tokenizer.target.piece)""".str
     )
 
 
-def translations(training: Training, found: Measurement) -> None:
+def translations(training: OpenedTraining, found: Measurement) -> None:
     """Draw the translations of all snapshots."""
     table = figures.translations_table([found.sentence.readings[each] for each in found.steps])
     config = {
@@ -274,7 +274,7 @@ def translations(training: Training, found: Measurement) -> None:
     downloads("trained-translations", table=lambda: table, python=partial(script, training, found, part))
 
 
-def loss(training: Training, found: Measurement, step: int) -> None:
+def loss(training: OpenedTraining, found: Measurement, step: int) -> None:
     """Draw the loss of the run, with its snapshots."""
     lines = training.history.log
     if not lines:
@@ -292,7 +292,7 @@ table = curves_table(open_history({python_code.shown_path(training.path)!r}).log
         "trained-loss",
         partial(export_chart, chart, theme=page_theme()),
         lambda: training_curves.curves_table(lines),
-        title=tr("Loss of a training, and its snapshots"),
+        title=tr("Loss of a training run, and its snapshots"),
         of_sentence=False,
         python=lambda file: python_code.script(file, code),
     )

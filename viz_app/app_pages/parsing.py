@@ -20,12 +20,12 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.parsing import parser_model
 from viz_app.figures.bracket_attention import bracket_map, bracket_table
-from viz_app.figures.constituency_tree import Node, constituent_table, export_tree, tree_nodes
+from viz_app.figures.constituency_tree import TreeNode, constituent_table, export_tree, tree_nodes
 from viz_app.figures.display_text import decimal, plain, sentence_case
 from viz_app.figures.export.head_pictures import export_map
 from viz_app.figures.theme import head_name
 from viz_app.language import marked, tr, tr_count, tr_values
-from viz_app.session import model_passes, readings, trees
+from viz_app.session import model_passes, parses, readings
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.map_pass import text_pass
 from viz_app.session.models import Model, ModelError
@@ -82,7 +82,7 @@ def parsed(text: str) -> tuple[Model, Parse] | None:
     if progress is None:
         return None
     try:
-        parse = trees.parse(model, text, parser, progress)
+        parse = parses.parse(model, text, parser, progress)
     except ValueError as error:
         waiting.error(sentence_case(str(error)))
         return None
@@ -108,7 +108,7 @@ def substitute(current: Model, parser: Model) -> None:
         )
 
 
-def selected_node(parse: Parse, nodes: list[Node]) -> int:
+def selected_node(parse: Parse, nodes: list[TreeNode]) -> int:
     """Return the selected node.
 
     It is the last one clicked, at first the one in the address, or else the first below the root.
@@ -187,7 +187,7 @@ def about_search(model: Model, parse: Parse) -> None:
     st.caption(text, width="content")
 
 
-def bracket_boxes(node: Node, cross: Sequence[AttentionMap]) -> tuple[str, DecoderKind, int | None]:
+def bracket_boxes(node: TreeNode, cross: Sequence[AttentionMap]) -> tuple[str, DecoderKind, int | None]:
     """Select the bracket of a node, the attention, and the head of the tints.
 
     The attention is what the map shows; the head tints the words of the tree.

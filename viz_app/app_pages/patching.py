@@ -15,7 +15,7 @@ from viz_app.controls.job_control import job_control
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.features.patching import measurement, second_sentence, selection
 from viz_app.features.patching.measurement import Patching
-from viz_app.features.patching.selection import Selected
+from viz_app.features.patching.selection import PatchingSelection
 from viz_app.figures import patching as figures
 from viz_app.figures.ablation import head_title
 from viz_app.figures.display_text import decimal, isolated, plain
@@ -131,7 +131,7 @@ def components(reading: readings.Reading, found: Patching) -> None:
         layers = pairs[0].num_layers(figures.components_of(side)[0])
 
         def select(place: tuple[int, int], side: Side = side, layers: int = layers) -> None:
-            session_object(Selected).select_cell(figures.grid_cell(place, side, layers))
+            session_object(PatchingSelection).select_cell(figures.grid_cell(place, side, layers))
 
         cell_grid(grid, select, key=f"patching-{side}")
         code = (
@@ -220,7 +220,7 @@ def senders(
     grid = figures.senders_grid(measured.senders, measured.found, question.into, theme, sender)
 
     def select(place: tuple[int, int]) -> None:
-        session_object(Selected).select_sender(figures.grid_sender(place, measured.senders))
+        session_object(PatchingSelection).select_sender(figures.grid_sender(place, measured.senders))
 
     cell_grid(grid, select, key="patching-senders")
     code = python_code.reading_part(reading), selection.pairs_part(found.pairs, question)

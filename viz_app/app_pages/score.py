@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.word_scores.scoring import worst_words
+from core.analysis.word_scores.scored_lines import worst_words
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import selectable_table, show_table
@@ -32,8 +32,8 @@ from viz_app.session.uploaded_text import decoded
 SHOWN = 500  # words in the table; the CSV has all
 EMBEDDED = 2_000  # characters of a text that stands in the Python script itself
 ABOUT = marked("""
-A text file with a sentence a line: the model translates them, and the words of its translations are scored. Or a TSV
-file with a source, a tab and its translation a line: these translations are scored as given. `python -m core score`
+A text file, one sentence per line: the model translates them, and the words of its translations are scored. Or a TSV
+file with a source, a tab and its translation per line: these translations are scored as given. `python -m core score`
 computes the same.
 """)
 HOW_TO_READ = marked("""
@@ -145,7 +145,7 @@ def words_part(name: str, text: str) -> str:
     """
     content = repr(text) if len(text) <= EMBEDDED else f"Path({name!r}).read_text(encoding='utf-8')"
     imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\n"
-    return f"""{imports}from core.analysis.word_scores.scoring import parse_lines, score_lines, worst_words
+    return f"""{imports}from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
 from viz_app.figures.word_table import word_table
 text = {content}
 table = word_table(worst_words(score_lines(translator, parse_lines(text))))"""

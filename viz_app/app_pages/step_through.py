@@ -53,7 +53,7 @@ def page() -> None:
     views = step_list(path, piece, walked_token.search_tree(reading), target)
     view = step_named(views, place.step)
     place.write(view is views[0])
-    step_walk(views, about, place.asked, place.request, theme, place.keep)
+    step_walk(views, about, place.requested, place.request, theme, place.keep)
     check_badge(
         tr("numbers equal the model's"),
         path.gap < TOLERANCE,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from core.analysis.joint import JointMap
+from core.analysis.joint_map import JointMap
 from core.capture import AttentionMap
 from core.drawing.drawing_data import attention_data, encoded_weights, label_spans
 from viz_app.components.attention_clicks import Cutting, OnCell, clicked_weights, draw_attention

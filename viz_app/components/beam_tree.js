@@ -64,7 +64,7 @@ const hint = () =>
  */
 
 /**
- * Step that the reader has selected; null: the last one, however many there are.
+ * Step that the visitor has selected; null: the last one, however many there are.
  * @type {WeakMap<HTMLElement, number | null>}
  */
 const selectedSteps = new WeakMap();

@@ -94,4 +94,4 @@ function followLink(name) {
   [...links].find((link) => new URL(link.href, document.baseURI).pathname.endsWith(`/${name}`))?.click();
 }
 
-const marks = () => ({ query: tr("from here"), key: tr("looked at"), both: tr("looked at from here") });
+const marks = () => ({ query: tr("from here"), key: tr("attended to"), both: tr("attended to from here") });

@@ -82,7 +82,8 @@ def _cell(
 ) -> dict[str, Any]:
     """Return the cell of a head, see `Cell` in head_grid.js.
 
-    Args: mark, if the head is selected.
+    Args:
+        mark: If the head is selected.
     """
     name = head_names.layer_name(layer, head) if per_layer else head_names.name_of(layer, head)
     title = tr(head_names.COMBINED_TITLES[head]) if layer < 0 else name if is_sorted else ""

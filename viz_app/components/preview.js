@@ -9,7 +9,7 @@ const FRAME = 50; // milliseconds that drawing may take
 
 /** Names the visitor to the server. @type {string} */
 let ticket = "";
-let isAnswered = true; // false: something between browser and server does not let the questions through
+let isAnswered = true; // false: a proxy or firewall blocks the requests
 
 /** Enter that is for Streamlit. @type {WeakSet<Event>} */
 const forStreamlit = new WeakSet();

@@ -11,7 +11,7 @@ import { previewOnEnter } from "./preview.js";
 import { component, listen, onSelected, rootOf, select, tellPointed } from "./shared.js";
 
 const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
-// Letters that never join the one after them: alef, dal, reh, waw and their kin (Joining_Type R and U of Unicode).
+// Letters that never join the one after them: alef, dal, reh, waw and related ones (Joining_Type R and U of Unicode).
 const ENDS_STROKE =
   /^[\u0621-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3\u06d5\u06e5\u06e6\u06ee\u06ef]$/;
 const MARGIN = 24; // pixels at the edge of a long sentence that fade, see the style sheet

@@ -194,7 +194,7 @@ const POINTED = "headlight:pointed";
 
 /**
  * A row, a column or a cell of one drawing as others need it: with the drawing's size and the names of its words. The
- * sentence bar knows but a word.
+ * sentence bar knows only a word.
  * @typedef {Place & { size?: PerAxis<number>, links?: PerAxis<string[]>, words: string[] }} LinkedPlace
  */
 

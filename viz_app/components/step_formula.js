@@ -1,5 +1,5 @@
 // @ts-check
-// A formula as text with sub- and superscripts, fractions and roots, in the fonts of KaTeX that Streamlit brings along.
+// A formula as text with sub- and superscripts, fractions and roots, in the fonts of KaTeX that Streamlit includes.
 
 import { element } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";

@@ -1,6 +1,6 @@
 // @ts-check
 // The steps of one token: a list, and the current step with its formula and its numbers. Every step is here already: the
-// arrow keys need no server, which only hears where the reader has stopped.
+// arrow keys need no server, which only receives the step where the visitor stops.
 
 /** @import { Component } from "./streamlit" */
 /** @import { Block } from "./step_blocks.js" */
@@ -40,7 +40,7 @@ import { formulaNode } from "./step_formula.js";
  * @property {number} timer
  */
 
-const PAUSE = 400; // milliseconds on a step until the server hears of it
+const PAUSE = 400; // milliseconds on a step until it is sent to the server
 
 /** @type {WeakMap<HTMLElement, Walk>} */
 const walks = new WeakMap();

@@ -16,13 +16,15 @@ from viz_app.figures.step_views import Block, StepView, Vector
 from viz_app.figures.theme import Theme
 from viz_app.language import tr
 
-StepPlace = tuple[str, int | None]  # name of a step, and the row picked in it
+StepAndRow = tuple[str, int | None]  # name of a step, and the row picked in it
 DIGITS = 5  # significant ones
 
 _component = component_beside(__file__)
 
 
-def walk_payload(views: Sequence[StepView], about: str, place: StepPlace, request: int, theme: Theme) -> dict[str, Any]:
+def walk_payload(
+    views: Sequence[StepView], about: str, place: StepAndRow, request: int, theme: Theme
+) -> dict[str, Any]:
     """Return the data of the steps, see `Data` in step_walk.js.
 
     Args:
@@ -41,17 +43,17 @@ def walk_payload(views: Sequence[StepView], about: str, place: StepPlace, reques
 def step_walk(
     views: Sequence[StepView],
     about: str,
-    place: StepPlace,
+    place: StepAndRow,
     request: int,
     theme: Theme,
-    on_place: Callable[[StepPlace], None],
+    on_place: Callable[[StepAndRow], None],
     *,
     key: str = "step_walk",
 ) -> None:
     """Draw the steps on the page.
 
     Args:
-        on_place: Called with the step that is shown, a little after the reader came there, before the page runs again.
+        on_place: Called with the step that is shown, shortly after the visitor moved there, before the page runs again.
         about, place, request: See `walk_payload`.
         key: Key of the component, as for any widget.
     """
@@ -59,7 +61,7 @@ def step_walk(
     draw(_component, payload, key, "place", lambda value: sent_place(value, views), on_place)
 
 
-def sent_place(value: object, views: Sequence[StepView]) -> StepPlace | None:
+def sent_place(value: object, views: Sequence[StepView]) -> StepAndRow | None:
     """Return the step and the row that the browser sent.
 
     None if there is no such step or row.

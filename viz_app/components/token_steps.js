@@ -26,7 +26,7 @@ const TOKEN = "token"; // the selected position in the address, counted from 1
  */
 
 /**
- * Position that the reader has selected, and the data that it belongs to.
+ * Position that the visitor has selected, and the data that it belongs to.
  * @type {WeakMap<HTMLElement, { about: string, position: number }>}
  */
 const selections = new WeakMap();

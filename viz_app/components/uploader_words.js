@@ -1,6 +1,6 @@
 // @ts-check
 // Texts of Streamlit's file uploaders that no style sheet can replace: names for screen readers, and why a file is refused.
-// Whatever Streamlit's script writes in another way stays English.
+// Texts that Streamlit's script writes in another way stay English.
 
 /** @import { Renderer } from "./streamlit" */
 /** @import { Texts } from "../../core/drawing/texts.js" */

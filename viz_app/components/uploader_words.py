@@ -8,7 +8,7 @@ _TEXTS = texts_beside(__file__)
 
 
 def uploader_words() -> None:
-    """Translate what the uploaders of a page say of the files that they are given.
+    """Translate the messages of a page's uploaders about their files.
 
     Draws nothing itself.
     """

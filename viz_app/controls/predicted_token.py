@@ -43,7 +43,7 @@ def token_box(about: Reading) -> int:
         TOKEN.set(target[-1])
     state.words = words
     restore_position(TOKEN, len(tokens))
-    TOKEN.preset_for(about.identity, lambda: _telling_token(about))
+    TOKEN.preset_for(about.identity, lambda: _longest_token(about))
     position = st.selectbox(
         tr("Predicted token"),
         range(len(tokens)),
@@ -67,7 +67,7 @@ def restore_position(widget: Widget[int], count: int) -> None:
         widget.set(int(number) - 1)
 
 
-def _telling_token(about: Reading) -> int:
+def _longest_token(about: Reading) -> int:
     """Position of the longest predicted token, which is rarely a function word."""
     tokens = about.explain().predicted_tokens
     return max(range(max(1, len(tokens) - 1)), key=lambda position: len(tokens[position]))

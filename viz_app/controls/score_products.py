@@ -246,7 +246,7 @@ def no_products(model: Model, method: Method, is_head: bool) -> str:
         return NO_MODEL
     if method != "attention":
         return tr(
-            "{method} is no softmax of scores: with the method Attention, a click shows the products behind a cell.",
+            "{method} is not a softmax of scores: with the method Attention, a click shows the products behind a cell.",
             method=tr(METHOD_NAMES[method]),
         )
     return "" if is_head else NO_HEAD
@@ -306,7 +306,7 @@ def written_cell(key: str, cell: Cell) -> str:
 def parsed_cell(text: str) -> tuple[str, Cell] | None:
     """Parse a drawing's key and a cell as `written_cell` writes them.
 
-    None if they are none.
+    None if the text is something else.
     """
     parts = re.fullmatch(rf"([\w-]{{1,60}})\.({'|'.join(KINDS)})" + r"\.([1-9]\d{0,3})" * 4, text)
     if parts is None:

@@ -41,7 +41,7 @@ def uploader_texts(key: str, megabytes: int | None = None, several: bool = False
 
 
 def uploaded_texts() -> None:
-    """Translate what the uploaders of a page say of the files they are given.
+    """Translate the messages of a page's uploaders about their files.
 
     Call it once on a page, when the model is there: it imports torch.
     """

@@ -205,7 +205,7 @@ def effects_figure(
         )
     ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
     title = {"size": 12, "color": theme.faint}
-    x_title, y_title = tr("importance by gradient, nats a token"), tr("change when off, nats")
+    x_title, y_title = tr("importance by gradient, nats per token"), tr("change when off, nats")
     with_layout(
         figure,
         xaxis=bare_axis(**ticks, title={"text": x_title, "font": title}),

@@ -1,4 +1,4 @@
-"""What a Plotly figure shows, in words: for visitors who do not see it."""
+"""Descriptions of Plotly figures in words, for visitors who do not see them."""
 
 import html
 import re

@@ -16,7 +16,7 @@ ROW = 0.6  # inches on paper
 
 
 @dataclass(frozen=True)
-class Node:
+class TreeNode:
     """A constituent or a word, in the order of the tree's sequence.
 
     Attributes:
@@ -38,7 +38,7 @@ class Node:
     is_word: bool = False
 
 
-def tree_nodes(tree: Tree) -> list[Node]:
+def tree_nodes(tree: Tree) -> list[TreeNode]:
     """Lay out a tree.
 
     A word is as wide as itself and the constituents over it alone; a constituent is centred over its children.
@@ -55,7 +55,7 @@ def tree_nodes(tree: Tree) -> list[Node]:
         left += width + GAP
     last = 1 + max(each.depth for each in found)
     by_opening = {each.opened: each for each in found}
-    nodes: list[Node] = []
+    nodes: list[TreeNode] = []
     above: list[int] = []
 
     def place(node: Tree, position: int, word: int) -> tuple[int, int, float]:
@@ -65,10 +65,12 @@ def tree_nodes(tree: Tree) -> list[Node]:
         """
         index, parent = len(nodes), above[-1] if above else None
         if node.word is not None:
-            nodes.append(Node(node.word, middles[word], last, parent, position, position, word, word + 1, is_word=True))
+            nodes.append(
+                TreeNode(node.word, middles[word], last, parent, position, position, word, word + 1, is_word=True)
+            )
             return position + 1, word + 1, middles[word]
         each = by_opening[position]
-        nodes.append(Node(node.label, 0, each.depth, parent, position, each.closed, each.start, each.end))
+        nodes.append(TreeNode(node.label, 0, each.depth, parent, position, each.closed, each.start, each.end))
         above.append(index)
         parts: list[float] = []
         position += 1
@@ -77,7 +79,7 @@ def tree_nodes(tree: Tree) -> list[Node]:
             parts.append(middle)
         above.pop()
         middle = (parts[0] + parts[-1]) / 2
-        nodes[index] = Node(node.label, middle, each.depth, parent, each.opened, each.closed, each.start, each.end)
+        nodes[index] = TreeNode(node.label, middle, each.depth, parent, each.opened, each.closed, each.start, each.end)
         return position + 1, word, middle
 
     place(tree, 0, 0)
@@ -103,12 +105,12 @@ def constituent_table(parse: Parse) -> pd.DataFrame:
     )
 
 
-def width(nodes: Sequence[Node]) -> float:
+def width(nodes: Sequence[TreeNode]) -> float:
     """Return the width of the drawing in characters."""
     return max(node.x + len(node.label) / 2 for node in nodes) + GAP / 2
 
 
-def edge(over: Node, node: Node) -> list[tuple[float, float]]:
+def edge(over: TreeNode, node: TreeNode) -> list[tuple[float, float]]:
     """Return the line from a node to a child, in characters and rows.
 
     It reaches the child's column in the next row and goes straight down from there, so no two lines cross.

@@ -51,7 +51,7 @@ BARS = marked("against A, for A; the longest bar of a method fills its column")
 SHADE = 0.7  # place of the colours of bars on their scales
 
 
-class TokenRow(NamedTuple):
+class BarRow(NamedTuple):
     """A row of the bars: a word or a token, with its indices among all tokens."""
 
     side: str
@@ -59,24 +59,24 @@ class TokenRow(NamedTuple):
     indices: range
 
 
-def token_rows(found: ContrastAttribution, words: bool, hide_special: bool) -> list[TokenRow]:
+def token_rows(found: ContrastAttribution, words: bool, hide_special: bool) -> list[BarRow]:
     """Return the rows of source and prefix.
 
     Args:
         words: Whether the tokens of a word are one row.
         hide_special: Whether `<s>` and `</s>` are left out.
     """
-    contrast, rows, first = found.contrast, list[TokenRow](), 0
+    contrast, rows, first = found.contrast, list[BarRow](), 0
     for side, tokens in (("source", contrast.source_tokens), ("prefix", contrast.prefix_tokens)):
         for group in axis_groups(tokens, words, hide_special):
             of_group = tokens[group.start : group.stop]
             name = word(of_group) if words else readable(of_group[0])
-            rows.append(TokenRow(side, name, range(first + group.start, first + group.stop)))
+            rows.append(BarRow(side, name, range(first + group.start, first + group.stop)))
         first += len(tokens)
     return rows
 
 
-def row_scores(found: ContrastAttribution, method: ContrastMethod, rows: Sequence[TokenRow]) -> list[float]:
+def row_scores(found: ContrastAttribution, method: ContrastMethod, rows: Sequence[BarRow]) -> list[float]:
     """Return the score of each row, the sum over its tokens."""
     scores = found.scores[method]
     return [float(scores[row.indices.start : row.indices.stop].sum()) for row in rows]
@@ -85,7 +85,7 @@ def row_scores(found: ContrastAttribution, method: ContrastMethod, rows: Sequenc
 def bars_grid(
     found: ContrastAttribution,
     methods: Sequence[ContrastMethod],
-    rows: Sequence[TokenRow],
+    rows: Sequence[BarRow],
     theme: Theme,
     words: Sequence[str] = (),
     selected: Collection[str] = (),
@@ -200,7 +200,7 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
     )
 
 
-def scores_table(found: ContrastAttribution, rows: Sequence[TokenRow]) -> "pd.DataFrame":
+def scores_table(found: ContrastAttribution, rows: Sequence[BarRow]) -> "pd.DataFrame":
     """Return a row for each word or token: side, position, and scores.
 
     The position is the first one, from 0; there is a score for each method.

@@ -7,7 +7,7 @@ from viz_app.language import marked, tr
 def translated(text: str) -> str:
     """Return a phrase of `core` in the visitor's language.
 
-    A text that is none, such as a number, stays as it is.
+    Other text, such as a number, is returned unchanged.
     """
     if not isinstance(text, Phrase):
         return text
@@ -104,26 +104,26 @@ LABEL_PHRASES = (  # what a head does, such as `It puts {share} of its weight on
     marked("punctuation"),
 )
 BEHAVIOURS = (  # to search heads by, see `core.analysis.corpus.behaviours`
-    marked("looks at the previous token"),
+    marked("attends to the previous token"),
     marked("share of the weight on the token before; in cross-attention, before the position of the predicted token"),
-    marked("looks at the same position"),
+    marked("attends to the same position"),
     marked("share of the weight on the token itself; in cross-attention, at the position of the predicted token"),
-    marked("looks at the next token"),
+    marked("attends to the next token"),
     marked("share of the weight on the token after; in cross-attention, after the position of the predicted token"),
-    marked("looks at a fixed distance"),
+    marked("attends at a fixed distance"),
     marked("share of tokens whose largest weight is at the head's most frequent distance (Voita et al. 2019)"),
-    marked("looks at the same word"),
+    marked("attends to the same word"),
     marked(
         "share of the weight on other occurrences of the token; in cross-attention, on source tokens equal to the"
         " predicted one"
     ),
-    marked("looks at the rarest token"),
+    marked("attends to the rarest token"),
     marked("share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019)"),
-    marked("looks at the end mark"),
+    marked("attends to the end mark"),
     marked("share of the weight on </s>"),
-    marked("looks at the first token"),
+    marked("attends to the first token"),
     marked("share of the weight on <s> or the first token"),
-    marked("looks at punctuation"),
+    marked("attends to punctuation"),
     marked("share of the weight on punctuation"),
     marked("copies"),
     marked(
@@ -136,9 +136,9 @@ BEHAVIOURS = (  # to search heads by, see `core.analysis.corpus.behaviours`
     marked("share of target words linked like the mean of the heads in the upper half of the layers"),
     marked("agrees with gold links"),
     marked("1 minus the alignment error rate (Och & Ney 2003) on sentences with links annotated by people"),
-    marked("looks at one token at a time"),
+    marked("attends to one token at a time"),
     marked("mean of the largest weight of a row, without </s> (Voita et al. 2019)"),
-    marked("looks everywhere"),
+    marked("attends everywhere"),
     marked("entropy of the weights over its maximum (Clark et al. 2019)"),
 )
 CONCERNS = (  # about an alignment, see `core.analysis.alignment.sentence_alignment`

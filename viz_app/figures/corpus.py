@@ -19,7 +19,14 @@ from core.byte_pieces import is_special
 from core.capture import KINDS, Kind
 from viz_app.figures.head_names import KIND_NAMES
 from viz_app.figures.head_names import head_title as head_name
-from viz_app.figures.parallel_coordinates import Axis, Group, Line, ParallelCoordinates, Ranges, within
+from viz_app.figures.parallel_coordinates import (
+    CoordinateAxis,
+    CoordinateLine,
+    LineGroup,
+    ParallelCoordinates,
+    Ranges,
+    within,
+)
 from viz_app.figures.scorecard_text import head_does, offset_name
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
@@ -133,13 +140,15 @@ def head_coordinates(
     scores = [head_scores(index, card) for card in cards]
     keys = [key for key in AXIS_NAMES if scores and all(each[key] is not None for each in scores)]
     groups = [
-        Group(name=tr(KIND_NAMES[kind]), color=theme.head_colors[number], dash=dash)
+        LineGroup(name=tr(KIND_NAMES[kind]), color=theme.head_colors[number], dash=dash)
         for number, (kind, dash) in enumerate(zip(KINDS, ("solid", "dash", "dot"), strict=True))
     ]
     return ParallelCoordinates(
         axes=[_axis(key, [value for each in scores if (value := each[key]) is not None]) for key in keys],
         lines=[
-            Line(name=head_name(card.head), values=[each[key] for key in keys], group=KINDS.index(card.head.kind))
+            CoordinateLine(
+                name=head_name(card.head), values=[each[key] for key in keys], group=KINDS.index(card.head.kind)
+            )
             for card, each in zip(cards, scores, strict=True)
         ],
         groups=groups,
@@ -149,13 +158,17 @@ def head_coordinates(
     )
 
 
-def _axis(key: str, values: Sequence[float]) -> Axis:
+def _axis(key: str, values: Sequence[float]) -> CoordinateAxis:
     """Return the axis of a score: from 0 to 1 or, of the strength, to the largest."""
     if key == STRENGTH:
         text = tr("median over rows of the norm of what the head writes for its strongest key (Kobayashi et al. 2020)")
-        return Axis(key=key, name=tr(AXIS_NAMES[key]), text=text, low=0.0, high=max(values, default=1.0) or 1.0)
+        return CoordinateAxis(
+            key=key, name=tr(AXIS_NAMES[key]), text=text, low=0.0, high=max(values, default=1.0) or 1.0
+        )
     low = min(0.0, *values)  # 1 minus an error rate may be below 0
-    return Axis(key=key, name=tr(AXIS_NAMES[key]), text=tr(BEHAVIOURS[key].text), low=low, high=max(1.0, *values))
+    return CoordinateAxis(
+        key=key, name=tr(AXIS_NAMES[key]), text=tr(BEHAVIOURS[key].text), low=low, high=max(1.0, *values)
+    )
 
 
 # --- neurons --------------------------------------------------------------------------------------------------------
@@ -209,9 +222,10 @@ def neurons_table(
 
 
 def quantile_text(quantiles: Sequence[float], unit: str) -> str:
-    """Return in words what is usual: the median and the strongest percent.
+    """Describe the usual values: the median and the strongest percent.
 
-    Args: unit, what the share is of.
+    Args:
+        unit: Of the share.
     """
     median, _, percent, _ = quantiles
     if not median:

@@ -23,7 +23,7 @@ Mark = Literal["", "query", "key", "both"]
 class MarkedText:
     """Tokens of one side of a sentence, with a mark each.
 
-    Marked is where a head looks from, and where it looks.
+    The marks show the token that a head attends from, and the one it attends to.
     """
 
     tokens: Sequence[str]
@@ -127,7 +127,11 @@ def neuron_example(translator: Translator, neuron: Neuron, example: NeuronExampl
 
 
 def examples_table(shown: Sequence[ShownExample], value: str) -> "pd.DataFrame":
-    """Return a row for each example. Args: value, name of the column of values."""
+    """Return a row for each example.
+
+    Args:
+        value: Name of the column of values.
+    """
     import pandas as pd
 
     return pd.DataFrame(

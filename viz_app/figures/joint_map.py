@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.analysis.joint import JointMap
+from core.analysis.joint_map import JointMap
 from core.analysis.tokens.words import is_special, readable
 from viz_app.figures.export.canvas import (
     LABEL_POINTS,

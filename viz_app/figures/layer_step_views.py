@@ -82,7 +82,7 @@ def embedding_views(path: TokenPath, steps: EmbeddingSteps, width: int) -> list[
 
 
 def stack_view(part: str, group: str, steps: StackSteps, width: int) -> StepView:
-    """Return what the layers below or above have done."""
+    """Return the effect of the layers below or above."""
     cosine = float(steps.before @ steps.after / (steps.before.norm() * steps.after.norm()))
     is_below, single = part == "layers_below", steps.first == steps.last
     if single:

@@ -126,7 +126,7 @@ def _token_rows(steps: OutputSteps, tokens: Sequence[str], *columns: list[float]
 
 
 def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepView:
-    """Return what the beam search made of this position.
+    """Return the candidates of the beam search at this position.
 
     Args:
         target: Token ids of the translation.

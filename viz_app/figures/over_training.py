@@ -1,4 +1,4 @@
-"""Figures, grids and tables of heads, lens and loss over a training's snapshots."""
+"""Figures, grids and tables of heads, lens and loss over the snapshots of a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from core.analysis.over_training.roles import Development
 from core.analysis.over_training.snapshot_reading import SnapshotReading
 from core.capture import AttentionMap
-from core.runlog import Line
+from core.runlog import LogLine
 from viz_app.figures import training_curves
 from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
 from viz_app.figures.display_text import decimal
@@ -82,7 +82,7 @@ def score_curves(
     text = {"size": 12, "color": theme.faint}
     ticks: dict[str, Any] = {"tickfont": {**text, "family": theme.monospace_font}}
     names = [step_name(each) for each in steps]
-    x_title = {"text": tr("steps of training (not to scale)"), "font": text, "standoff": 6}
+    x_title = {"text": tr("training steps (not to scale)"), "font": text, "standoff": 6}
     y_title = {"text": tr(SCORE_NAMES[score]), "font": text, "standoff": 6}
     return with_layout(
         figure,
@@ -218,7 +218,7 @@ def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> C
     )
 
 
-def loss(lines: Sequence[Line], steps: Sequence[int], step: int, theme: Theme) -> go.Figure:
+def loss(lines: Sequence[LogLine], steps: Sequence[int], step: int, theme: Theme) -> go.Figure:
     """Plot the loss of the run, with a line at each snapshot.
 
     The line at the current one is the strongest.

@@ -11,7 +11,7 @@ Ranges = Mapping[str, Range]  # by the key of an axis
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axis:
+class CoordinateAxis:
     """One axis.
 
     Attributes:
@@ -29,7 +29,7 @@ class Axis:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class CoordinateLine:
     """One item.
 
     Attributes:
@@ -43,7 +43,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class LineGroup:
     """Items drawn alike: colour as #rrggbb, and dash pattern."""
 
     name: str
@@ -61,14 +61,14 @@ class ParallelCoordinates:
         name: For screen readers.
     """
 
-    axes: Sequence[Axis]
-    lines: Sequence[Line]
-    groups: Sequence[Group]
+    axes: Sequence[CoordinateAxis]
+    lines: Sequence[CoordinateLine]
+    groups: Sequence[LineGroup]
     ranges: Ranges
     marked: int | None = None
     name: str = ""
 
-    def is_within(self, line: Line) -> bool:
+    def is_within(self, line: CoordinateLine) -> bool:
         """Whether a line is within all selected ranges; a gap is within none."""
         return within(dict(zip((axis.key for axis in self.axes), line.values, strict=True)), self.ranges)
 

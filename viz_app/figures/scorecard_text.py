@@ -47,7 +47,7 @@ class Note(NamedTuple):
     text: str
 
 
-class Measure(NamedTuple):
+class CardMeasure(NamedTuple):
     """Row of the table of score-cards.
 
     It has a measure in words, its scale, and a card's value as text.
@@ -62,26 +62,32 @@ def _number(value: float) -> str:
     return "" if math.isnan(value) else decimal(value, 2)
 
 
-MEASURES: tuple[Measure, ...] = (
-    Measure(
+MEASURES: tuple[CardMeasure, ...] = (
+    CardMeasure(
         marked("Spread over tokens (entropy)"), marked("0: one token, 1: all alike"), lambda card: _number(card.entropy)
     ),
-    Measure(
+    CardMeasure(
         marked("Largest weight (confidence)"),
         marked("mean over tokens, </s> left out"),
         lambda card: _number(card.confidence),
     ),
-    Measure(marked("Most frequent distance"), marked("-1: the token before"), lambda card: offset_name(card)),
-    Measure(marked("Tokens at that distance"), marked("share of tokens"), lambda card: _number(card.offset_share)),
-    Measure(marked("Weight on the end mark </s>"), marked("share of the weight"), lambda card: _number(card.sink_end)),
-    Measure(marked("Weight on <s>, first token"), marked("share of the weight"), lambda card: _number(card.sink_start)),
-    Measure(
+    CardMeasure(marked("Most frequent distance"), marked("-1: the token before"), lambda card: offset_name(card)),
+    CardMeasure(marked("Tokens at that distance"), marked("share of tokens"), lambda card: _number(card.offset_share)),
+    CardMeasure(
+        marked("Weight on the end mark </s>"), marked("share of the weight"), lambda card: _number(card.sink_end)
+    ),
+    CardMeasure(
+        marked("Weight on <s>, first token"), marked("share of the weight"), lambda card: _number(card.sink_start)
+    ),
+    CardMeasure(
         marked("Weight on punctuation"), marked("share of the weight"), lambda card: _number(card.sink_punctuation)
     ),
-    Measure(marked("Weight on the same word"), marked("share of the weight"), lambda card: _number(card.same_token)),
-    Measure(marked("Rarest token has most"), marked("share of tokens"), lambda card: _number(card.rare_token)),
-    Measure(marked("Linked like other heads"), marked("share of words"), lambda card: _number(card.agreement)),
-    Measure(marked("Alignment errors (AER)"), marked("0 is best"), lambda card: _number(card.alignment_error_rate)),
+    CardMeasure(
+        marked("Weight on the same word"), marked("share of the weight"), lambda card: _number(card.same_token)
+    ),
+    CardMeasure(marked("Rarest token has most"), marked("share of tokens"), lambda card: _number(card.rare_token)),
+    CardMeasure(marked("Linked like other heads"), marked("share of words"), lambda card: _number(card.agreement)),
+    CardMeasure(marked("Alignment errors (AER)"), marked("0 is best"), lambda card: _number(card.alignment_error_rate)),
 )
 SHORT_NAMES: dict[str, str] = {  # captions in the grid, whose cells are small
     marked("aligns words"): marked("aligns"),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.runlog import Line, of_kind
+from core.runlog import LogLine, of_kind
 from core.schedule import cooldown_factor, learning_rate
 from viz_app.figures.plotly_chart import bare_axis, empty_figure, escaped, with_layout
 from viz_app.figures.theme import Theme
@@ -19,7 +19,7 @@ from viz_app.language import marked, tr
 MEASURES = {
     "nll": marked("Negative log-likelihood per token, nats"),
     "perplexity": marked("Perplexity per token"),
-    "tokens_per_second": marked("Target tokens a second"),
+    "tokens_per_second": marked("Target tokens per second"),
     "rate": marked("Learning rate"),
 }
 # What is compared over the rows of Table 3, and how it is written.
@@ -55,7 +55,7 @@ class Schedule:
 PAPER = Schedule()
 
 
-def values(lines: Sequence[Line], kind: str, measure: str) -> tuple[list[int], list[float]]:
+def values(lines: Sequence[LogLine], kind: str, measure: str) -> tuple[list[int], list[float]]:
     """Return the steps that have a measure, and its values.
 
     Perplexity is the exponential of nll where it is not logged.
@@ -72,7 +72,7 @@ def values(lines: Sequence[Line], kind: str, measure: str) -> tuple[list[int], l
     return steps, numbers
 
 
-def curves(lines: Sequence[Line], measure: str, theme: Theme) -> go.Figure:
+def curves(lines: Sequence[LogLine], measure: str, theme: Theme) -> go.Figure:
     """Plot one measure over the steps.
 
     Training as a thin line, validation as a line with markers.
@@ -107,7 +107,7 @@ def curves(lines: Sequence[Line], measure: str, theme: Theme) -> go.Figure:
     )
 
 
-def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[Line] = ()) -> go.Figure:
+def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[LogLine] = ()) -> go.Figure:
     """Plot a schedule, the paper's base schedule (dashed), and logged rates (dots)."""
     figure = empty_figure(theme, 380, margin=(64, 40, 8, 44))
     steps = schedule_steps(mine, last_step)
@@ -162,7 +162,7 @@ def schedule_table(mine: Schedule, last_step: int) -> pd.DataFrame:
     )
 
 
-def curves_table(lines: Sequence[Line]) -> pd.DataFrame:
+def curves_table(lines: Sequence[LogLine]) -> pd.DataFrame:
     """Return the values of all curves, a row for each line of the log."""
     rows = [line for line in lines if line["kind"] != "sample"]
     return pd.DataFrame(
@@ -244,7 +244,7 @@ def _step_hover() -> str:
 
 
 def _seed_texts(counts: pd.Series, numbers: pd.DataFrame) -> list[str]:
-    """Return what each row's hover text says of its seeds.
+    """Return the part of each row's hover text about its seeds.
 
     Nothing where all have the same value.
     """

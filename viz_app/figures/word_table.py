@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.analysis.word_scores.scoring import WordScore
+from core.analysis.word_scores.scored_lines import WordScore
 
 
 def word_table(words: Sequence[WordScore]) -> pd.DataFrame:

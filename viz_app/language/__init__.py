@@ -1,10 +1,10 @@
 """Texts of the interface in the language of the visitor.
 
 English texts stand in the code, as arguments of `tr`, `tr_count` and `marked`. Each other language has a catalogue,
-`catalogues/CODE.json`, from the English texts to its own. What the catalogues lack, or have too much, is said by
-`python -m viz_app.language` and by a test.
+`catalogues/CODE.json`, from the English texts to its own. `python -m viz_app.language` and a test report texts that the
+catalogues lack, or have without need.
 
-English stay: messages of `core` about faulty files and input, columns of exported tables, scripts, and pages that
+Not translated: messages of `core` about faulty files and input, columns of exported tables, scripts, and pages that
 `core` exports.
 """
 
@@ -64,8 +64,8 @@ def language_of_visit(address: Mapping[str, str], browser: str) -> str:
 
     It is that of the address or, without one, of the browser.
 
-    Links hold the names of selected options, which are in the language of whoever copied them, so they hold the
-    language too unless it is English.
+    Links hold the names of selected options, which are in the language of the visitor who copied them, so they hold
+    the language too unless it is English.
 
     Args:
         address: its query parameters.

@@ -1,4 +1,4 @@
-"""Say what the catalogues lack: `python -m viz_app.language [CODE]`.
+"""Report missing texts of the catalogues: `python -m viz_app.language [CODE]`.
 
 With a code, print the missing texts as JSON, to be completed with their translations.
 """
@@ -11,7 +11,7 @@ from viz_app.language.extraction import interface_texts, problems
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command, and return its exit status: 1 if something is to do."""
+    """Run the command, and return its exit status: 1 if a catalogue needs changes."""
     codes = [code for code in LANGUAGES if code != ENGLISH]
     if not set(arguments) <= set(codes):
         print(f"expected one of {', '.join(codes)}, or nothing; found {' '.join(arguments)}", file=sys.stderr)

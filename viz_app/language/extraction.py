@@ -1,4 +1,4 @@
-"""The texts of the interface, and what the catalogues lack of them.
+"""The texts of the interface, and those that the catalogues lack.
 
 They are collected from the code.
 """
@@ -59,7 +59,7 @@ def script_texts(source: str) -> Iterator[list[str]]:
 
 
 def problems(catalogue: Catalogue) -> Iterator[str]:
-    """Say what a catalogue lacks, has too much, or has with other values than English."""
+    """Describe missing and superfluous texts, and those with other value names."""
     texts = interface_texts()
     for key, forms in texts.items():
         if key not in catalogue:

@@ -1,4 +1,4 @@
-"""Badges: checks, computed on the spot, that the pages show what the model did.
+"""Badges: checks, made while the page is drawn, that it shows what the model did.
 
 Any page can end with them.
 """

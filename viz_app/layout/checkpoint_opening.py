@@ -48,7 +48,7 @@ class Opening:
 
 
 def opening_box(problem: "DeltaGenerator") -> str:
-    """Draw the uploader and the path, and open what they are given.
+    """Draw the uploader and the path, and open the files that they name.
 
     Then the page runs again.
 

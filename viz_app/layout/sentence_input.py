@@ -73,7 +73,7 @@ class _Settings:
 
     Attributes:
         are_old: the visitor went back or forward, and has not opened the menu since: the browser, which sets only what
-            it shows, still sends those of before.
+            it shows, still sends the previous ones.
     """
 
     are_old: bool = False
@@ -152,7 +152,7 @@ def read(
     Args:
         menu: the place of that choice.
         below: where progress and problems are shown.
-        problem: why what the address asks for is not shown, if so.
+        problem: why the view that the address names is not shown, if so.
 
     Returns:
         None if there is no translation; the reason is shown, unless the model reads pictures.
@@ -193,12 +193,12 @@ def read(
 
 
 def _forced_text(
-    forced: readings.Forced, model: Model, search: readings.Search, waiting: "DeltaGenerator"
+    forced: readings.ForcedTarget, model: Model, search: readings.Search, waiting: "DeltaGenerator"
 ) -> "ScoredText | None":
     """Score what is forced, or translate the rest; None if the search was stopped.
 
     Raises:
-        ValueError: as `Forced.run`.
+        ValueError: as `ForcedTarget.run`.
     """
     progress = stoppable(waiting, (model.digest, search, forced), "forcing")
     if progress is None:

@@ -41,7 +41,7 @@ def note(model: Model, title: str) -> None:
             page=tr(title),
         )
     )
-    _ways_on(("app_pages/parsing.py", tr("See its tree on the page Parsing")))
+    _alternatives(("app_pages/parsing.py", tr("See its tree on the page Parsing")))
 
 
 def attention_note(model: Model, title: str) -> None:
@@ -57,7 +57,7 @@ def attention_note(model: Model, title: str) -> None:
             page=tr(title),
         )
     )
-    _ways_on(("app_pages/heads.py", tr("See its heads")), ("app_pages/alignment.py", tr("Its alignment")))
+    _alternatives(("app_pages/heads.py", tr("See its heads")), ("app_pages/alignment.py", tr("Its alignment")))
 
 
 def needs_text(page: AppPage) -> bool:
@@ -81,7 +81,7 @@ def picture_note(model: Model, title: str) -> None:
             page=tr(title),
         )
     )
-    _ways_on(("app_pages/picture.py", tr("Read a picture")))
+    _alternatives(("app_pages/picture.py", tr("Read a picture")))
 
 
 def predicts_next_tokens(page: AppPage) -> bool:
@@ -105,10 +105,10 @@ def mask_predict_note(model: Model, title: str) -> None:
             page=tr(title),
         )
     )
-    _ways_on(("app_pages/generation.py", tr("See how it translates")))
+    _alternatives(("app_pages/generation.py", tr("See how it translates")))
 
 
-def _ways_on(*pages: tuple[str, str]) -> None:
+def _alternatives(*pages: tuple[str, str]) -> None:
     """Draw links to pages that fit the model, and a button to another model.
 
     That model fits the page.

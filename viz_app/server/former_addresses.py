@@ -11,6 +11,19 @@ MOVED = {f"/{PAGES[0].name}": "/", "/bertviz": "/heads?view=BertViz"}  # pages, 
 # By query parameter: former names of choices, in the language of the address, and those of today. Whoever renames a
 # choice, or its translation, adds the former name.
 EARLIER_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
+    "behaviour": {
+        "Looks at the previous token": ("Attends to the previous token",),
+        "Looks at the same position": ("Attends to the same position",),
+        "Looks at the next token": ("Attends to the next token",),
+        "Looks at the same word": ("Attends to the same word",),
+        "Looks at the rarest token": ("Attends to the rarest token",),
+        "Looks at the end mark": ("Attends to the end mark",),
+        "Looks at the first token": ("Attends to the first token",),
+        "Looks at punctuation": ("Attends to punctuation",),
+        "Looks at one token at a time": ("Attends to one token at a time",),
+        "Looks at a fixed distance": ("Attends at a fixed distance",),
+        "Looks everywhere": ("Attends everywhere",),
+    },
     "contrast_methods": {
         "Norms": ("Norm-weighted",),
         "Normen": ("Normgewichtet",),
@@ -58,18 +71,18 @@ class FormerAddresses:
         app = self.app
         if scope["type"] == "http":
             query = scope["query_string"].decode("latin-1")
-            if address := todays_address(scope["path"], query):
+            if address := current_address(scope["path"], query):
                 app = RedirectResponse(address)
         await app(scope, receive, send)
 
 
-def todays_address(path: str, query: str) -> str:
+def current_address(path: str, query: str) -> str:
     """Return where a former address leads, "" if it is not one.
 
     Without the path if it is the same: behind a proxy, the browser may know another one.
     """
     pairs = parse_qsl(query, keep_blank_values=True)
-    named = [(_todays_parameter(path, name, value), value) for name, value in pairs]
+    named = [(_current_parameter(path, name, value), value) for name, value in pairs]
     renamed = [(name, new) for name, value in named for new in EARLIER_NAMES.get(name, {}).get(value, (value,))]
     query = query if renamed == pairs else urlencode(renamed)
     if page := MOVED.get(path):
@@ -77,6 +90,6 @@ def todays_address(path: str, query: str) -> str:
     return "" if renamed == pairs else f"?{query}"
 
 
-def _todays_parameter(path: str, name: str, value: str) -> str:
+def _current_parameter(path: str, name: str, value: str) -> str:
     parameter, choices = EARLIER_PARAMETERS.get((path, name), (name, ()))
     return parameter if value in choices else name

@@ -34,15 +34,15 @@ METHOD_HELP = marked("""
 ||a f(x)|| (Kobayashi et al. 2020). **Gradient \u00d7 attention**: each weight times its gradient. **Attention
 rollout**: attention multiplied through all layers back to the input (Abnar & Zuidema 2020). **ALTI**: how close each
 token's contribution alone comes to the output of a layer (Ferrando et al. 2022), within the layer or rolled out. The
-last three give one map a layer, not one a head.
+last three give one map per layer, not one per head.
 """)
 METHOD_TEXTS: dict[Method, str] = {
     "attention": marked("the weights that the model computes"),
     "norms": marked("each weight times the norm of the vector it scales, as shares of its row"),
     "gradient": marked("where a larger weight would make the output more probable, as shares of its row"),
-    "rollout": marked("attention multiplied through all layers back to the input; one map a layer"),
-    "contributions": marked("how close each token's contribution alone comes to the layer's output; one map a layer"),
-    "rolled_contributions": marked("contributions multiplied through all layers back to the input; one map a layer"),
+    "rollout": marked("attention multiplied through all layers back to the input; one map per layer"),
+    "contributions": marked("how close each token's contribution alone comes to the layer's output; one map per layer"),
+    "rolled_contributions": marked("contributions multiplied through all layers back to the input; one map per layer"),
 }
 METHOD_SOURCES: dict[Method, str] = {
     "attention": marked(
@@ -69,12 +69,12 @@ METHOD_SOURCES: dict[Method, str] = {
     ),
 }
 NOTHING_TO_RANK = marked("undefined, as there is nothing to rank")  # instead of a correlation
-# methods with one map a layer, not one a head
+# methods with one map per layer, not one per head
 PER_LAYER: frozenset[Method] = frozenset({"rollout", "contributions", "rolled_contributions"})
 
 
 @dataclass(frozen=True)
-class Weights:
+class MethodChoice:
     """The choice of an attribution method.
 
     Attributes:
@@ -86,11 +86,11 @@ class Weights:
 
     @property
     def per_layer(self) -> bool:
-        """Whether the method has only one map a layer."""
+        """Whether the method has only one map per layer."""
         return self.method in PER_LAYER
 
     def name(self, layer: int, head: int) -> str:
-        """Name a head, or a layer if the method has one map a layer.
+        """Name a head, or a layer if the method has one map per layer.
 
         The name is in English: widgets have these names as values.
         """

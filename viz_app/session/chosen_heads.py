@@ -13,7 +13,7 @@ from core.analysis.heads.head import Head
 from core.analysis.heads.mean_and_maximum import combined
 from core.capture import AttentionMap, Kind
 from viz_app.figures.head_names import ALL, CHOSEN, COMBINED_NAMES, LayerHead, name_of
-from viz_app.session.attributions import PER_LAYER, Weights
+from viz_app.session.attributions import PER_LAYER, MethodChoice
 from viz_app.session.gradient_output import Output
 from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
@@ -90,7 +90,7 @@ def preset_heads(
 
 
 def follows_sentence(widget: Widget[Any]) -> bool:
-    """Return whether another sentence presets a widget anew: no heads were selected."""
+    """Return whether another sentence presets a widget again: no heads were selected."""
     preset = session_object(PresetHeads).presets.get(widget.key)
     return preset is not None and preset.value is not None and preset.value == widget.value
 
@@ -130,13 +130,13 @@ class ShownHeads:
     digest: str = ""
     identity: Hashable = None
     kind: Kind = "cross"
-    weights: Weights = field(default_factory=Weights)
+    weights: MethodChoice = field(default_factory=MethodChoice)
     heads: Sequence[LayerHead] = ()
     view: "View" = "Lines"
     was_restored: bool = False
 
     def remember(
-        self, about: Reading, kind: Kind, weights: Weights, heads: Sequence[LayerHead], view: "View" = "Lines"
+        self, about: Reading, kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead], view: "View" = "Lines"
     ) -> None:
         """Remember what the page shows."""
         self.digest, self.identity = about.model.digest, about.identity
@@ -155,7 +155,7 @@ class HeadSelection(NamedTuple):
     """Heads, and combinations of them, by one attribution method."""
 
     kind: Kind
-    weights: Weights
+    weights: MethodChoice
     heads: Sequence[LayerHead]
 
 
@@ -168,7 +168,7 @@ def shown_heads(about: Reading) -> HeadSelection:
     """
     shown = session_object(ShownHeads)
     if shown.digest != about.model.digest or not shown.heads:
-        return HeadSelection("cross", Weights(), [default_head(about.explain().maps["cross"])])
+        return HeadSelection("cross", MethodChoice(), [default_head(about.explain().maps["cross"])])
     output = shown.weights.output if shown.identity == about.identity else None
     return HeadSelection(shown.kind, replace(shown.weights, output=output), shown.heads)
 
@@ -189,7 +189,7 @@ def restore_selection(about: Reading) -> None:
     known, names = {name_of(*place): place for place in places}, rest.split(SEPARATOR)
     if (numbers and output is None) or any(name not in known for name in names):
         return
-    shown.remember(about, kind, Weights(method, output), [known[name] for name in names])
+    shown.remember(about, kind, MethodChoice(method, output), [known[name] for name in names])
     if method not in PER_LAYER:
         heads_widget(kind).set(names)
 
@@ -204,7 +204,7 @@ def _output(about: Reading, method: str, numbers: Sequence[str]) -> Output | Non
     return tuple(found) if found and is_possible and found[-1] < len(about.explain().predicted_tokens) else None
 
 
-def write_selection(kind: Kind, weights: Weights, heads: Sequence[LayerHead]) -> None:
+def write_selection(kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead]) -> None:
     """Write the selection to the address, on other pages than Heads."""
     tokens = [str(position + 1) for position in weights.output or ()]
     method = OUTPUT_SEPARATOR.join([weights.method, *tokens])
@@ -224,7 +224,8 @@ def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead])
 def default_head(maps: Sequence[AttentionMap]) -> LayerHead:
     """Return the head to show first, see `first_head`.
 
-    Args: maps, all layers of one kind, with all tokens.
+    Args:
+        maps: all layers of one kind, with all tokens.
     """
     best = first_head(maps)
     return best.layer, best.head

@@ -6,7 +6,7 @@ import sys
 
 
 def return_freed_memory() -> None:
-    """Return memory that is not used any more to the system, where glibc allocates it."""
+    """Return unused memory to the system, if glibc allocates it."""
     gc.collect()
     if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)):
         trim(0)

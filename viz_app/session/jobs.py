@@ -18,7 +18,7 @@ class Job:
 
     Attributes:
         done: number of parts computed so far.
-        finished: whether `steps` has come to its end.
+        finished: whether `steps` is exhausted.
         error: message of the `ValueError` that ended the job, or "".
     """
 

@@ -47,7 +47,7 @@ def switch() -> None:
 
 def _known(text: str) -> str:
     if text not in LANGUAGES:
-        raise ValueError(f"{text!r} is none of the languages {', '.join(LANGUAGES)}")
+        raise ValueError(f"{text!r} is not one of the languages {', '.join(LANGUAGES)}")
     return text
 
 

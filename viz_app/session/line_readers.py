@@ -1,4 +1,4 @@
-"""Models that read pictures of a line of text, and what they read."""
+"""Lines of text read from pictures, cached for all sessions."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

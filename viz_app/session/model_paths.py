@@ -28,7 +28,7 @@ def may_type_path() -> bool:
 
 
 def listed_paths() -> dict[str, Path]:
-    """Return what the folders of `HEADLIGHT_FOLDERS` have, by name.
+    """Return the contents of the folders of `HEADLIGHT_FOLDERS`, by name.
 
     Listed are folders, archives and checkpoints.
     """

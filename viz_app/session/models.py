@@ -135,7 +135,7 @@ class ModelError(Exception):
 def with_advice(reason: str) -> str:
     """Append what can be opened to a refusal, unless it says so.
 
-    The refused file is no checkpoint of Headlight.
+    The refused file is not a checkpoint of Headlight.
     """
     reason = with_full_stop(reason)
     return f"{reason} {tr(OPENABLE)}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
@@ -148,7 +148,7 @@ def with_full_stop(reason: str) -> str:
 
 def translation_checkpoint() -> Path:
     """Return the path of the shipped checkpoint that translates."""
-    from core.shipped import shipped_checkpoint
+    from core.shipped_files import shipped_checkpoint
 
     return shipped_checkpoint()
 
@@ -177,7 +177,7 @@ def shipped_model() -> Model:
 def model_at(path: Path) -> Model:
     """Load the checkpoint of Headlight in a file.
 
-    The file is named by whoever runs the app.
+    The operator of the app names the file.
 
     Raises:
         ModelError: there is no such file, or it is not a checkpoint.

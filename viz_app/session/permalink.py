@@ -1,4 +1,4 @@
-"""The part of the address of no widget: hypothesis, forced tokens, selected words.
+"""Address parameters that belong to no widget: hypothesis, forced tokens, words.
 
 A session reads it when it begins, and when the visitor goes back or forward; otherwise it writes it.
 """
@@ -42,7 +42,7 @@ def restore_target(model: Model, search: readings.Search) -> None:
     In a new session, and if the visitor went back or forward to it.
 
     Raises:
-        ValueError: it names none that is possible.
+        ValueError: it names an impossible one.
     """
     opened = session_object(_Opened)
     if opened.was_read and not is_history_navigation():
@@ -75,7 +75,7 @@ def restore_target(model: Model, search: readings.Search) -> None:
                     digest=model.digest[:DIGITS],
                 )
             )
-        readings.force(model, search, readings.Forced(prefix, target or None))
+        readings.force(model, search, readings.ForcedTarget(prefix, target or None))
 
 
 def _token_ids(name: str) -> tuple[int, ...]:
@@ -106,7 +106,7 @@ def restore_words(reading: readings.Reading) -> None:
 
 
 def _word(reading: readings.Reading, name: str) -> "WordSelection":
-    """Find the word that the address calls so."""
+    """Find a word by its name in the address."""
     parts = re.fullmatch(r"(source|target)\.([1-9][0-9]{0,3})", name)
     if parts is None:
         raise ValueError(

@@ -29,7 +29,7 @@ class NoPreviewError(Exception):
 
 @dataclass(frozen=True)
 class ShownPage:
-    """What the last run of a page has shown, and can show of another sentence.
+    """The last run of a page, and the drawings that it offers for other sentences.
 
     Attributes:
         complete: makes what is typed the text to translate.
@@ -49,7 +49,7 @@ class Previews(MayHoldModel):
     """The drawings of a session that can be previewed.
 
     Attributes:
-        ticket: names the session in a request; nobody can guess it.
+        ticket: names the session in a request; it cannot be guessed.
         slow: by model and settings of the search, the length of the shortest sentence that took too long.
     """
 

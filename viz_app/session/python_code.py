@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.analysis.attribution.methods import Method
     from core.capture import Kind
     from core.results import Explanation
-    from viz_app.session.attributions import Weights
+    from viz_app.session.attributions import MethodChoice
     from viz_app.session.gradient_output import Output
 
 
@@ -160,8 +160,8 @@ from viz_app.figures.weight_tables import grid_table
 table = grid_table(maps, {list(heads)})""".strip()
 
 
-def method_part(weights: "Weights", explanation: "Explanation", column: int) -> str:
-    """Insert the columns into `table` that `Weights.annotated` inserts."""
+def method_part(weights: "MethodChoice", explanation: "Explanation", column: int) -> str:
+    """Insert the columns into `table` that `MethodChoice.annotated` inserts."""
     import pandas as pd  # slow: the first page is drawn before
 
     lines = [

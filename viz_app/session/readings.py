@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from viz_app.language import tr
-from viz_app.session import model_passes, trees
+from viz_app.session import model_passes, parses
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
 
@@ -58,7 +58,7 @@ def search_settings(model: Model, search: Search) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class Forced:
+class ForcedTarget:
     """A target, or the beginning of one, that was not chosen by the search.
 
     Attributes:
@@ -110,7 +110,7 @@ class Reading:
     translation: "Translation"
     index: int
     hypothesis: "ScoredText"
-    forced: Forced | None = None
+    forced: ForcedTarget | None = None
 
     @property
     def prefix(self) -> tuple[int, ...]:
@@ -185,14 +185,14 @@ READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
 def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Translation":
     if (parser := model.parser) is not None:
-        return parser.as_translation(trees.parse(model, search.text, parser, _progress))
+        return parser.as_translation(parses.parse(model, search.text, parser, _progress))
     return model.translator.translate(
         search.text, search.beam_size, search.length_penalty, search.num_hypotheses, _progress
     )
 
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=MODEL_HASH)
-def _forced_text(model: Model, search: Search, forced: Forced, _progress: SearchProgress) -> "ScoredText":
+def _forced_text(model: Model, search: Search, forced: ForcedTarget, _progress: SearchProgress) -> "ScoredText":
     if model.parser is not None:
         raise ValueError(
             tr(
@@ -234,7 +234,7 @@ class ForcedText:
 
     digest: str
     source: str
-    forced: Forced
+    forced: ForcedTarget
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class Current:
     words: SelectedWords = SelectedWords()
     forced: ForcedText | None = None
 
-    def forced_for(self, model: Model, search: Search) -> Forced | None:
+    def forced_for(self, model: Model, search: Search) -> ForcedTarget | None:
         """Return what is forced for this text and this model."""
         found = self.forced  # read once: previews are drawn by another thread
         if found is None or (found.digest, found.source) != (model.digest, search.text):
@@ -294,12 +294,12 @@ def select_words(about: Reading, words: "Iterable[WordSelection]") -> None:
     session_object(Current).words = SelectedWords(about.identity, tuple(words))
 
 
-def forced(model: Model, search: Search) -> Forced | None:
+def forced(model: Model, search: Search) -> ForcedTarget | None:
     """Return what is forced for this text and this model."""
     return session_object(Current).forced_for(model, search)
 
 
-def force(model: Model, search: Search, target: Forced) -> None:
+def force(model: Model, search: Search, target: ForcedTarget) -> None:
     """Explain a given target, finished or not, on all pages. Call it in a callback."""
     session_object(Current).forced = ForcedText(model.digest, search.text, target)
     HYPOTHESIS.set(FORCED_INDEX)
@@ -316,7 +316,7 @@ def show_target(model: Model, search: Search, target: tuple[int, ...], words: "I
     Call it in a callback.
     """
     TEXT.set(search.text)
-    force(model, search, Forced(target=target))
+    force(model, search, ForcedTarget(target=target))
     session_object(Current).words = SelectedWords((model.digest, search.text, target), tuple(words))
 
 
@@ -329,7 +329,7 @@ def show_candidate(about: Reading, target: "ScoredText") -> None:
     if target.token_ids in found and not about.prefix:
         HYPOTHESIS.set(found.index(target.token_ids))
     else:
-        force(about.model, about.search, Forced(about.prefix, target.token_ids))
+        force(about.model, about.search, ForcedTarget(about.prefix, target.token_ids))
 
 
 def new_sentence(text: str | None = None) -> None:

@@ -51,14 +51,14 @@ def sample_name(sentences: tuple[str, ...]) -> str:
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
-    """Split text into sentences, one a line; blank lines are skipped.
+    """Split text into sentences, one per line; blank lines are skipped.
 
     Raises:
         ValueError: there is none, or there are too many.
     """
     sentences = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not sentences:
-        raise ValueError(tr("there is no sentence in this text: enter one a line"))
+        raise ValueError(tr("there is no sentence in this text: enter one per line"))
     if len(sentences) > MAX_SENTENCES:
         raise ValueError(
             tr(
@@ -71,7 +71,7 @@ def sentences_of(text: str) -> tuple[str, ...]:
 
 
 def uploaded_sentences(name: str, content: bytes) -> tuple[str, ...]:
-    """Split an uploaded text file into sentences, one a line.
+    """Split an uploaded text file into sentences, one per line.
 
     Raises:
         ValueError: it is too large or not UTF-8, or as `sentences_of`.

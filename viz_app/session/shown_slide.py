@@ -17,7 +17,7 @@ SLIDE = "slide"  # query parameter
 
 @dataclass
 class _Pictures:
-    """What the current run of the page has drawn.
+    """Pictures drawn by the current run of the page.
 
     Attributes:
         names: of the pictures that have a slide.

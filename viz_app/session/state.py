@@ -111,8 +111,8 @@ class _Labels:
 def keep_selected() -> None:
     """Keep the options that all widgets have selected though their names change.
 
-    Call it in a callback. The browser knows options by their names, and would send those of before, which are none of
-    the new ones.
+    Call it in a callback. The browser knows options by their names, and would send the old names, which are no longer
+    options.
     """
     for key, value in list(st.session_state.items()):
         texts: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
@@ -143,7 +143,7 @@ class Widget(Generic[T]):
     def requested_of(self, names: Mapping[T, str]) -> T | None:
         """Return the widget's option or, before it is drawn, that of the address.
 
-        None if it is none of `names`.
+        None if it is not among `names`.
 
         Args:
             names: what the widget displays for each option, and writes to the address.
@@ -165,7 +165,7 @@ class Widget(Generic[T]):
 
         Args:
             parse: read the address's text; it raises a ValueError if the text has no possible value.
-            is_old: the value that the browser has sent is that of before, so take the kept one.
+            is_old: the value that the browser has sent is outdated, so take the kept one.
 
         Returns:
             The value, which the widget also takes as its default: a browser that changed the page early has no other.
@@ -195,7 +195,7 @@ class Widget(Generic[T]):
         """Set a first value and write it to the address.
 
         A bound widget writes to the address only what differs from its default. A default that depends on the sentence
-        would be another one for whoever opens the link, so such a value is preset instead.
+        would differ for a visitor who opens the link, so such a value is preset instead.
 
         Args:
             shown: the widget's `format_func`, if it has one.

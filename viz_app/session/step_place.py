@@ -36,15 +36,15 @@ class StepPlace:
     Attributes:
         step: name of the step; "" for the first.
         pick: None for the row that the step picks itself.
-        asked: the step and the row that the browser was asked to show last.
-        request: number of times that it was asked.
+        requested: the step and the row that the browser was asked to show last.
+        request: number of such requests.
         start: where another page leads to, until the page Step by step is opened.
         words: the selected words when the token was selected; None before.
     """
 
     step: str = ""
     pick: int | None = None
-    asked: tuple[str, int | None] = ("", None)
+    requested: tuple[str, int | None] = ("", None)
     request: int = 0
     start: WalkStart | None = None
     words: object = None
@@ -62,18 +62,18 @@ class StepPlace:
             self.step = st.query_params.get(STEP, "")
             number = st.query_params.get(PICK, "")
             self.pick = int(number) - 1 if re.fullmatch(r"[1-9]\d{0,3}", number) else None
-            self._ask()
+            self._request()
 
     def take_start(self) -> WalkStart | None:
         """Return where another page leads to, once."""
         start, self.start = self.start, None
         if start is not None:
             self.step, self.pick = start.step, start.pick
-            self._ask()
+            self._request()
         return start
 
-    def _ask(self) -> None:
-        self.asked, self.request = (self.step, self.pick), self.request + 1
+    def _request(self) -> None:
+        self.requested, self.request = (self.step, self.pick), self.request + 1
 
     def keep(self, place: tuple[str, int | None]) -> None:
         """Keep what the browser shows."""

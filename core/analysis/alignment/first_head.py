@@ -34,7 +34,7 @@ from core.analysis.alignment.aligners import word_attention, words_as_shown
 from core.analysis.alignment.sentence_alignment import shown_words
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import score_cards
+from core.analysis.heads.scorer import score_cards
 from core.capture import AttentionMap
 
 MOST = 0.5  # a word with more than this share of a row has more of the weight than all others together
@@ -46,7 +46,7 @@ class HeadLinks:
     """Links of one head of cross-attention in one sentence, punctuation left out.
 
     Attributes:
-        pairs: up to `MAX_PAIRS` telling links, as target word and source word, in the order of the target.
+        pairs: up to `MAX_PAIRS` informative links, as target word and source word, in the order of the target.
         agreeing: number of target words that the head links as the consensus does.
         words: number of target words.
     """

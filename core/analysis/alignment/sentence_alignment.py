@@ -180,7 +180,11 @@ def word_shares(shares: Sequence[float], predicted_tokens: Sequence[str]) -> tup
 
 
 def _weights(cross: Sequence[AttentionMap], place: HeadOrMean, of_layer: Callable[[AttentionMap], Tensor]) -> Tensor:
-    """Weights [target, source] of one aligner. Args: of_layer, [H, target, source]."""
+    """Weights [target, source] of one aligner.
+
+    Args:
+        of_layer: returns the weights of a layer, [H, target, source].
+    """
     layer, head = place
     if place not in all_aligners(cross):
         raise ValueError(

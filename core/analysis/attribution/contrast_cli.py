@@ -34,7 +34,7 @@ def _add_methods(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         choices=METHODS,
         metavar="NAME",
-        help=f"methods, of {', '.join(METHODS)} (default: all that apply)",
+        help=f"methods, from {', '.join(METHODS)} (default: all that apply)",
     )
 
 
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
 def add_faithfulness_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `faithfulness` to a parser."""
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
-    parser.add_argument("--input", type=Path, required=True, metavar="FILE", help="sentences, one a line")
+    parser.add_argument("--input", type=Path, required=True, metavar="FILE", help="sentences, one per line")
     parser.add_argument(
         "--alone", action="store_true", help="explain log p(A) alone, rather than A against the runner-up B"
     )
@@ -93,7 +93,7 @@ def run_faithfulness(options: argparse.Namespace) -> None:
         raise ValueError(f"{options.input} is not UTF-8 text: {error}") from error
     sentences = [line.strip() for line in lines if line.strip()]
     if not sentences:
-        raise ValueError(f"{options.input} has no sentences: give a file with one a line")
+        raise ValueError(f"{options.input} has no sentences: give a file with one per line")
     translator = Translator.from_checkpoint(options.checkpoint)
     methods = cast("list[ContrastMethod] | None", options.methods)
     examples = sample_curves(translator, sentences, not options.alone, methods, options.seed)

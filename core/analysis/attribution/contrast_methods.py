@@ -11,7 +11,7 @@ alone, and F(v) as F with gates on value vectors instead of embeddings:
 A derivative by g_j is the sum over dimensions of embedding times gradient, since x_j = g_j * embedding_j + position_j.
 
 - Integrated gradients sum to F(1) - F(0) (completeness). F rises in a short part of the path, so the integral is
-  computed by the trapezoidal rule with more points where they are needed; `ContrastAttribution.gap` is what is left.
+  computed by the trapezoidal rule with more points where they are needed; `ContrastAttribution.gap` is the error left.
 - Occlusion replaces the embedding by zero, the baseline of integrated gradients. It does not shorten the sentence.
 - Value zeroing sets the value vectors of a token to 0 in every head; the weights of the others are not renormalised.
   Mohebbi et al. change one layer at a time and measure the cosine distance of each state to what it was. To explain F,

@@ -10,8 +10,8 @@ or with a B the probability of A if A and B were the only two tokens, p(A) / (p(
 input, as Yin & Neubig 2022 do for translation; `<s>` and `</s>` are never deleted. No method computes that deletion
 itself: occlusion leaves an unknown token in its place.
 
-The control is the mean over random orders. A method is faithful to the model if its curve falls further than that.
-Deletion makes inputs that the model was never trained on, so curves compare methods, they do not prove one.
+The control is the mean over random orders. A method is faithful to the model if its curve falls further than that of
+the control. Deletion makes inputs that the model was never trained on, so curves compare methods and prove none.
 """
 
 import math

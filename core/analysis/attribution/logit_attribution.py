@@ -8,7 +8,7 @@ LayerNorm is linear once its scale is fixed: with sigma its value in this pass,
 
     L(u) = gain * (u - mean(u)) / sigma + bias = A u + bias,
 
-and RMSNorm likewise, without mean and bias.
+and likewise for RMSNorm, without mean and bias.
 In a post-norm decoder (the paper's) every sub-layer computes x <- L(x + Sublayer(x)), so a vector c written into
 sub-layer s passes all norms from s on, and with W_U the row of the token in the embedding matrix
 

@@ -63,7 +63,9 @@ def add_lexicon_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `lexicon` to a parser."""
     add_sentence_arguments(parser)
     parser.add_argument(
-        "--head", metavar="NAME", help="head, such as 'L4 H3', counted from 1: print its lexicon instead of the ranking"
+        "--head",
+        metavar="NAME",
+        help="a head such as 'L4 H3', counted from 1: print its lexicon instead of the ranking",
     )
     parser.add_argument(
         "--top", type=int, default=5, metavar="N", help="pieces for each source token (default: %(default)s)"

@@ -61,7 +61,7 @@ class FrozenNorm:
 
     Attributes:
         norm: the norm.
-        layer: that its bias is counted to.
+        layer: the layer to whose biases its own is added.
         gain, bias: [D]
         sigma: [T] standard deviation or root of the mean square (with epsilon) of each row in this pass.
     """

@@ -30,7 +30,7 @@ Changes = Mapping[int, Tensor]  # [W, L, D] added to what is written at a place;
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceiverOutputs:
     """Outputs of one sub-layer when one of its inputs has changed.
 
     Attributes:
@@ -54,8 +54,8 @@ def sender_index(runs: PairRuns, side: Side, sender: Node) -> int:
     return -1 if place is None else sublayers(runs, side).index(place)
 
 
-def received(run: Replacement, model: Transformer, side: Side, changes: Changes) -> Iterator[Received]:
-    """Outputs of everything that reads one side's stream after the first change.
+def receiver_outputs(run: Replacement, model: Transformer, side: Side, changes: Changes) -> Iterator[ReceiverOutputs]:
+    """Outputs of every sub-layer that reads one side's stream after the first change.
 
     Args:
         model: held by this thread.
@@ -79,31 +79,32 @@ def received(run: Replacement, model: Transformer, side: Side, changes: Changes)
                 yield from _attention(runs, model, place, None, memory)
         return
     metric = runs.measured(model.project(model.decoder.output_norm(x)[:, -1]).float())
-    yield Received(None, "input", metric[:, None, None, None], runs.measured(runs.logits[:1])[:, None, None])
+    yield ReceiverOutputs(None, "input", metric[:, None, None, None], runs.measured(runs.logits[:1])[:, None, None])
 
 
-def _outputs(runs: PairRuns, model: Transformer, place: SubLayerPlace, read: Tensor) -> Iterator[Received]:
+def _outputs(runs: PairRuns, model: Transformer, place: SubLayerPlace, read: Tensor) -> Iterator[ReceiverOutputs]:
     """Outputs of a sub-layer that reads other states [W, L, D]."""
     if place.component in KINDS:
         yield from _attention(runs, model, place, read, None if place.component == "cross" else read)
     else:
         network = component_modules(model, place.component)[place.layer]
-        yield Received(place, "input", network(read)[:, None], runs.outputs[place][:1])
+        yield ReceiverOutputs(place, "input", network(read)[:, None], runs.outputs[place][:1])
 
 
 def _attention(
     runs: PairRuns, model: Transformer, place: SubLayerPlace, queries: Tensor | None, memory: Tensor | None
-) -> Iterator[Received]:
+) -> Iterator[ReceiverOutputs]:
     """Outputs of heads whose queries, keys or values come from other states.
 
-    None for heads whose inputs do not change.
+    Args:
+        queries, memory: None where they do not change.
     """
     recorded = runs.of_heads(*place)[0].transpose(0, 1)  # [H, L, d_v]
     for which, (q, k, v) in attention_inputs(runs, model, place, queries, memory):
         rows = max(len(q), len(k), len(v))
         wide = [each.expand(rows, -1, -1, -1) for each in (q, k, v)]
         outputs = F.scaled_dot_product_attention(*wide, attn_mask=attention_mask(runs, place))
-        yield Received(place, which, outputs, recorded, (q, k, v))
+        yield ReceiverOutputs(place, which, outputs, recorded, (q, k, v))
 
 
 def attention_inputs(

@@ -28,7 +28,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from core.analysis.composition.direct_paths import attention_mask, received, recorded_inputs, sender_changes
+from core.analysis.composition.direct_paths import attention_mask, receiver_outputs, recorded_inputs, sender_changes
 from core.analysis.composition.edges import (
     EMBEDDINGS,
     Edge,
@@ -40,7 +40,7 @@ from core.analysis.composition.edges import (
     sublayers,
 )
 from core.analysis.composition.replacement import Replacement
-from core.analysis.interventions.continued_runs import SubLayer, changed_layer, head_matrix, logits_after
+from core.analysis.interventions.continued_runs import SubLayerFunction, changed_layer, head_matrix, logits_after
 from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, side_of
 from core.analysis.interventions.patching import blocks
 from core.analysis.interventions.path_patching import Receiver, path_effects
@@ -91,7 +91,7 @@ def _estimated(run: Replacement, side: Side, senders: list[Node], gradients: Gra
     found: list[MeasuredEdge] = []
     with run.runs.translator.inspect() as model, onednn_products():
         changes = sender_changes(run, model, [(sender, None) for sender in senders], side)
-        for each in received(run, model, side, changes):
+        for each in receiver_outputs(run, model, side, changes):
             difference = each.outputs - each.recorded  # [W, H, L, E]
             sizes = difference.norm(dim=(-2, -1)) / each.recorded.norm(dim=(-2, -1)).clamp_min(1e-12)
             slopes = gradients[each.place] if each.place else torch.ones_like(each.recorded)
@@ -201,13 +201,13 @@ def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tenso
             edge = requests[number][0]
             wanted[place_of(edge.receiver), edge.input].append(number)
         with run.runs.translator.inspect() as model, onednn_products():
-            for each in received(run, model, side, sender_changes(run, model, senders, side)):
+            for each in receiver_outputs(run, model, side, sender_changes(run, model, senders, side)):
                 for number in wanted[each.place, each.input]:
                     edge, position = requests[number]
                     found[number] = each.outputs[senders.index((edge.sender, position)), edge.receiver.head or 0]
     for number, (edge, _) in enumerate(requests):
         if number not in found:
-            raise ValueError(no_edge(edge))
+            raise ValueError(no_edge_message(edge))
     return [found[number] for number in range(len(requests))]
 
 
@@ -230,7 +230,7 @@ def _let_through(
     else:
         written = torch.stack(list(outputs))
 
-    def change(each: Component, sublayer: SubLayer) -> SubLayer:
+    def change(each: Component, sublayer: SubLayerFunction) -> SubLayerFunction:
         return (lambda _: written) if each == component else sublayer
 
     entering, attended = (each[:1] for each in (runs.entering(side, layer), runs.attended(side, layer)))
@@ -274,21 +274,21 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
     """Attention of the receiver of an edge before and after the change.
 
     Raises:
-        ValueError: the receiver is no head, or there is no such edge.
+        ValueError: the receiver is not a head, or there is no such edge.
     """
     place, head, side = place_of(edge.receiver), edge.receiver.head, sender_side(edge.sender)
     if place is None or head is None:
         raise ValueError(f"{edge.receiver} has no attention weights: give an edge to a head")
     with run.runs.translator.inspect() as model:
-        for each in received(run, model, side, sender_changes(run, model, [(edge.sender, None)], side)):
+        for each in receiver_outputs(run, model, side, sender_changes(run, model, [(edge.sender, None)], side)):
             if (each.place, each.input) == (place, edge.input):
                 module = component_modules(model, place.component)[place.layer]
                 assert isinstance(module, MultiHeadAttention)
                 queried, attended = recorded_inputs(run.runs, model, place)
                 queries, keys_values = module.project_qkv(queried, attended)
                 before = (queries, *keys_values())
-                asked, keys = (torch.stack([moment[i][0, head] for moment in (before, each.read)]) for i in (0, 1))
-                scores = asked @ keys.mT / math.sqrt(keys.size(-1))
+                queries, keys = (torch.stack([moment[i][0, head] for moment in (before, each.read)]) for i in (0, 1))
+                scores = queries @ keys.mT / math.sqrt(keys.size(-1))
                 mask = attention_mask(run.runs, place)[0].expand(module.num_heads, -1, -1)[head]  # [1 or Q, K]
                 kind: Kind = next(kind for kind in KINDS if kind == place.component)
                 relative = relative_scores(model, kind, keys.size(1))
@@ -296,12 +296,12 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
                 scores = masked_scores(scores, mask)
                 value, own = each.read[2][0, head], before[2][0, head]
                 change = (value - own).norm(dim=-1) / own.norm(dim=-1).clamp_min(1e-12)
-                return EdgeFlow(asked, keys, scores, change, relative)
-    raise ValueError(no_edge(edge))
+                return EdgeFlow(queries, keys, scores, change, relative)
+    raise ValueError(no_edge_message(edge))
 
 
-def no_edge(edge: Edge) -> str:
-    """Message for an edge that does not exist."""
+def no_edge_message(edge: Edge) -> str:
+    """Error message for an edge that does not exist."""
     return f"there is no edge {edge}: a direct path leads to what reads the sender's output later"
 
 
@@ -311,11 +311,11 @@ def repeated_with_hooks(run: Replacement, edge: Edge) -> float:
     An independent computation, by the model's own modules.
 
     Raises:
-        ValueError: one of its ends is no head.
+        ValueError: one of its ends is not a head.
     """
     sender, receiver = edge.sender.as_head, edge.receiver.as_head
     if sender is None or receiver is None or edge.input == "input":
-        raise ValueError(f"{edge} is no edge between two heads")
+        raise ValueError(f"{edge} is not an edge between two heads")
     found = path_effects(run.runs, [sender], [Receiver(receiver, edge.input)], "clean", hold_networks=True)
     return run.metric - float(found.values)
 

@@ -11,7 +11,7 @@ from core.analysis.interventions.pair_runs import Component, PairRuns, Side, sid
 from core.capture import KINDS, Kind
 from core.model import Transformer
 
-Part = Literal[
+NodePart = Literal[
     "source",
     "encoder_self",
     "encoder_feed_forward",
@@ -23,8 +23,8 @@ Part = Literal[
 ]
 Input = Literal["query", "key", "value", "input"]  # the last one of networks and of the logit, which have no other
 INPUTS: tuple[Input, ...] = get_args(Input)
-EMBEDDINGS: dict[Side, Part] = {"encoder": "source", "decoder": "target"}
-_KINDS: dict[Part, str] = {
+EMBEDDINGS: dict[Side, NodePart] = {"encoder": "source", "decoder": "target"}
+_KINDS: dict[NodePart, str] = {
     "encoder_self": "encoder",
     "encoder_feed_forward": "encoder",
     "decoder_self": "decoder",
@@ -49,7 +49,7 @@ class Node(NamedTuple):
         head: counted from 0; None unless `part` is a kind of attention.
     """
 
-    part: Part
+    part: NodePart
     layer: int | None = None
     head: int | None = None
 
@@ -94,7 +94,7 @@ def sublayers(runs: PairRuns, side: Side) -> list[SubLayerPlace]:
 def nodes_of(runs: PairRuns, place: SubLayerPlace) -> list[Node]:
     """Heads of an attention sub-layer, or a feed-forward network."""
     component, layer = place
-    part: Part = next(each for each in get_args(Part) if each == component)
+    part: NodePart = next(each for each in get_args(NodePart) if each == component)
     if component not in KINDS:
         return [Node(part, layer)]
     return [Node(part, layer, head) for head in range(runs.num_heads(component))]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from core.analysis.composition.composition_scores import composition_scores
 from core.analysis.composition.edge_effects import (
     MeasuredEdge,
     estimated_edges,
@@ -12,7 +13,6 @@ from core.analysis.composition.edge_effects import (
 )
 from core.analysis.composition.edges import INPUTS, Edge, Input
 from core.analysis.composition.replacement import Replacement
-from core.analysis.composition.weights import composition_scores
 from core.analysis.correlation import spearman
 
 AT_ONCE = 20  # edges measured in one step

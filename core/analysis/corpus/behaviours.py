@@ -13,8 +13,8 @@ class Behaviour(NamedTuple):
     """A behaviour of heads.
 
     Attributes:
-        name: in the imperative mood of a search: "looks at the previous token".
-        text: definition of its score, which is from 0 to 1, more of the behaviour being more.
+        name: what a head does, such as "attends to the previous token".
+        text: definition of its score, from 0 to 1; a higher score means more of the behaviour.
         place: of its examples, one of `PLACES`.
         kinds: of attention that it is defined for.
     """
@@ -29,51 +29,51 @@ class Behaviour(NamedTuple):
 SELF: tuple[Kind, ...] = ("encoder_self", "decoder_self")
 BEHAVIOURS: dict[str, Behaviour] = {
     "previous": Behaviour(
-        "looks at the previous token",
+        "attends to the previous token",
         "share of the weight on the token before; in cross-attention, before the position of the predicted token",
         "previous",
         lambda card: card.previous,
     ),
     "itself": Behaviour(
-        "looks at the same position",
+        "attends to the same position",
         "share of the weight on the token itself; in cross-attention, at the position of the predicted token",
         "same_position",
         lambda card: card.same_position,
     ),
     "next": Behaviour(
-        "looks at the next token",
+        "attends to the next token",
         "share of the weight on the token after; in cross-attention, after the position of the predicted token",
         "following",
         lambda card: card.following,
     ),
     "distance": Behaviour(
-        "looks at a fixed distance",
+        "attends at a fixed distance",
         "share of tokens whose largest weight is at the head's most frequent distance (Voita et al. 2019)",
         "any",
         lambda card: card.offset_share,
     ),
     "same": Behaviour(
-        "looks at the same word",
+        "attends to the same word",
         "share of the weight on other occurrences of the token; in cross-attention, on source tokens equal to the "
         "predicted one",
         "same_token",
         lambda card: card.same_token,
     ),
     "rare": Behaviour(
-        "looks at the rarest token",
+        "attends to the rarest token",
         "share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019)",
         "elsewhere",
         lambda card: card.rare_token,
     ),
-    "end": Behaviour("looks at the end mark", "share of the weight on </s>", "sink_end", lambda card: card.sink_end),
+    "end": Behaviour("attends to the end mark", "share of the weight on </s>", "sink_end", lambda card: card.sink_end),
     "first": Behaviour(
-        "looks at the first token",
+        "attends to the first token",
         "share of the weight on <s> or the first token",
         "sink_start",
         lambda card: card.sink_start,
     ),
     "punctuation": Behaviour(
-        "looks at punctuation",
+        "attends to punctuation",
         "share of the weight on punctuation",
         "sink_punctuation",
         lambda card: card.sink_punctuation,
@@ -108,13 +108,13 @@ BEHAVIOURS: dict[str, Behaviour] = {
         ("cross",),
     ),
     "one": Behaviour(
-        "looks at one token at a time",
+        "attends to one token at a time",
         "mean of the largest weight of a row, without </s> (Voita et al. 2019)",
         "any",
         lambda card: card.confidence,
     ),
     "spread": Behaviour(
-        "looks everywhere",
+        "attends everywhere",
         "entropy of the weights over its maximum (Clark et al. 2019)",
         "any",
         lambda card: card.entropy,

@@ -16,7 +16,7 @@ from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, load_index, save_index
-from core.analysis.word_scores.scoring import Line, parse_lines
+from core.analysis.word_scores.scored_lines import Line, parse_lines
 from core.file_writing import check_folder_of
 from core.translator import Translator
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         required=True,
         metavar="FILE",
-        help=f"sentences, one a line, after a tab their translations if they are given; or an index ({SUFFIX}), whose "
+        help=f"sentences, one per line, after a tab their translations if given; or an index ({SUFFIX}), whose "
         "sentences, name and licence are used again",
     )
     parser.add_argument(
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar=("SOURCE", "TARGET", "LINKS"),
         help="sentences with links annotated by people, as for align: scores how far heads agree with them",
     )
-    parser.add_argument("--name", help="name of the sentences, shown with the index (default: name of the file)")
+    parser.add_argument("--name", help="name of the corpus, stored in the index (default: name of the file)")
     parser.add_argument("--licence", help="licence of the sentences")
     parser.add_argument("--attribution", help="attribution of the sentences, if their licence asks for one")
 

@@ -1,7 +1,7 @@
 """One pass over a corpus that collects the examples and scores of an index.
 
-Memory does not grow with the number of sentences, but for their texts. An index can be made at any time of the pass: it
-is then that of the sentences read so far.
+Memory does not grow with the number of sentences, except for their texts. An index can be made at any time during the
+pass, of the sentences read so far.
 """
 
 import math
@@ -28,12 +28,12 @@ from core.analysis.corpus.index import (
 )
 from core.analysis.corpus.promotion import ordinary_rows, promoted_tokens, promotes
 from core.analysis.corpus.recording import STACKS, Pair, RecordedBatch, Stack, feed_forward_networks, record_batch
-from core.analysis.corpus.running import Distribution, LargestValues
+from core.analysis.corpus.running_statistics import Distribution, LargestValues
 from core.analysis.corpus.strength import map_strengths, place_masks, strongest
 from core.analysis.heads.head import Head, all_heads, attention_layers
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import MeasuredRows, Scorer, piece_frequencies
-from core.analysis.word_scores.scoring import Line
+from core.analysis.heads.scorer import MeasuredRows, Scorer, piece_frequencies
+from core.analysis.word_scores.scored_lines import Line
 from core.capture import AttentionMap, Kind
 from core.text_codec import PassIds
 from core.translator import Translator
@@ -153,7 +153,8 @@ class CorpusPass:
     def _promoted(self, kind: Kind, layer: int, memory: Tensor, ids: Mapping[int, PassIds]) -> dict[int, _Promoted]:
         """Arguments of `promotes`.
 
-        Args: ids, of some rows of the batch.
+        Args:
+            ids: of some rows of the batch.
         """
         translator = self._translator
         if not ids:
@@ -274,14 +275,14 @@ def _quantiles(distributions: Sequence[Distribution]) -> Floats:
 def _readable(translator: Translator, lines: Sequence[Line]) -> list[Line]:
     """Lines without repeated pairs and without sentences of more than `MAX_TOKENS`."""
     if broken := next((line for line in lines if "\n" in line.source), None):
-        raise ValueError(f"the sentence {broken.source!r:.60} has a line break: expected a sentence a line")
+        raise ValueError(f"the sentence {broken.source!r:.60} has a line break: expected one sentence per line")
     first = {(line.source, line.target): line for line in reversed(lines)}.values()
     found = sorted(
         (line for line in first if translator.num_tokens(line.source) <= MAX_TOKENS and translator.fits(line.source)),
         key=lambda line: line.number,
     )
     if not found:
-        raise ValueError(f"no sentence has at most {MAX_TOKENS} tokens: expected a sentence a line")
+        raise ValueError(f"no sentence has at most {MAX_TOKENS} tokens: expected one sentence per line")
     if len(found) > MAX_SENTENCES:
         raise ValueError(f"there are {len(found)} sentences, at most {MAX_SENTENCES} can be indexed: give fewer")
     return found

@@ -1,7 +1,7 @@
-"""Files of indexes: compressed NPZ, without pickle, checked as hostile.
+"""Files of corpus indexes: compressed NPZ, without pickle, treated as untrusted.
 
     header            JSON: format, version, facts, shape of the model, names of the cards' columns and of the places
-    sources           UTF-8 texts of N sentences, one a line
+    sources           UTF-8 texts of N sentences, one per line
     lines             [N] uint32     source_lengths  [N] uint16
     target_lengths    [N] uint16     target_ids      [their sum] int32
     cards             [heads, columns] float64
@@ -55,7 +55,7 @@ _Shape = dict[str, tuple[int, int]]  # layers, and heads or neurons of each, by 
 
 
 class CorpusIndexError(ValueError):
-    """This is no index of a corpus; the message says why."""
+    """The file is not a usable corpus index; the message says why."""
 
 
 def save_index(path: str | Path, index: CorpusIndex) -> None:
@@ -105,7 +105,7 @@ def load_index(path: str | Path) -> CorpusIndex:
     Nothing is unpickled, and sizes are checked before anything is unpacked.
 
     Raises:
-        CorpusIndexError: it is none, is damaged, or of a later version.
+        CorpusIndexError: it is not an index, is damaged, or of a later version.
         OSError: it cannot be read.
     """
     path = Path(path)
@@ -115,15 +115,16 @@ def load_index(path: str | Path) -> CorpusIndex:
 def parse_index(content: bytes, name: str) -> CorpusIndex:
     """As `load_index`, from the content of a file.
 
-    Args: name, of the file, for messages.
+    Args:
+        name: of the file, for messages.
     """
     try:
         return _index(npz_arrays(io.BytesIO(content), MAX_BYTES))
     except CorpusIndexError as error:
-        raise CorpusIndexError(f"{name} is no index of a corpus, or damaged: {error}") from error
+        raise CorpusIndexError(f"{name} is not a corpus index, or is damaged: {error}") from error
     except DAMAGE as error:
         raise CorpusIndexError(
-            f"{name} is no index of a corpus, or damaged: expected a file that python -m core corpus has written "
+            f"{name} is not a corpus index, or is damaged: expected a file that python -m core corpus has written "
             f"({error})"
         ) from error
 
@@ -172,7 +173,11 @@ def _text(arrays: Arrays, name: str, most: int) -> str:
 
 
 def _array(arrays: Arrays, name: str, dtype: type[np.generic], shape: tuple[int, ...] | None) -> NDArray[Any]:
-    """An array of this type and shape. Args: shape, None: any of one axis."""
+    """An array of this type and shape.
+
+    Args:
+        shape: None for any shape of one axis.
+    """
     found = arrays.get(name)
     if found is None:
         raise CorpusIndexError(f"the array {name!r} is missing")
@@ -281,7 +286,9 @@ def _check_places(
 ) -> None:
     """Check that every example is in a sentence.
 
-    Args: lengths, [N, 2]; sides, [..., 1, len(positions)].
+    Args:
+        lengths: [N, 2]
+        sides: [..., 1, len(positions)]
     """
     is_example = values > 0
     if (sentences[is_example] >= len(lengths)).any():
@@ -299,7 +306,7 @@ def _cards(arrays: Arrays, heads: _Shape) -> tuple[ScoreCard, ...]:
     values = _array(arrays, "cards", np.float64, (len(names), len(COLUMNS)))
     counts = values[:, [COLUMNS.index(name) for name in COUNTS]]
     if np.isinf(values).any() or not (np.abs(counts) < 2**53).all():
-        raise CorpusIndexError("its cards have values that are infinite, or counts that are no numbers")
+        raise CorpusIndexError("its cards have values that are infinite, or counts that are not numbers")
     return tuple(
         ScoreCard(
             head, **{name: int(value) if name in COUNTS else value for name, value in zip(COLUMNS, row, strict=True)}

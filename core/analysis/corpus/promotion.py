@@ -1,4 +1,4 @@
-"""The tokens that heads of the decoder promote when they look at a token.
+"""The tokens that heads of the decoder promote when they attend to a token.
 
 At attention weight 1, a head adds f(x_j) = (x_j W_V + b_V) W_O for a key j. Read through the norms that follow and
 through the output matrix it scores every token of the vocabulary, in the same order in every row (see

@@ -1,4 +1,4 @@
-"""The value of one example, by other code than that which made the index."""
+"""The value of one example, recomputed independently of the index."""
 
 from typing import Any
 

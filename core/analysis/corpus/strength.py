@@ -8,7 +8,7 @@ in the units of the hidden states (Kobayashi et al. 2020, "Attention is Not Only
 rank resting places highest: heads often put a weight near 1 on `</s>` or a comma, whose vector is short, and write next
 to nothing.
 
-Most heads are strongest where they always look, which one example shows as well as ten. So the strongest pair of a
+Most heads are strongest where they always attend, which one example shows as well as ten. So the strongest pair of a
 sentence is also searched at each place alone, such as the previous token, and `elsewhere`: at keys that are neither
 special, the first token or punctuation nor at distance -1, 0 or 1. A sentence gives at most one example of a head at a
 place, its strongest. Rows with a single visible key are left out, as in score-cards.
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.corpus.index import PLACES
-from core.analysis.heads.scoring import MeasuredRows
+from core.analysis.heads.scorer import MeasuredRows
 from core.capture import AttentionMap
 
 USUAL = ("sink_end", "sink_start", "sink_punctuation", "previous", "same_position", "following")
@@ -64,5 +64,12 @@ def strongest(strengths: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def map_strengths(attention: AttentionMap, norms: Tensor) -> Tensor:
-    """s_ij of one layer. Args: norms, ||f(x_j)|| [H, K]. Returns [H, Q, K]."""
+    """s_ij of one layer.
+
+    Args:
+        norms: [H, K] ||f(x_j)||
+
+    Returns:
+        [H, Q, K]
+    """
     return attention.weights * norms[:, None, : attention.weights.size(-1)]

@@ -2,8 +2,8 @@
 
 Most measures of a score-card are shares of a head's weight or of its tokens, so there is one threshold, `MOST`: a head
 is named after something that has more of the share than everything else together. Two names need more, as in the
-literature: `one word at a time` and positions by the largest weight (Voita et al. 2019). Entropy is no share: `BROAD`
-is about the entropy of uniform weights over 15 of 20 tokens.
+literature: `one word at a time` and positions by the largest weight (Voita et al. 2019). Entropy is not a share:
+`BROAD` is about the entropy of uniform weights over 15 of 20 tokens.
 
 Agreement with the other heads separates aligners at `MOST`, too. Of the 48 cross-attention heads of the shipped
 checkpoint, 30 agree on 0.50 to 0.77 of the words of 150 sentences of Tatoeba; on 100 sentence pairs of Europarl with

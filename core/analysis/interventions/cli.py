@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the effect of cuts on each token as CSV, and the translations on stderr.
 
-    With a search, print the cuts found, one a line.
+    With a search, print the cuts found, one per line.
 
     Raises:
         ValueError: the text or an option is invalid, or no cuts change the token.

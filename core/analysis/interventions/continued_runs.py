@@ -16,7 +16,7 @@ from torch import Tensor
 from core.analysis.interventions.pair_runs import Component, PairRuns, Patch, Side, component_modules, side_of
 from core.model import DecoderLayer, EncoderLayer, KeysValues, MultiHeadAttention, Transformer
 
-SubLayer = Callable[[Tensor], Tensor]
+SubLayerFunction = Callable[[Tensor], Tensor]
 
 
 class SharedMemory:
@@ -105,10 +105,10 @@ def _decoder_layer(
     return after_self_attention(runs, block, x.expand(max(len(x), len(memory)), -1, -1), memory)
 
 
-Change = Callable[[Component, SubLayer], SubLayer]  # returns another sub-layer in place of one
+Change = Callable[[Component, SubLayerFunction], SubLayerFunction]  # returns another sub-layer in place of one
 
 
-def _unchanged(_component: Component, sublayer: SubLayer) -> SubLayer:
+def _unchanged(_component: Component, sublayer: SubLayerFunction) -> SubLayerFunction:
     return sublayer
 
 
@@ -191,7 +191,7 @@ def _states_with_patches(
         outputs[rows, 0] = torch.stack([patched_output(runs, model, base, patches[row]) for row in rows])
         return outputs
 
-    def change(component: Component, sublayer: SubLayer) -> SubLayer:
+    def change(component: Component, sublayer: SubLayerFunction) -> SubLayerFunction:
         return lambda x: patched(component, sublayer(x))
 
     entering, attended = (

@@ -90,7 +90,7 @@ def parse_cut(name: str) -> Cut:
     """Parse the name of a cut, see `Cut.__str__`.
 
     Raises:
-        ValueError: it is no name of a cut.
+        ValueError: it is not the name of a cut.
     """
     parts = _NAME.fullmatch(name.strip())
     if parts is None:

@@ -27,8 +27,8 @@ from core.analysis.interventions.word_list import (
 from core.analysis.tokens.words import readable, word_groups
 from core.translator import Translator
 
-Contrast = Literal["noun", "adjective", "pronoun", "number", "tense"]
-CONTRASTS: tuple[Contrast, ...] = ("noun", "adjective", "pronoun", "number", "tense")
+PairContrast = Literal["noun", "adjective", "pronoun", "number", "tense"]
+CONTRASTS: tuple[PairContrast, ...] = ("noun", "adjective", "pronoun", "number", "tense")
 MAX_FOR_WORD = 3  # proposals of one contrast for a word
 _WORD = re.compile(r"[A-Za-z]+")
 _PLURALS = {singular: plural for group in NOUNS for singular, plural in group if singular != plural}
@@ -50,7 +50,7 @@ class MinimalPair:
         tokens: the tokens that differ, of both sentences.
     """
 
-    contrast: Contrast
+    contrast: PairContrast
     text: str
     words: tuple[int, ...]
     changes: tuple[tuple[str, str], ...]
@@ -89,9 +89,9 @@ Words = Sequence[str]
 Replaced = dict[int, str]  # new words by their number
 
 
-def _candidates(words: Words) -> Iterator[tuple[Contrast, Replaced]]:
+def _candidates(words: Words) -> Iterator[tuple[PairContrast, Replaced]]:
     """Replacements of single words, and of the words that agree with them."""
-    groups: dict[Contrast, Sequence[Sequence[str]]] = {
+    groups: dict[PairContrast, Sequence[Sequence[str]]] = {
         "noun": [[forms[number] for forms in group] for group in NOUNS for number in (0, 1)],
         "adjective": ADJECTIVES,
         "pronoun": PRONOUNS,
@@ -164,7 +164,7 @@ def _with_words(text: str, replaced: Replaced) -> str:
 
 
 def _compared(
-    translator: Translator, name: Contrast, text: str, other: str, first: Sequence[int]
+    translator: Translator, name: PairContrast, text: str, other: str, first: Sequence[int]
 ) -> MinimalPair | None:
     """The proposal, if each of its words has as many tokens as the one it replaces."""
     second = translator.token_ids(other, "").source

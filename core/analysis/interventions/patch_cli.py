@@ -126,7 +126,7 @@ def parsed_layer(name: str | None) -> tuple[Kind, int] | None:
     """Parse an attention layer such as `cross L5`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the name is not that of a layer.
     """
     if name is None:
         return None
@@ -140,7 +140,7 @@ def parsed_receiver(name: str | None) -> Receiver | None:
     """Parse a receiver such as `cross L5 H3 value`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the name is not that of a receiver.
     """
     if name is None:
         return None

@@ -93,7 +93,7 @@ def mean_effects(effects: Sequence[Effects]) -> Effects:
     return Effects(clean, corrupted, torch.stack([each.values for each in effects]).mean(0))
 
 
-class Part(NamedTuple):
+class PatchedPart(NamedTuple):
     """Metric with a patch of one component of a layer, by position: [S or T]."""
 
     component: Component
@@ -101,7 +101,7 @@ class Part(NamedTuple):
     values: Tensor
 
 
-def measured_parts(runs: PairRuns, into: Into = "corrupted") -> Iterator[Part]:
+def measured_parts(runs: PairRuns, into: Into = "corrupted") -> Iterator[PatchedPart]:
     """Patch every component of every layer at every position, one at a time.
 
     Incremental: stop iterating to cancel the rest. The lock on the model is released between batches. The parts of one
@@ -114,7 +114,9 @@ def measured_parts(runs: PairRuns, into: Into = "corrupted") -> Iterator[Part]:
         for layer in range(runs.num_layers(components[0])):
             rows = [[Patch(component, layer, position)] for component in components for position in positions]
             values = patched_metric(runs, rows, into).view(len(components), -1)
-            yield from (Part(component, layer, of_one) for component, of_one in zip(components, values, strict=True))
+            yield from (
+                PatchedPart(component, layer, of_one) for component, of_one in zip(components, values, strict=True)
+            )
 
 
 def num_parts(runs: PairRuns) -> int:
@@ -123,7 +125,7 @@ def num_parts(runs: PairRuns) -> int:
 
 
 def patching_map(
-    runs: PairRuns, into: Into = "corrupted", parts: Iterable[Part] | None = None
+    runs: PairRuns, into: Into = "corrupted", parts: Iterable[PatchedPart] | None = None
 ) -> dict[Component, Effects]:
     """Effects of all single patches, [layers, S or T] for each component.
 

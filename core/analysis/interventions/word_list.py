@@ -182,7 +182,7 @@ SINGULAR_TO_PLURAL = {
     "one": "two",
 }
 DETERMINERS = frozenset({"a", "an", "the", "this", "that", "one"})  # those with a plural above
-# Words after which a noun phrase begins: after a preposition it is no subject, after a conjunction it may be one.
+# Words after which a noun phrase begins: after a preposition it is not a subject, after a conjunction it may be one.
 PREPOSITIONS = frozenset(
     {"of", "in", "on", "at", "with", "to", "for", "from", "by", "about", "under", "over", "through", "across", "into"}
 )

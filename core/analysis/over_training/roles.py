@@ -1,9 +1,9 @@
-"""When heads take their roles: scores and roles over the snapshots of a training.
+"""When heads take their roles: scores and roles over the snapshots of a run.
 
-Olsson et al. 2022 (arXiv 2209.11895) follow a score of every head over the snapshots of a training to see induction
-heads appear. Here it is any score of the score-cards, and a role is the most specific label of a head (`head_labels`,
+Olsson et al. 2022 (arXiv 2209.11895) follow a score of every head over the snapshots of a run to see induction heads
+appear. Here it is any score of the score-cards, and a role is the most specific label of a head (`head_labels`,
 by the criteria of Voita et al. 2019 and Clark et al. 2019). A head whose weights are spread out has that role and no
-other: early in a training all weights are nearly equal, and where the largest of them is says little. Two definitions,
+other: early in training all weights are nearly equal, and where the largest of them is says little. Two definitions,
 of which the first is the settling time of control engineering:
 
 - a score has **settled** at the first snapshot from which on it stays within a tolerance of its value at the last;
@@ -77,7 +77,7 @@ def settled_at(values: Sequence[float], tolerance: float = TOLERANCE) -> int | N
 
 
 def taken_at(cards: Cards) -> int | None:
-    """Number of the first snapshot at which a head has its last role for good.
+    """Number of the first snapshot from which on a head keeps its last role.
 
     From there on it always meets the criterion.
 

@@ -1,4 +1,4 @@
-"""A sentence as one snapshot of a training reads it.
+"""A sentence run through one snapshot of a training run.
 
 Every snapshot searches its own translation. Attention maps, score-cards and lens are those of one fixed target, the
 best translation of the last snapshot, fed to all of them token by token (teacher forcing): so the maps of all snapshots
@@ -13,7 +13,7 @@ from core.analysis.alignment.first_head import AgreementTally
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Maps
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import Frequencies, Scorer
+from core.analysis.heads.scorer import Frequencies, Scorer
 from core.analysis.lens.logit_lens import LogitLens, logit_lens
 from core.results import Explanation, ScoredText
 from core.translator import Translator
@@ -28,7 +28,7 @@ class SnapshotReading:
     """A sentence at one snapshot.
 
     Attributes:
-        step: optimizer steps of the training so far.
+        step: optimizer steps so far.
         translation: best hypothesis of the snapshot's own beam search.
         lens: logit lens of the fixed target, with its explanation: maps and log-probabilities.
         cards: score-card of every head on the fixed target.

@@ -1,4 +1,4 @@
-"""What the modules of a stack got and returned in the model's own pass."""
+"""Inputs and outputs of a stack's modules, recorded in the model's own pass."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager

@@ -112,7 +112,8 @@ def score_products(
             replay()
     for name, position, vectors in (("query", query, found["queries"]), ("key", key, found["keys"])):
         if not 0 <= position < len(vectors):
-            raise ValueError(f"{name} ({position}) must be from 0 to {len(vectors) - 1}: there are so many tokens")
+            count = len(vectors)
+            raise ValueError(f"{name} ({position}) must be from 0 to {count - 1}: there are {count} tokens")
 
     def own(name: str, position: int) -> Tensor:
         return exact(found[name][position].unflatten(-1, (module.num_heads, -1))[head.head])

@@ -143,7 +143,7 @@ class ResidualSteps:
     """Residual connection (3.1): total = x + added.
 
     Attributes:
-        x: [D] state that passes the sub-layer by.
+        x: [D] state that bypasses the sub-layer.
         added: [D] output of the sub-layer.
         total: [D]
     """

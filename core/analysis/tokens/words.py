@@ -67,7 +67,11 @@ def word_groups(tokens: Sequence[str]) -> list[range]:
 
 @lru_cache(maxsize=256)  # a page asks for the same few axes again and again
 def _word_groups(tokens: tuple[str, ...], _types: tuple[type, ...]) -> tuple[range, ...]:
-    """Args: _types, since a `Word` is equal to a piece of the same letters."""
+    """As `word_groups`, cached.
+
+    Args:
+        _types: part of the cache key, since a `Word` is equal to a piece of the same letters.
+    """
     return tuple(group for chunk in _spaced_chunks(tokens) for group in _split_punctuation(chunk))
 
 

@@ -11,7 +11,7 @@ from typing import TextIO
 
 from tqdm import tqdm
 
-from core.analysis.word_scores.scoring import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
+from core.analysis.word_scores.scored_lines import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
 from core.file_writing import check_folder_of, write_atomically
 from core.translator import Translator
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         type=Path,
         metavar="FILE",
-        help="sentences, one a line; after a tab their translations, or else the model's own are scored (default: "
+        help="sentences, one per line; after a tab their translations, or else the model's own are scored (default: "
         "standard input)",
     )
     parser.add_argument(

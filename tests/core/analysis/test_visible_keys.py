@@ -18,13 +18,13 @@ from core.analysis.correlation import map_correlation, spearman
 from core.analysis.heads.bracket_attention import symbol_attention
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.labels import head_labels
-from core.analysis.heads.scoring import score_cards
+from core.analysis.heads.scorer import score_cards
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import AttentionMap, Kind, attention_mask
 from core.export import load_explanation, record_of, save_explanation
 from core.model import Transformer
 from core.preset_configs import PRESETS
-from core.restricted import causal_neighbourhood, centred_neighbourhood
+from core.restricted_attention import causal_neighbourhood, centred_neighbourhood
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
@@ -33,7 +33,7 @@ SELF: tuple[Kind, ...] = ("encoder_self", "decoder_self")
 
 
 def by_definition(kind: Kind, queries: int, keys: int, size: int | None) -> Tensor:
-    """The masks of `core.restricted`; without r all keys, in the decoder those up to the query."""
+    """The masks of `core.restricted_attention`; without r all keys, in the decoder those up to the query."""
     if kind == "cross":
         return torch.ones(queries, keys, dtype=torch.bool)
     neighbourhood = causal_neighbourhood if kind == "decoder_self" else centred_neighbourhood

@@ -18,7 +18,7 @@ import pytest
 
 from core import __main__ as cli
 from core.file_translation import lines, workers
-from core.file_translation.output import progress_path
+from core.file_translation.job_output import progress_path
 
 WORDS = [
     "a",

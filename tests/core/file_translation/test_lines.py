@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.file_translation import lines
-from core.file_translation.lines import LineReader, LineWindow, count_lines, open_input, read_windows, split_lines
+from core.file_translation.lines import InputReader, LineWindow, count_lines, open_input, read_windows, split_lines
 from core.translator import Translator
 
 
@@ -26,7 +26,7 @@ def translator(tiny_checkpoint: Path) -> Translator:
     skipped=st.integers(0, 10),
 )
 def test_every_byte_is_in_one_line(data: bytes, skipped: int) -> None:
-    reader = LineReader(io.BytesIO(data))
+    reader = InputReader(io.BytesIO(data))
     expected = data.splitlines(keepends=True) if b"\r" not in data else [line + b"\n" for line in data.split(b"\n")]
     if b"\r" in data:
         expected[-1] = expected[-1][:-1]
@@ -42,7 +42,7 @@ def test_every_byte_is_in_one_line(data: bytes, skipped: int) -> None:
 def test_a_line_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "MAX_LINE_BYTES", 10)
     data = b"x" * 95 + b"\nshort\n"
-    reader = LineReader(io.BytesIO(data))
+    reader = InputReader(io.BytesIO(data))
     assert list(reader) == [b"x" * 11, b"short\n"]
     assert reader.digest == hashlib.sha256(data).hexdigest()
 
@@ -51,11 +51,11 @@ def test_a_line_without_end_does_not_fill_the_memory(monkeypatch: pytest.MonkeyP
 def test_windows_do_not_depend_on_where_reading_starts(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
     monkeypatch.setattr(lines, limit, value)
     data = b"".join(b"Line %d.\n" % number for number in range(10))
-    windows = list(read_windows(LineReader(io.BytesIO(data))))
+    windows = list(read_windows(InputReader(io.BytesIO(data))))
     assert [window.end - window.start for window in windows] == [3, 3, 3, 1]
     assert b"".join(line for window in windows for line in window.lines) == data
     for done, window in enumerate(windows, start=1):
-        reader = LineReader(io.BytesIO(data))
+        reader = InputReader(io.BytesIO(data))
         reader.skip(window.end)
         assert reader.digest == window.digest
         assert list(read_windows(reader)) == windows[done:]

@@ -10,7 +10,7 @@ import pytest
 from core.batch_translator import BATCH_TOKENS
 from core.file_translation import lines
 from core.file_translation.engine import Hypotheses
-from core.file_translation.lines import LineReader, LineWindow, read_windows
+from core.file_translation.lines import InputReader, LineWindow, read_windows
 from core.file_translation.windows import translate_windows
 from core.translator import Translator
 
@@ -43,7 +43,7 @@ def in_another_order(batches: Iterator[list[str]]) -> Iterator[tuple[int, list[H
 
 
 def test_lines_keep_their_order(text: list[str], translator: Translator) -> None:
-    windows = read_windows(LineReader(io.BytesIO("\n".join(text).encode())))
+    windows = read_windows(InputReader(io.BytesIO("\n".join(text).encode())))
     done: list[int] = []
     found = list(translate_windows(windows, translator, in_another_order, progress=done.append))
     assert [line for part in found for line in part.lines] == [" ".join(line.upper().split()) for line in text]
@@ -60,7 +60,7 @@ def batches_of(text: list[str], translator: Translator) -> list[list[str]]:
             batches.append(texts)
             yield index, [(text,) for text in texts]
 
-    list(translate_windows(read_windows(LineReader(io.BytesIO("\n".join(text).encode()))), translator, record))
+    list(translate_windows(read_windows(InputReader(io.BytesIO("\n".join(text).encode()))), translator, record))
     return batches
 
 
@@ -85,7 +85,7 @@ def test_windows_are_read_when_they_are_needed(text: list[str], translator: Tran
 
     def windows() -> Iterator[LineWindow]:
         nonlocal read
-        for window in read_windows(LineReader(io.BytesIO("\n".join(text).encode()))):
+        for window in read_windows(InputReader(io.BytesIO("\n".join(text).encode()))):
             read = window.end
             yield window
 

@@ -197,7 +197,7 @@ def test_damaged_arrays_are_refused(damage: Any, message: str, copy: Path) -> No
 def test_a_header_that_is_no_python_is_refused(header: bytes, copy: Path) -> None:
     with zipfile.ZipFile(copy / "opus.npz", "a") as archive:  # the checksums are right
         archive.writestr("extra.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-    with pytest.raises(CheckpointError, match=r"^opus.npz: 'extra.npy' is no array: "):
+    with pytest.raises(CheckpointError, match=r"^opus.npz: 'extra.npy' is not an array: "):
         import_checkpoint(copy)
 
 

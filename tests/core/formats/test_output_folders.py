@@ -234,10 +234,10 @@ def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path, parallel_text:
         ({"patch_size": 8}, "source: patches of an image, expected tokens"),
     ],
 )
-def test_what_marians_layout_has_no_room_for_is_refused(
+def test_what_marians_layout_does_not_support_is_refused(
     changes: dict[str, Any], reason: str, tokenizer: SentencePieceTokenizer, tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match=f"Hugging Face's layout of Marian has no room for this model: .*{reason}"):
+    with pytest.raises(ValueError, match=f"Hugging Face's layout of Marian does not support this model: .*{reason}"):
         write_marian(random_checkpoint(tokenizer, **changes), tmp_path / "out")
     assert not any(tmp_path.iterdir())
 
@@ -250,10 +250,10 @@ def test_what_marians_layout_has_no_room_for_is_refused(
         ({"d_v": 12}, "d_v 12"),
     ],
 )
-def test_what_ctranslate2_has_no_room_for_is_refused(
+def test_what_ctranslate2_does_not_support_is_refused(
     changes: dict[str, Any], reason: str, tokenizer: SentencePieceTokenizer, tmp_path: Path
 ) -> None:
-    with pytest.raises(ValueError, match=f"CTranslate2's format has no room for this model: .*{reason}"):
+    with pytest.raises(ValueError, match=f"CTranslate2's format does not support this model: .*{reason}"):
         write_ctranslate2(random_checkpoint(tokenizer, **changes), tmp_path / "out")
     assert not any(tmp_path.iterdir())
 
@@ -304,7 +304,7 @@ def test_other_tokenizers_are_refused(
 ) -> None:
     for setting in ("lower_case", "unicode_normalise"):
         prepared = dictionary_tokenizer(tokenizer, **{setting: True})
-        with pytest.raises(ValueError, match="no room for this model's tokenizer: expected SentencePiece models"):
+        with pytest.raises(ValueError, match="does not support this model's tokenizer: expected SentencePiece models"):
             write(Checkpoint(tiny_model, prepared), tmp_path / "out")
     swapped = SentencePieceTokenizer.of_characters("ab ")
     swapped.pad_id = 4

@@ -288,7 +288,7 @@ def test_other_layouts_refuse_it_by_name(
 ) -> None:
     assert cli.main(["convert", str(folder), str(tmp_path / "out"), "--to", layout]) != 0
     error = capsys.readouterr().err
-    assert f"{words} has no room for this model" in error
+    assert f"{words} does not support this model" in error
     assert "kind of norm: RMSNorm, expected LayerNorm" in error
 
 

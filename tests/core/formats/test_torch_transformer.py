@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from core import __main__ as cli
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_trace import trace_logits
-from core.analysis.token_path.follow import follow_token
+from core.analysis.token_path.token_walk import follow_token
 from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats import import_checkpoint
 from core.translator import Translator
@@ -135,7 +135,7 @@ def test_characters_are_pieces(copy: Path) -> None:
             {"positions": "rotary"},
             r"^config.json: positions is 'rotary', expected one of interleaved, halves, learned$",
         ),
-        ({"positions": "learned"}, r"positions is 'learned', and position_table '' is no matrix of model.pt: expected"),
+        ({"positions": "learned"}, r"positions is 'learned', and position_table '' is not a matrix of model.pt: "),
         ({"source_embedding": "x"}, r"^model.pt has no matrix 'x': name the embeddings in config.json, as source_embe"),
         ({"split": "syllables"}, r"^config.json: split is 'syllables', expected 'words' or 'characters', or none$"),
         ({"pad": "[PAD]"}, r"^model: the vocabulary has no '\[PAD\]'$"),

@@ -1,6 +1,6 @@
 import pytest
 
-from train.data.filters import Filters, Sieve
+from train.data.filters import Filters, PairFilter
 from train.data.parallel_text import Pair
 
 PAIRS: list[Pair] = [
@@ -16,10 +16,10 @@ PAIRS: list[Pair] = [
 
 
 def kept(filters: Filters) -> tuple[list[int], dict[str, int]]:
-    sieve = Sieve(filters)
+    pair_filter = PairFilter(filters)
     for pair in PAIRS:
-        sieve.add(pair)
-    return sieve.kept().nonzero()[0].tolist(), dict(sieve.dropped)
+        pair_filter.add(pair)
+    return pair_filter.kept().nonzero()[0].tolist(), dict(pair_filter.dropped)
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ def test_each_filter_leaves_out_and_counts_its_own(
 
 
 def test_a_pair_that_was_left_out_does_not_make_a_later_one_a_duplicate() -> None:
-    sieve = Sieve(Filters(duplicates=True, max_words=2))
+    pair_filter = PairFilter(Filters(duplicates=True, max_words=2))
     for pair in (("a b c", "x"), ("a", "x"), ("a", "x"), ("a b c", "x")):
-        sieve.add(pair)
-    assert sieve.kept().tolist() == [False, True, False, False]
-    assert sieve.dropped == {"too long": 2, "duplicate": 1}
+        pair_filter.add(pair)
+    assert pair_filter.kept().tolist() == [False, True, False, False]
+    assert pair_filter.dropped == {"too long": 2, "duplicate": 1}
 
 
 def test_limits_that_leave_nothing_are_refused() -> None:

@@ -12,7 +12,7 @@ from core.images.rendering import CHARACTERS, COMMON_CHARACTERS, HELD_OUT_FONTS,
 from core.model import PAD_PIXEL, Transformer
 from core.preset_configs import PRESETS
 from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
-from train.data.line_pictures import Part, draw_lines, prepare_lines
+from train.data.line_pictures import PicturePart, draw_lines, prepare_lines
 from train.data.line_texts import MAX_CHARACTERS, LineTexts, is_held_out, words_of
 from train.data.token_shards import DataError, TokenShards, make_batch_of
 
@@ -51,7 +51,7 @@ def test_words_for_training_and_test_are_different() -> None:
     random = np.random.default_rng(1)
     spoken: list[set[str]] = []
     for held_out in (False, True):
-        texts = [text for _, text, _ in draw_lines(Part("", 100, TRAINING_FONTS, held_out), WORDS, random)]
+        texts = [text for _, text, _ in draw_lines(PicturePart("", 100, TRAINING_FONTS, held_out), WORDS, random)]
         spoken.append({word for word in WORDS if any(word.lower() in text.lower().split() for text in texts)})
     assert spoken[0] == {word for word in WORDS if not is_held_out(word)}
     assert spoken[1] == {word for word in WORDS if is_held_out(word)} != set()
@@ -71,7 +71,7 @@ def test_shards_have_the_pictures_and_their_characters(lines: Path, checkpoint: 
     fonts = (lines / "test-font.source.txt").read_text(encoding="utf-8").splitlines()
     assert set(fonts) == set(HELD_OUT_FONTS)
     assert len(shards) == len(texts) == 5
-    drawn = draw_lines(Part("test", 5, TRAINING_FONTS, True), words, np.random.default_rng((1, 2)))
+    drawn = draw_lines(PicturePart("test", 5, TRAINING_FONTS, True), words, np.random.default_rng((1, 2)))
     for index, (_, text, image) in enumerate(drawn):
         patches, count = shards.side(0, np.array([index]))
         assert text == texts[index]

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
-from viz_app.session.readings import FORCED_INDEX, Current, Forced, ForcedText
+from viz_app.session.readings import FORCED_INDEX, Current, ForcedTarget, ForcedText
 
 
 def test_the_tree_has_a_table_behind_it(app: AppTest) -> None:
@@ -25,7 +25,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
         for token_id in range(300, 400)
         if all(token_id != found.token_ids[0] for found in own.translation.hypotheses)
     )
-    state_of(app, Current).forced = ForcedText(own.model.digest, own.translation.source, Forced((first,)))
+    state_of(app, Current).forced = ForcedText(own.model.digest, own.translation.source, ForcedTarget((first,)))
     app.run()
     app.selectbox(key="hypothesis").set_value(FORCED_INDEX)
     app.segmented_control(key="beam_view").set_value("Table")
@@ -37,7 +37,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
     assert app.query_params["prefix"] == str(first)
     clicked = reading(app).hypothesis.token_ids[:3]
     state_of(app, Current).forced = ForcedText(
-        own.model.digest, own.translation.source, Forced(reading(app).prefix, clicked)
+        own.model.digest, own.translation.source, ForcedTarget(reading(app).prefix, clicked)
     )
     healthy(app.run())
     assert reading(app).hypothesis.token_ids == clicked
@@ -53,7 +53,7 @@ def test_any_target_can_be_shown_until_the_sentence_changes(app: AppTest) -> Non
     own = reading(healthy(app.run()))
     found = own.hypothesis
     state_of(app, Current).forced = ForcedText(
-        own.model.digest, own.translation.source, Forced(target=found.token_ids[:2])
+        own.model.digest, own.translation.source, ForcedTarget(target=found.token_ids[:2])
     )
     app.run()
     app.selectbox(key="hypothesis").set_value(FORCED_INDEX)

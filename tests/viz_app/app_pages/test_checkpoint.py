@@ -72,7 +72,7 @@ def test_the_sentences_are_in_the_language_of_the_source() -> None:
     assert set(ISO_639_3.values()) == set(SENTENCES)
 
 
-def test_it_is_offered_to_transformers_unless_marians_layout_has_no_room(
+def test_it_is_offered_to_transformers_unless_marians_layout_does_not_support_it(
     start: Start, tokenizer: SentencePieceTokenizer, tmp_path: Path
 ) -> None:
     app = opened(start(text="Where?", beam_size="1"), "checkpoint")

@@ -20,7 +20,7 @@ from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls.job_control import TURN
 from viz_app.features.corpus import opened_index, selection
 from viz_app.features.corpus.opened_index import OwnIndex
-from viz_app.features.corpus.selection import Selected
+from viz_app.features.corpus.selection import CorpusSelection
 from viz_app.figures.corpus_examples import ShownExample
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.session.readings import Current, SelectedWords
@@ -62,7 +62,7 @@ def test_heads_are_ranked_by_a_behaviour_and_the_address_holds_everything(
     assert table["score"].tolist() == pytest.approx([score for _, score in expected])
     assert "**Encoder L1 H2**" in texts(app)
     assert app.selectbox(key="corpus_place").value == "A token it copies"
-    app.selectbox(key="behaviour").set_value("Looks at the next token")
+    app.selectbox(key="behaviour").set_value("Attends to the next token")
     healthy(app.run())
     assert app.selectbox(key="corpus_place").value == "The next token"
     assert app.query_params["corpus_head"] == "encoder L1 H2"
@@ -121,7 +121,7 @@ def test_an_example_opens_on_the_page_heads(
     assert app.session_state[heads_widget(head.kind).key] == [f"L{head.layer + 1} H{head.head + 1}"]
     words = selection.example_words(about.model, head, example.sentence, example.query, example.key)
     assert state_of(app, Current).words == SelectedWords(about.identity, tuple(words))
-    assert state_of(app, Selected).num_opened == 1
+    assert state_of(app, CorpusSelection).num_opened == 1
 
 
 def test_the_words_of_an_example_are_those_of_its_tokens(start: Start, checkpoint: Path, index: CorpusIndex) -> None:
@@ -151,7 +151,7 @@ def test_an_index_that_is_damaged_or_of_another_checkpoint_is_not_shown(
     assert "model.corpus.npz is the index of another checkpoint (11111111), this one is model.safetensors" in texts(app)
     beside.write_bytes(b"x")
     healthy(app.run())
-    assert "model.corpus.npz is no index of a corpus, or damaged" in texts(app)
+    assert "model.corpus.npz is not a corpus index, or is damaged" in texts(app)
     own = state_of(app, OwnIndex)
     model = reading(app).model
     content = checkpoint.with_name("model.corpus.npz").read_bytes()
@@ -220,7 +220,7 @@ def test_what_is_no_selection_in_the_address_is_ignored() -> None:
         assert selection.parsed_head(text) is None
         assert selection.parsed_neuron(text) is None
         assert selection.parsed_range(text) is None
-    chosen = Selected()
+    chosen = CorpusSelection()
     chosen.set_range("previous", (0.123456, 1.0))
     assert chosen.ranges == {"previous": (0.1235, 1.0)}
     chosen.set_range("previous", None)

@@ -137,7 +137,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "NaN": (archive(cross_attentions=np.full((2, 3, 3, 5), np.nan)), "negative or not finite"),
     "rows": (archive(cross_attentions=np.full((2, 3, 3, 5), 0.5)), "has a row whose weights sum to 1 only within"),
     "shape": (archive(cross_attentions=attention(2, 5, 3)), r"expected floats \[layers, heads, 3, 5\]"),
-    "objects": (archive(cross_attentions=np.array([print], dtype=object)), "is no NPZ file of arrays, or damaged"),
+    "objects": (archive(cross_attentions=np.array([print], dtype=object)), "not an NPZ file of arrays, or is damaged"),
     "many": (archive(cross_attentions=np.full((5000, 1, 3, 5), 0.2)), "has 5000 heads in 5000 layers, at most 4096"),
     "surrogate": (archive(source_tokens=np.array(["\ud800", *"bcde"])), "with a lone surrogate"),
     "cut off": (archive()[:-40], "of no known format"),

@@ -9,7 +9,7 @@ from core.analysis.composition.replacement import record_replacement
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.features.head_paths import paths_survey
-from viz_app.features.head_paths.paths_survey import Surveyed, SurveySlot
+from viz_app.features.head_paths.paths_survey import QuestionSurvey, SurveySlot
 from viz_app.features.head_paths.selected_path import SelectedPath, parsed_edge
 from viz_app.session.chosen_heads import heads_widget
 
@@ -28,7 +28,7 @@ def page(start: Start, **address: str) -> AppTest:
     return opened(start(**{"text": TEXT, "beam_size": "1", "target": TARGET, "token": "3", **address}), "head_paths")
 
 
-def surveyed(app: AppTest) -> Surveyed:
+def surveyed(app: AppTest) -> QuestionSurvey:
     found = state_of(app, SurveySlot).measured
     assert found is not None
     return found

@@ -102,7 +102,7 @@ def test_a_long_sentence_is_refused(start: Start, history_file: Path, monkeypatc
     monkeypatch.setattr(measurement, "MAX_TOKENS", 2)
     app = opened(start(beam_size="1", text="A dog that no test measures.", history=str(history_file)), "over_training")
     assert any(
-        "at most 2 are followed over a training: shorten it" in each.value.replace("\\", "") for each in app.error
+        "at most 2 are followed over a training run: shorten it" in each.value.replace("\\", "") for each in app.error
     )
 
 
@@ -147,7 +147,7 @@ def test_the_page_says_that_parameters_are_rounded(start: Start, run_history: Pa
 def test_without_a_history_the_page_says_how_to_make_one(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histories, "shipped_history", lambda model: None)
     app = opened(start(beam_size="1", text="Where?"), "over_training")
-    assert "No snapshots of a training are shipped" in app.info[0].value
+    assert "No snapshots of a training run are shipped" in app.info[0].value
 
 
 def test_without_a_sentence_the_page_says_so(start: Start, history_file: Path) -> None:

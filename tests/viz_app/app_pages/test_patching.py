@@ -11,7 +11,7 @@ from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.features.patching.measurement import Patching, PatchingSlot, PathsSlot
 from viz_app.features.patching.second_sentence import few_and_more
-from viz_app.features.patching.selection import Selected, parsed_cell
+from viz_app.features.patching.selection import PatchingSelection, parsed_cell
 from viz_app.figures.patching import PatchedCell
 
 CLEAN, CORRUPTED, TARGET = "The house.", "The train.", "345.28.346.2"
@@ -58,12 +58,12 @@ def test_the_address_holds_the_question_and_the_selection(start: Start) -> None:
     )
     question = measured(app).question
     assert (question.position, question.metric, question.into) == (2, "log_prob", "clean")
-    assert state_of(app, Selected).cell == PatchedCell("cross", 1, 0)
+    assert state_of(app, PatchingSelection).cell == PatchedCell("cross", 1, 0)
     assert app.query_params["patch"] == "cross.2.1"
     assert app.query_params["patched_token"] == "3"
     assert app.query_params["corrupted"] == CORRUPTED
     assert "Log-probability of" in said(app)
-    state_of(app, Selected).select_cell(PatchedCell("encoder_state", 0, 99))  # of a longer sentence
+    state_of(app, PatchingSelection).select_cell(PatchedCell("encoder_state", 0, 99))  # of a longer sentence
     healthy(app.run())
     assert "patch" not in app.query_params
 
@@ -135,7 +135,7 @@ def test_paths_between_heads(start: Start) -> None:
     assert paths is not None
     assert paths.job.finished
     assert not paths.found.values.isnan().any()
-    assert state_of(app, Selected).sender == Head("encoder_self", 0, 1)
+    assert state_of(app, PatchingSelection).sender == Head("encoder_self", 0, 1)
     assert "Encoder L1 H2**, by the position" in said(app)
     app.button_group(key="receiver_kind").set_value("encoder_self")
     healthy(app.run())

@@ -4,7 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
-from core.analysis.joint import joint_map
+from core.analysis.joint_map import joint_map
 from core.capture import Kind
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.components.sentence_bar import words_by_name
@@ -32,7 +32,7 @@ def test_the_address_holds_token_layer_head_step_and_row(start: Start) -> None:
     app = opened(start(beam_size="2", text="Where?", **address), "step_through")
     assert values(app)[1:] == ["L2", "H3"]
     assert (app.query_params["at"], app.query_params["picked"]) == ("cross-scores", "2")
-    assert state_of(app, StepPlace).asked == ("cross-scores", 1)
+    assert state_of(app, StepPlace).requested == ("cross-scores", 1)
     state_of(app, StepPlace).keep(("cross-mask", None))
     healthy(app.run())
     assert app.query_params["at"] == "cross-mask"

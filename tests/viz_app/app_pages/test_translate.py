@@ -25,7 +25,7 @@ def app(start: Start) -> AppTest:
 
 def force(app: AppTest, *token_ids: int, go_on: bool) -> AppTest:
     """A click on the page, which takes two runs."""
-    forced = readings.Forced(token_ids) if go_on else readings.Forced(target=token_ids)
+    forced = readings.ForcedTarget(token_ids) if go_on else readings.ForcedTarget(target=token_ids)
     state_of(app, Current).forced = ForcedText(reading(app).model.digest, TEXT, forced)
     app.run()
     app.selectbox(key="hypothesis").set_value(readings.FORCED_INDEX)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.analysis.joint import JointMap
+from core.analysis.joint_map import JointMap
 from core.capture import AttentionMap
 from core.drawing.drawing_data import NO_WEIGHT, STEPS
 from viz_app.components.attention_map import NOT_VISIBLE, joint_payload, map_payload

@@ -9,16 +9,18 @@ from viz_app.components.parallel_coordinates import parallel_payload, sent_range
 from viz_app.figures.corpus_examples import MarkedText, ShownExample, examples_table, sides
 from viz_app.figures.export.corpus_examples import export_examples
 from viz_app.figures.export.parallel_coordinates import export_parallel
-from viz_app.figures.parallel_coordinates import Axis, Group, Line, ParallelCoordinates
+from viz_app.figures.parallel_coordinates import CoordinateAxis, CoordinateLine, LineGroup, ParallelCoordinates
 
 DRAWING = ParallelCoordinates(
-    axes=[Axis(key=key, name=f"{key} $x$", text="about", low=0, high=high) for key, high in (("a", 1), ("b", 4))],
-    lines=[
-        Line(name="one", values=[0.2, 3.0]),
-        Line(name="<two>", values=[0.9, 1.0], group=1),
-        Line(name="gap", values=[0.5, None]),
+    axes=[
+        CoordinateAxis(key=key, name=f"{key} $x$", text="about", low=0, high=high) for key, high in (("a", 1), ("b", 4))
     ],
-    groups=[Group(name="Encoder", color="#0072b2"), Group(name="Cross", color="#d55e00", dash="dot")],
+    lines=[
+        CoordinateLine(name="one", values=[0.2, 3.0]),
+        CoordinateLine(name="<two>", values=[0.9, 1.0], group=1),
+        CoordinateLine(name="gap", values=[0.5, None]),
+    ],
+    groups=[LineGroup(name="Encoder", color="#0072b2"), LineGroup(name="Cross", color="#d55e00", dash="dot")],
     ranges={"b": (2.0, 4.0)},
     marked=0,
 )

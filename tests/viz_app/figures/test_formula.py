@@ -2,7 +2,7 @@ import pytest
 from matplotlib.mathtext import MathTextParser
 
 from core.analysis.beam_tree import beam_tree
-from core.analysis.token_path.follow import follow_token
+from core.analysis.token_path.token_walk import follow_token
 from core.translator import Translator
 from viz_app.figures.formula import math_text, math_tree
 from viz_app.figures.output_step_views import PENALTIES

@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 import torch
 
-from core.analysis.joint import JointMap
+from core.analysis.joint_map import JointMap
 from viz_app.figures.joint_map import export_joint, joint_table
 
 

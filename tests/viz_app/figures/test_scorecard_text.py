@@ -9,7 +9,7 @@ from core.analysis.heads import labels
 from core.analysis.heads.head import Head
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import score_cards
+from core.analysis.heads.scorer import score_cards
 from core.analysis.layers.layer_types import LAYER_TYPES
 from core.drawing import drawing_data
 from viz_app.figures.scorecard_text import SHORT_NAMES, SORT_TEXTS, SORTS, Sort, notes, ordered

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from core.analysis.beam_tree import beam_tree
-from core.analysis.token_path.follow import follow_token
 from core.analysis.token_path.steps import OutputSteps, Stack, TokenPath, path_columns
+from core.analysis.token_path.token_walk import follow_token
 from core.translator import Translator
 from viz_app.figures.step_list import group_of, step_list, step_named, step_table
 from viz_app.figures.step_views import Block, StepView, VectorRow

@@ -21,7 +21,7 @@ from core.images.line_reader import LineReader
 from core.model import Transformer
 from core.parsing.parser import Parser
 from core.preset_configs import PRESETS
-from core.shipped import shipped_checkpoint
+from core.shipped_files import shipped_checkpoint
 from tests.fixtures import fit_end
 from tests.strange_sentences import reason, sentence_numbers, strange_sentence, with_progress
 from tests.viz_app import analysis_drawings, attention_drawings, drawing_checks

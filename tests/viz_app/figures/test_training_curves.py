@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.runlog import Line
+from core.runlog import LogLine
 from core.schedule import learning_rate
 from viz_app.figures import training_curves
 from viz_app.figures.theme import DARK, LIGHT
 from viz_app.figures.training_curves import PAPER, Schedule
 
-LINES: list[Line] = [
+LINES: list[LogLine] = [
     {"kind": "train", "step": 25, "nll": 3.0, "rate": 1e-4, "tokens_per_second": 900.0},
     {"kind": "train", "step": 50, "nll": 2.0, "rate": 2e-4, "tokens_per_second": 950.0},
     {"kind": "valid", "step": 50, "nll": 1.5, "perplexity": math.exp(1.5)},

@@ -24,7 +24,7 @@ NO_TEXT = re.compile(
     r"|^(const|window)\b|^(Noto|DejaVu) |(sans-serif|monospace)$|@\w+\.\w|^<!doctype|<(th|table|meta|script)\b"
     r"|\b\w+=$|# or \.npz|default-src"
     # messages for programmers, and the name of a model in several files
-    r"|is none of the languages|only 'gradient' takes an output|^\0 files$"
+    r"|is not one of the languages|only 'gradient' takes an output|^\0 files$"
 )
 # Constants whose texts are data: sentences to explain, examples of input, names in old addresses, and of fonts.
 DATA = re.compile(r"(^|_)(SENTENCES?|EXAMPLES?|EARLIER|FONTS)(_|$)|^SHIPPED$")
@@ -49,7 +49,7 @@ DRAWING = {  # methods that draw a text, of `st` or of any place on a page
     "badge", "button", "caption", "checkbox", "download_button", "error", "expander", "file_uploader", "info",
     "link_button", "markdown", "metric", "multiselect", "number_input", "page_link", "pills", "popover", "progress",
     "radio", "segmented_control", "select_slider", "selectbox", "slider", "spinner", "subheader", "success", "tabs",
-    "text", "text_area", "text_input", "toggle", "warning", "write", "segments", "Group",
+    "text", "text_area", "text_input", "toggle", "warning", "write", "segments", "LineGroup",
 }  # fmt: skip
 NAMES = re.compile(r"(^|_)(NAMES|TEXTS|TITLES|LABELS|CHOICES|ABOUT)$")  # constants of texts by key
 NO_LANGUAGE = {"Python", "Headlight", "Pharaoh", "Streamlit"}  # names that are the same everywhere

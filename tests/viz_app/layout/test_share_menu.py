@@ -12,7 +12,7 @@ from core.export import load_explanation
 from tests.viz_app.pages import healthy, reading
 from viz_app.figures import head_names
 from viz_app.layout.share_menu import file_content, file_name, python
-from viz_app.session.attributions import Weights
+from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 
 
@@ -27,7 +27,7 @@ def test_every_file_is_about_what_is_read(app: AppTest) -> None:
     assert (found["model"]["name"], found["model"]["sha256"]) == (about.model.name, about.model.digest)
     assert file_content(about, ".npz", ShownHeads()).startswith(b"PK")
     chosen = ShownHeads()
-    chosen.remember(about, "encoder_self", Weights("norms"), [(head_names.ALL, 0), (1, 2)], "Map")
+    chosen.remember(about, "encoder_self", MethodChoice("norms"), [(head_names.ALL, 0), (1, 2)], "Map")
     opened = file_content(about, ".html", chosen)
     assert opened.startswith(b"<!doctype html>")
     assert b'"first":["encoder_self",1,2],"view":"Map"' in opened  # what is chosen on the page Heads

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.heads.labels import DEFINITIONS
 from tests.viz_app.pages import Start, opened
 from viz_app.figures.aligner_tables import ROW_NAMES
@@ -22,6 +23,7 @@ from viz_app.session import attributions
 
 HEAD_VIEWS, PICTURE_VIEWS = ("Lines", "Map", "Table"), ("Pictures", "Map", "Table")
 OPTIONS: dict[str, Mapping[str, str]] = {  # of each parameter in the table, by any name
+    "behaviour": {key: f"{each.name[:1].upper()}{each.name[1:]}" for key, each in BEHAVIOURS.items()},
     "contrast_methods": METHOD_NAMES,
     "labels": {name: name for name in DEFINITIONS},
     "picture_view": {view: view for view in PICTURE_VIEWS},
@@ -52,6 +54,7 @@ def client() -> Iterator[TestClient]:
             "?contrast_methods=Occlusion&contrast_methods=Norm-weighted&text=%3Cb%3E%26",
         ),
         ("/contrast?language=de&contrast_methods=Normen", "?language=de&contrast_methods=Normgewichtet"),
+        ("/corpus?behaviour=Looks+at+the+next+token", "?behaviour=Attends+to+the+next+token"),
         ("/heads?kind=Encoder&method=ALTI%2C+rolled+out", "?kind=Encoder&weights=ALTI%2C+rolled+out"),
     ],
 )

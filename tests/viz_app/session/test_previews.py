@@ -153,7 +153,7 @@ def test_no_preview_of_a_sentence_with_a_forced_target(app: AppTest) -> None:
     about = reading(app)
     target = about.translation.hypotheses[1].token_ids
     state_of(app, readings.Current).forced = readings.ForcedText(
-        about.model.digest, OTHER, readings.Forced(target=target)
+        about.model.digest, OTHER, readings.ForcedTarget(target=target)
     )
     with pytest.raises(NoPreviewError):
         preview(app, OTHER)

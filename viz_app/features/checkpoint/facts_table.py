@@ -63,7 +63,7 @@ def facts_html(facts: dict[str, dict[str, str]]) -> str:
 def _cell(value: str, of_paper: str | None) -> str:
     """A cell; of a long text the beginning is shown, and the rest after a click.
 
-    A hundred languages are such a text.
+    A list of a hundred languages is an example.
     """
     text = translated(value)
     shown = html.escape(text)

@@ -1,6 +1,6 @@
-"""Scores and deletion curves of a reading, and what is selected of them.
+"""Scores and deletion curves of a reading, and the selection.
 
-Selected are the alternative and the methods.
+The alternative and the methods can be selected.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ cannot be negative.
 
 
 @dataclass
-class Scored:
+class PredictionScores:
     """The scores of one prediction, which all sessions share.
 
     Attributes:
@@ -72,9 +72,9 @@ class ScoringSlot(JobSlot[Scoring]):
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
-def scored(about: Reading, position: int, against: int | None) -> Scored:
-    """Return what all sessions have computed of a prediction."""
-    return Scored()
+def scored(about: Reading, position: int, against: int | None) -> PredictionScores:
+    """Return the scores of a prediction, shared by all sessions."""
+    return PredictionScores()
 
 
 def scoring_job(about: Reading, position: int, against: int | None) -> Job:
@@ -91,7 +91,7 @@ def scoring_job(about: Reading, position: int, against: int | None) -> Job:
     return session_object(ScoringSlot).of((about.identity, position, against), begun).job
 
 
-def _steps(about: Reading, position: int, against: int | None, known: Scored) -> Iterator[int]:
+def _steps(about: Reading, position: int, against: int | None, known: PredictionScores) -> Iterator[int]:
     """Compute the scores.
 
     Raises:

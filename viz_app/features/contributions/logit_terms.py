@@ -1,6 +1,6 @@
-"""Logit terms and lexicons of a reading, and what is selected of them.
+"""Logit terms and lexicons of a reading, and the selection.
 
-Selected are a token, an alternative and a head.
+A token, an alternative and a head can be selected.
 """
 
 import re
@@ -135,7 +135,7 @@ def term_head(about: Reading, found: LogitAttribution) -> Head:
 
 
 def parsed_head(name: str) -> Head | None:
-    """Parse a decoder head such as `cross L5 H3`; None if it is none."""
+    """Parse a decoder head such as `cross L5 H3`; None for other text."""
     parts = re.fullmatch(r"(decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
     if parts is None:
         return None

@@ -35,14 +35,14 @@ from viz_app.session.models import MODEL_HASH, Model
 
 ABOUT_RANKING = marked("""
 Scores are means over all tokens of the corpus, from 0 to 1, by the definitions of the score-cards of the page Heads.
-"Does" names what a head does by the criteria listed there, at "What heads do". A score says where a head looks, not
+"Does" names what a head does by the criteria listed there, at "What heads do". A score says where a head attends, not
 that it matters: see Switches.
 """)
 ABOUT_EXAMPLES = marked("""
 The **strength** is the norm of what the head writes for one token in one row, ||a f(x)|| (Kobayashi et al. 2020): a
 large weight on a token with a short vector writes little. A sentence gives at most one example. The **frame** is where
-the head looks from, in the decoder the token that was fed or, in cross-attention, the token that is predicted; the
-**filled** token is where it looks.
+the head attends from, in the decoder the token that was fed or, in cross-attention, the token that is predicted; the
+**filled** token is what it attends to.
 
 The ten strongest of thousands show the extreme, not the usual case.
 """)
@@ -133,7 +133,7 @@ def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
     usual = figures.quantile_text(index.heads.quantiles[index.rows[head]].tolist(), marked("rows"))
     st.caption(
         tr(
-            "Strongest examples, looking at: **{place}**. Strength: {strength}.",
+            "Strongest examples, attending to: **{place}**. Strength: {strength}.",
             place=tr(figures.PLACE_NAMES[place]),
             strength=usual,
         ),
@@ -155,7 +155,7 @@ from viz_app.figures.corpus_examples import examples_table, head_example
 head = Head{tuple(head)}
 shown = [head_example(translator, head, each) for each in index.head_examples(head, {place!r})]
 table = examples_table(shown, "strength")""".strip()
-    title = tr("{head}, strongest examples looking at {place}", head=name, place=tr(figures.PLACE_NAMES[place]))
+    title = tr("{head}, strongest examples attending to {place}", head=name, place=tr(figures.PLACE_NAMES[place]))
     downloads(
         "corpus-examples",
         partial(export_examples, shown, theme=page_theme(), title=title),

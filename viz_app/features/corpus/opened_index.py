@@ -14,7 +14,7 @@ from core.analysis.corpus.cli import index_beside, translations_of
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import CorpusIndexError, load_index, parse_index
-from core.analysis.word_scores.scoring import parse_lines
+from core.analysis.word_scores.scored_lines import parse_lines
 from viz_app.figures.corpus import Tokens
 from viz_app.figures.corpus_examples import sides
 from viz_app.language import marked, tr
@@ -27,7 +27,7 @@ from viz_app.session.uploaded_text import decoded
 MAX_LINES = 2_000
 MAX_BYTES = 2**20  # of an uploaded text
 TOO_LARGE = marked("{name} is larger than {most} MB: use `python -m core corpus`")
-NOT_TEXT = marked("{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line")
+NOT_TEXT = marked("{name} is not UTF-8 text: {error}. Upload a text file with one sentence per line")
 MAX_INDEX_BYTES = 2**26  # of an uploaded index
 ADDRESS, OWN_NAME = "corpus_index", "own"  # query parameter: the link is to an index that it does not include
 BATCH_SIZE = 8  # sentences between two clicks
@@ -106,7 +106,7 @@ class OwnIndex(MayHoldModel):
         """Open an uploaded index.
 
         Raises:
-            CorpusIndexError: it is none, or belongs to another model.
+            CorpusIndexError: it is not an index, or belongs to another model.
         """
         if len(content) > MAX_INDEX_BYTES:
             raise CorpusIndexError(tr("{name} is larger than {most} MB", name=name, most=MAX_INDEX_BYTES // 2**20))

@@ -1,6 +1,6 @@
-"""What is selected on the page Corpus, and examples opened on the page Heads.
+"""Selection on the page Corpus, and examples opened on the page Heads.
 
-Selected are a head, a neuron and ranges.
+A head, a neuron and ranges of scores can be selected.
 """
 
 import math
@@ -31,7 +31,7 @@ BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sente
 
 
 @dataclass
-class Selected:
+class CorpusSelection:
     """Selection of a session on the page.
 
     Attributes:
@@ -68,21 +68,21 @@ class Selected:
             self.ranges[key] = float(f"{found[0]:.4g}"), float(f"{found[1]:.4g}")
 
 
-def selected() -> Selected:
+def selected() -> CorpusSelection:
     """Return the session's selection."""
-    found = session_object(Selected)
+    found = session_object(CorpusSelection)
     found.restore()
     return found
 
 
 def parsed_head(name: str) -> Head | None:
-    """Parse a head such as `cross L5 H3`; None if it is none."""
+    """Parse a head such as `cross L5 H3`; None for other text."""
     parts = re.fullmatch(r"(encoder|decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
     return Head(KINDS_BY_NAME[parts[1]], int(parts[2]) - 1, int(parts[3]) - 1) if parts else None
 
 
 def parsed_neuron(name: str) -> Neuron | None:
-    """Parse a neuron such as `encoder L3 N512`; None if it is none."""
+    """Parse a neuron such as `encoder L3 N512`; None for other text."""
     parts = re.fullmatch(r"(encoder|decoder) L([1-9]\d{0,2}) N([1-9]\d{0,6})", name)
     if parts is None:
         return None
@@ -91,7 +91,7 @@ def parsed_neuron(name: str) -> Neuron | None:
 
 
 def parsed_range(text: str) -> tuple[str, Range] | None:
-    """Parse a range such as `previous_0.5_1`; None if it is none."""
+    """Parse a range such as `previous_0.5_1`; None for other text."""
     key, *ends = text.split("_")
     try:
         low, high = map(float, ends)
@@ -156,7 +156,7 @@ def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -
     target = (*sentence.target, model.translator.model.config.eos_id)
     search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
     readings.show_target(model, search, target, words)
-    session_object(Selected).num_opened += 1
+    session_object(CorpusSelection).num_opened += 1
 
 
 def examples(shown: Sequence[ShownExample], on_click: Callable[[int], None], key: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.shipped import shipped_checkpoint
+from core.shipped_files import shipped_checkpoint
 from viz_app.session import models
 from viz_app.session.models import Model, ModelError, model_at
 from viz_app.session.open_models import OpenModels

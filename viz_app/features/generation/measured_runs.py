@@ -16,7 +16,7 @@ RUNS = 3  # of which the fastest counts
 
 
 @dataclass(frozen=True)
-class Measured(Generic[T]):
+class TimedResult(Generic[T]):
     """A result with the seconds of its computation."""
 
     result: T
@@ -24,21 +24,21 @@ class Measured(Generic[T]):
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
-def searched(model: Model, text: str, beam_size: int, length_penalty: float) -> Measured[ScoredText]:
+def searched(model: Model, text: str, beam_size: int, length_penalty: float) -> TimedResult[ScoredText]:
     """Translate with greedy or beam search."""
     translator = model.translator
     return _measured(lambda: translator.translate(text, beam_size, length_penalty, 1).hypotheses[0])
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
-def drafted(model: Model, draft: Model, text: str, draft_tokens: int) -> Measured[tuple[SpeculativeStep, ...]]:
+def drafted(model: Model, draft: Model, text: str, draft_tokens: int) -> TimedResult[tuple[SpeculativeStep, ...]]:
     """Translate with speculative decoding."""
     translator = model.translator
     return _measured(lambda: tuple(translator.translate_speculatively(text, draft.translator, draft_tokens)))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
-def refined(model: Model, text: str, iterations: int, candidates: int) -> Measured[tuple[MaskPredictState, ...]]:
+def refined(model: Model, text: str, iterations: int, candidates: int) -> TimedResult[tuple[MaskPredictState, ...]]:
     """Translate with mask-predict: the iterations of the best length candidate."""
 
     def run() -> tuple[MaskPredictState, ...]:
@@ -50,10 +50,10 @@ def refined(model: Model, text: str, iterations: int, candidates: int) -> Measur
     return _measured(run)
 
 
-def _measured(run: Callable[[], T]) -> Measured[T]:
-    found: list[Measured[T]] = []
+def _measured(run: Callable[[], T]) -> TimedResult[T]:
+    found: list[TimedResult[T]] = []
     for _ in range(RUNS):
         began = time.perf_counter()
         result = run()
-        found.append(Measured(result, time.perf_counter() - began))
+        found.append(TimedResult(result, time.perf_counter() - began))
     return min(found, key=lambda each: each.seconds)

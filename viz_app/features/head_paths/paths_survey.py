@@ -45,8 +45,8 @@ second sentence** of equal length in tokens shows which paths carry the differen
 
 
 @dataclass(frozen=True)
-class Question:
-    """Measurements of the page.
+class EdgeQuestion:
+    """The token to explain, and the settings of the survey.
 
     Attributes:
         position: of the predicted token A.
@@ -62,14 +62,14 @@ class Question:
 
 
 @dataclass
-class Surveyed:
+class QuestionSurvey:
     """The survey of one question.
 
     Attributes:
         known: effects by sender position, and what flows, by edge.
     """
 
-    question: Question
+    question: EdgeQuestion
     run: Replacement
     found: Survey
     job: Job
@@ -103,7 +103,7 @@ class Surveyed:
         return edge, self.gap
 
 
-class SurveySlot(JobSlot[Surveyed]):
+class SurveySlot(JobSlot[QuestionSurvey]):
     """The session's survey."""
 
 
@@ -114,7 +114,7 @@ def proposal(model: Model, source: str) -> str:
     return next((pair.text for pair in found if pair.contrast == "noun"), found[0].text if found else "")
 
 
-def question_boxes(about: Reading) -> Question:
+def question_boxes(about: Reading) -> EdgeQuestion:
     """Select the token, what it is compared with, and what replaces outputs."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(about)
@@ -137,10 +137,10 @@ def question_boxes(about: Reading) -> Question:
             label = tr("Second sentence, of equal length in tokens")
             second = st.text_input(label, key=SECOND.key, bind="query-params", width="stretch").strip()
     against = None if chosen == BEST else about.model.translator.tokenizer.target.token_id(chosen)
-    return Question(position, against, by, second, metric)
+    return EdgeQuestion(position, against, by, second, metric)
 
 
-def surveyed(about: Reading, question: Question) -> Surveyed:
+def surveyed(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
     """Return the session's survey for a question.
 
     Raises:
@@ -149,7 +149,7 @@ def surveyed(about: Reading, question: Question) -> Surveyed:
     return session_object(SurveySlot).of((about.identity, question), lambda: _begun(about, question))
 
 
-def _begun(about: Reading, question: Question) -> Surveyed:
+def _begun(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
     run = record_replacement(
         about.model.translator,
         about.translation.source,
@@ -166,13 +166,13 @@ def _begun(about: Reading, question: Question) -> Surveyed:
     def steps() -> Iterator[int]:
         return survey_steps(run, MEASURED, found)
 
-    return Surveyed(question, run, found, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
+    return QuestionSurvey(question, run, found, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
 
 
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
-def run_part(surveyed: Surveyed) -> str:
+def run_part(surveyed: QuestionSurvey) -> str:
     """Record the run as `run`, after `reading_part`."""
     question, runs = surveyed.question, surveyed.run.runs
     second = "" if question.second is None else f"'second': {question.second!r}, "

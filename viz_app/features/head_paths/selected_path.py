@@ -6,12 +6,12 @@ from typing import get_args
 
 import streamlit as st
 
-from core.analysis.composition.edges import INPUTS, Edge, Input, Node, Part
+from core.analysis.composition.edges import INPUTS, Edge, Input, Node, NodePart
 from viz_app.session.chosen_heads import select_head
 from viz_app.session.state import is_history_navigation, put_in_address, session_object
 
 EDGE = "path"  # query parameter, counted from 1: encoder_self.1.2-cross.5.3-value
-_NODE = re.compile(rf"({'|'.join(get_args(Part))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
+_NODE = re.compile(rf"({'|'.join(get_args(NodePart))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
 
 
 @dataclass
@@ -52,7 +52,7 @@ def _written(node: Node) -> str:
 
 
 def parsed_edge(text: str) -> Edge | None:
-    """Parse an edge such as `encoder_self.1.2-cross.5.3-value`; None if it is none."""
+    """Parse an edge such as `encoder_self.1.2-cross.5.3-value`; None for other text."""
     names = text.split("-")
     which: Input | None = next((each for each in INPUTS if each == names[-1]), None)
     if len(names) != 3 or which is None:
@@ -65,6 +65,6 @@ def _parsed_node(text: str) -> Node | None:
     parts = _NODE.fullmatch(text)
     if parts is None:
         return None
-    part: Part = next(each for each in get_args(Part) if each == parts[1])
+    part: NodePart = next(each for each in get_args(NodePart) if each == parts[1])
     layer, head = (None if number is None else int(number) - 1 for number in parts.groups()[1:])
     return Node(part, layer, head)

@@ -17,7 +17,7 @@ from viz_app.figures.theme import head_name
 from viz_app.figures.weight_tables import grid_table, lines_table
 from viz_app.language import marked, tr, tr_lower, tr_values
 from viz_app.session import chosen_heads, python_code, readings
-from viz_app.session.attributions import Weights
+from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.readings import TokenView
 from viz_app.session.state import session_object
@@ -61,7 +61,7 @@ def page(
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view: BertVizView = segments(tr("BertViz"), tr_values(VIEW_NAMES), HEAD_VIEW, "bertviz_view", hide_label=True)
         heads = heads_box(maps)
-    session_object(ShownHeads).remember(reading, kind, Weights(), heads)
+    session_object(ShownHeads).remember(reading, kind, MethodChoice(), heads)
     rows = tr("a row is named by the word it predicts") if maps[0].predicted_tokens else tr(head_names.KIND_TEXTS[kind])
     title = tr(
         "**BertViz**, {view} of {kind} attention: {rows}",

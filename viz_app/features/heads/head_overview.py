@@ -33,7 +33,7 @@ from viz_app.session.attributions import (
     METHOD_TEXTS,
     NOTHING_TO_RANK,
     PER_LAYER,
-    Weights,
+    MethodChoice,
     mean,
     rank_correlations,
 )
@@ -115,7 +115,7 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
     return [] if per_layer else selected
 
 
-def about_method(reading: readings.Reading, kind: Kind, weights: Weights) -> None:
+def about_method(reading: readings.Reading, kind: Kind, weights: MethodChoice) -> None:
     """Describe a method, and how far it ranks tokens like the raw weights.
 
     Nothing is drawn for the raw weights.
@@ -244,7 +244,7 @@ def grid_files(
 def export_grid(
     maps: Sequence[AttentionMap],
     rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
-    weights: Weights,
+    weights: MethodChoice,
     title: str,
     theme: Theme,
     file_format: Format,

@@ -24,7 +24,7 @@ PLACE = "heads"
 
 @dataclass(frozen=True)
 class _Preview:
-    """What the page shows now, to be shown of another sentence.
+    """The current view of the page, to be drawn for another sentence.
 
     Attributes:
         heads: returns the selected heads of a reading.
@@ -96,6 +96,6 @@ def offer(
     """
     if view.weights.method != "attention":
         return
-    view = replace(view, step=None) if readings.selected_words(reading) else view  # a selection goes, and its step
+    view = replace(view, step=None) if readings.selected_words(reading) else view  # a new sentence clears both
     selected = chosen_heads.heads_elsewhere(view.kind, heads)
     previews.offer(PLACE, _Preview(view, selected, arrangement, judge, is_cutting, page_theme()).data)

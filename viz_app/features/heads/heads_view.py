@@ -8,7 +8,7 @@ from core.capture import Kind
 from core.drawing.head_explorer import View
 from viz_app.components.highlight import Axis, Highlight, Links
 from viz_app.session import word_selection
-from viz_app.session.attributions import Weights
+from viz_app.session.attributions import MethodChoice
 from viz_app.session.readings import Reading, TokenView
 
 
@@ -25,7 +25,7 @@ class HeadsView:
     kind: Kind
     view: View
     tokens: TokenView
-    weights: Weights
+    weights: MethodChoice
     top_mass: float | None = None
     step: int | None = None
     several: bool = False

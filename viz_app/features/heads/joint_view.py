@@ -8,7 +8,7 @@ from core import Explanation
 from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Head, Maps
 from core.analysis.heads.mean_and_maximum import Combination
-from core.analysis.joint import JointMap, joint_map
+from core.analysis.joint_map import JointMap, joint_map
 from core.capture import KINDS, Kind
 from viz_app.components import word_links
 from viz_app.components.attention_map import joint_attention_map
@@ -95,7 +95,7 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
             python_code.all_maps_part(method, output),
             *(f"{python_code.shown_maps(kind, tokens)}\n{kind} = maps" for kind in KINDS),
             f"""
-from core.analysis.joint import joint_map
+from core.analysis.joint_map import joint_map
 from viz_app.figures.joint_map import joint_table
 shown = dict(encoder_self=encoder_self, decoder_self=decoder_self, cross=cross)
 table = joint_table(joint_map(shown, {layer!r}, {head!r}))""".strip(),

@@ -13,7 +13,7 @@ from core.analysis.alignment.pharaoh import parse_links
 from core.analysis.alignment.sentence_alignment import rank_sentence, shown_words
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import score_cards
+from core.analysis.heads.scorer import score_cards
 from core.capture import Kind
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
@@ -248,7 +248,7 @@ def sample_box(reading: readings.Reading) -> None:
         text, file = "", None
         if source == OWN:
             text = st.text_area(
-                tr("Sentences, one a line"),
+                tr("Sentences, one per line"),
                 key="sample_text",
                 height=110,
                 placeholder=EXAMPLE,

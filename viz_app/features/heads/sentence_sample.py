@@ -9,7 +9,7 @@ import streamlit as st
 from core.analysis.alignment.first_head import AgreementTally
 from core.analysis.heads.corpus_maps import sample_maps
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import Scorer, piece_frequencies
+from core.analysis.heads.scorer import Scorer, piece_frequencies
 from viz_app.language import marked
 from viz_app.session import sample_sentences
 from viz_app.session.jobs import Job

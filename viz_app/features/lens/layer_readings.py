@@ -76,6 +76,6 @@ def selected_cell(lens: LogitLens) -> tuple[int, int]:
 
 
 def parsed_cell(text: str) -> tuple[int, int] | None:
-    """Parse a cell such as `3.5`; None if it is none."""
+    """Parse a cell such as `3.5`; None for other text."""
     parts = re.fullmatch(r"([1-9]\d{0,3})\.(\d{1,3})", text)
     return (int(parts[1]) - 1, int(parts[2])) if parts else None

@@ -27,7 +27,7 @@ RUN -o FILE.zip` packs them into one file.
 
 
 @dataclass(frozen=True)
-class Training:
+class OpenedTraining:
     """An opened history, and where it lies; a relative path is the name of an upload."""
 
     history: History
@@ -46,7 +46,7 @@ class Upload:
     """
 
     read: str = ""
-    training: Training | None = None
+    training: OpenedTraining | None = None
     folder: "tempfile.TemporaryDirectory[str] | None" = None
     refused: str = ""
 
@@ -56,7 +56,7 @@ def _opened(path: str, stamp: tuple[int, ...]) -> History:
     return open_history(path)
 
 
-def training_at(path: Path) -> Training:
+def training_at(path: Path) -> OpenedTraining:
     """Open a history; it is opened again when its files have changed.
 
     Raises:
@@ -66,7 +66,7 @@ def training_at(path: Path) -> Training:
         places = [each for each in (path, *(path / name for name in FOLDERS)) if each.exists()]
         stamp = tuple(each.stat().st_mtime_ns for each in places)
         with st.spinner(tr("Opening the snapshots")):
-            return Training(_opened(str(path), stamp), path)
+            return OpenedTraining(_opened(str(path), stamp), path)
     except (ValueError, OSError) as error:
         raise ModelError(str(error)) from error
 
@@ -83,8 +83,8 @@ def shipped_history(model: models.Model) -> Path | None:
     return next((path for path in histories if path.exists()), None)
 
 
-def training_box() -> Training | None:
-    """Select a training.
+def training_box() -> OpenedTraining | None:
+    """Select a training run.
 
     An upload that is refused changes nothing but for the reason on the page. Returns None if there is no training to
     show, for a reason that is on the page, too.
@@ -105,7 +105,7 @@ def training_box() -> Training | None:
     elif problem:
         st.error(plain(problem))
     elif training is None:
-        missing = tr("No snapshots of a training are shipped with this copy of Headlight.")
+        missing = tr("No snapshots of a training run are shipped with this copy of Headlight.")
         st.info(f"{missing} {plain(tr(ABOUT_PATH).strip())}")
     return training
 
@@ -146,6 +146,6 @@ def _upload_box() -> None:
         folder = tempfile.TemporaryDirectory(prefix="headlight-")
         try:
             (copy,) = copies([(file.name, file)], Path(folder.name))
-            upload.training, upload.folder = Training(open_history(copy), Path(file.name)), folder
+            upload.training, upload.folder = OpenedTraining(open_history(copy), Path(file.name)), folder
         except (ModelError, ValueError, OSError) as error:
             upload.refused = str(error)

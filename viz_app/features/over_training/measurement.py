@@ -1,4 +1,4 @@
-"""A sentence, and a sample of sentences, at every snapshot of a training.
+"""A sentence, and a sample of sentences, at every snapshot of a training run.
 
 Both grow step by step.
 """
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import piece_frequencies
+from core.analysis.heads.scorer import piece_frequencies
 from core.analysis.over_training.snapshot_reading import Pair, SnapshotReading, cards_on, read_snapshot
 from core.history import History
-from viz_app.features.over_training.histories import Training
+from viz_app.features.over_training.histories import OpenedTraining
 from viz_app.language import marked, tr
 from viz_app.session import python_code
 from viz_app.session.jobs import Job
@@ -30,7 +30,7 @@ HASH: dict[str | type[Any], Any] = {History: lambda history: history.digest}
 
 
 @dataclass
-class Sample:
+class SnapshotSample:
     """The shipped sample at the snapshots of a history.
 
     Attributes:
@@ -58,14 +58,14 @@ class Sentence:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=HASH)
-def _sample(history: History) -> Sample:
-    """Return what all sessions have measured of a history."""
-    return Sample()
+def _sample(history: History) -> SnapshotSample:
+    """Return the sample at the snapshots of a history, shared by all sessions."""
+    return SnapshotSample()
 
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=HASH)
 def _sentence(history: History, search: Search) -> Sentence:
-    """Return what all sessions have measured of a sentence."""
+    """Return a sentence at the snapshots of a history, shared by all sessions."""
     return Sentence()
 
 
@@ -76,7 +76,7 @@ class Measurement:
     history: History
     search: Search
     sentence: Sentence
-    sample: Sample
+    sample: SnapshotSample
     job: Job
 
     @property
@@ -116,7 +116,7 @@ def measurement(history: History, search: Search) -> Measurement:
     return slot.measurement
 
 
-def _steps(history: History, search: Search, sentence: Sentence, sample: Sample) -> Iterator[int]:
+def _steps(history: History, search: Search, sentence: Sentence, sample: SnapshotSample) -> Iterator[int]:
     """Measure the last snapshot, then the others in order.
 
     All others are given its translations.
@@ -136,7 +136,7 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Sample)
                 raise ValueError(
                     tr(
                         "the sentence or its translation has {count} tokens, at most {most} are followed over a "
-                        "training: shorten it",
+                        "training run: shorten it",
                         count=length,
                         most=MAX_TOKENS,
                     )
@@ -156,7 +156,7 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Sample)
         yield 1
 
 
-def snapshot_pass(training: Training, found: Measurement, step: int) -> MapPass:
+def snapshot_pass(training: OpenedTraining, found: Measurement, step: int) -> MapPass:
     """Return the pass of a snapshot over the fixed target."""
     history, source, target = found.history, found.search.text, found.sentence.target
     path = python_code.shown_path(training.path)
@@ -174,7 +174,7 @@ def snapshot_pass(training: Training, found: Measurement, step: int) -> MapPass:
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
-def script(training: Training, found: Measurement, part: str, file: str) -> str:
+def script(training: OpenedTraining, found: Measurement, part: str, file: str) -> str:
     """Return a script that measures the sentence at all snapshots.
 
     It writes the table of a part.
@@ -187,7 +187,7 @@ def readings_part(path: str, search: Search) -> str:
     """Read a sentence at every snapshot as `readings`."""
     return f"""
 {target_part(path, search)}
-from core.analysis.heads.scoring import piece_frequencies
+from core.analysis.heads.scorer import piece_frequencies
 from core.analysis.over_training.snapshot_reading import read_snapshot
 from viz_app.session.sample_sentences import SHIPPED
 frequencies = piece_frequencies(last.tokenizer, SHIPPED)

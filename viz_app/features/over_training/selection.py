@@ -1,6 +1,6 @@
-"""What is selected on the page Over training, and the playing of its steps.
+"""Selection on the page Over training, and the playback of its steps.
 
-Selected are a step, a head and a score.
+A step, a head and a score can be selected.
 """
 
 import re
@@ -26,7 +26,7 @@ PAUSE = 1.0  # seconds that a step stays while they are played
 
 @dataclass
 class Playing:
-    """Whether the page goes through the steps by itself.
+    """Playback of the steps: whether the page advances by itself.
 
     Attributes:
         shown: the step that was drawn last.

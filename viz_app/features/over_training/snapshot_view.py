@@ -16,7 +16,7 @@ from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.features.over_training import measurement
-from viz_app.features.over_training.histories import Training
+from viz_app.features.over_training.histories import OpenedTraining
 from viz_app.features.over_training.measurement import Measurement, script
 from viz_app.features.over_training.selection import SelectedHeads
 from viz_app.figures import ablation
@@ -59,7 +59,7 @@ def translation(now: SnapshotReading, last: SnapshotReading) -> None:
     )
 
 
-def overview(training: Training, found: Measurement, now: SnapshotReading, head: Head) -> None:
+def overview(training: OpenedTraining, found: Measurement, now: SnapshotReading, head: Head) -> None:
     """Draw all heads of a kind at a snapshot; a click selects one."""
     kind, theme = head.kind, page_theme()
     maps = now.explanation.maps[kind]
@@ -87,7 +87,7 @@ table = grid_table(readings[{now.step}].explanation.maps[{kind!r}], {heads})""".
     )
 
 
-def large(training: Training, found: Measurement, now: SnapshotReading, head: Head) -> None:
+def large(training: OpenedTraining, found: Measurement, now: SnapshotReading, head: Head) -> None:
     """Draw the selected head at a snapshot, beside the same head at the last one."""
     theme, name, last = page_theme(), ablation.head_title(head), found.last
     pair = [(each.step, each.explanation.maps[head.kind][head.layer]) for each in (now, last)]

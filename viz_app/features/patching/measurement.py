@@ -11,7 +11,7 @@ from core.analysis.heads.head import Head
 from core.analysis.interventions.pair_runs import Component, PairRuns, Patch
 from core.analysis.interventions.patching import (
     Effects,
-    Part,
+    PatchedPart,
     all_patched,
     head_effects,
     mean_effects,
@@ -24,7 +24,7 @@ from core.analysis.interventions.patching import (
 from core.analysis.interventions.path_patching import Receiver, path_effects, possible_senders
 from core.analysis.interventions.recorded_runs import record_runs
 from core.capture import Kind
-from viz_app.features.patching.second_sentence import Question
+from viz_app.features.patching.second_sentence import PatchingQuestion
 from viz_app.language import marked, tr
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
@@ -47,15 +47,15 @@ class Patching:
         opposite: proposals that are not in it because their difference has the opposite sign.
         gap: largest difference between a run with everything patched and the donor's metric.
         parts: measured so far, for each pair.
-        known: other results by what they are of.
+        known: other results, by their arguments.
     """
 
-    question: Question
+    question: PatchingQuestion
     pairs: list[PairRuns]
     refused: list[str]
     opposite: list[str]
     gap: float
-    parts: list[list[Part]]
+    parts: list[list[PatchedPart]]
     job: Job
     known: "dict[Hashable, Effects]" = field(default_factory=dict)
 
@@ -88,7 +88,7 @@ class Patching:
         into = self.question.into
         return self._mean((kind, layer, position), lambda runs: head_effects(runs, kind, layer, position, into))
 
-    def telling_head(self, kind: Kind) -> Head:
+    def strongest_head(self, kind: Kind) -> Head:
         """Return the head with the largest effect that has heads before it."""
         model = self.pairs[0].translator.model
         layers = range(0 if kind == "cross" else 1, self.pairs[0].num_layers(kind))
@@ -147,7 +147,7 @@ class PatchingSlot(JobSlot[Patching]):
             measured.pairs.clear()  # callbacks of the page may hold the measurement
 
 
-def patching(about: Reading, question: Question) -> Patching:
+def patching(about: Reading, question: PatchingQuestion) -> Patching:
     """Return the session's measurement of a question.
 
     Raises:
@@ -156,7 +156,7 @@ def patching(about: Reading, question: Question) -> Patching:
     return session_object(PatchingSlot).of((about.identity, question), lambda: _begun(about, question))
 
 
-def _begun(about: Reading, question: Question) -> Patching:
+def _begun(about: Reading, question: PatchingQuestion) -> Patching:
     translator = about.model.translator
     against = None if question.against is None else translator.tokenizer.target.token_id(question.against)
 
@@ -185,7 +185,7 @@ def _begun(about: Reading, question: Question) -> Patching:
             pairs.append(runs)
     donors = [runs.clean if question.into == "corrupted" else runs.corrupted for runs in pairs]
     gap = max(abs(all_patched(runs, question.into) - donor) for runs, donor in zip(pairs, donors, strict=True))
-    parts: list[list[Part]] = [[] for _ in pairs]
+    parts: list[list[PatchedPart]] = [[] for _ in pairs]
 
     def steps() -> Iterator[int]:
         for runs, of_runs in zip(pairs, parts, strict=True):

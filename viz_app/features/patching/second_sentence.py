@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.analysis.interventions.minimal_pairs import CONTRASTS, Contrast, MinimalPair, minimal_pairs
+from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, PairContrast, minimal_pairs
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
@@ -28,7 +28,7 @@ AGAINST = Widget[str]("patched_against")  # a piece, or the one below
 BEST = marked("best other token")
 FEW = 3  # proposals of each contrast that are shown at once
 INTO_NAMES: dict[Into, str] = {"corrupted": marked("First into second"), "clean": marked("Second into first")}
-CONTRAST_NAMES: dict[Contrast, str] = {
+CONTRAST_NAMES: dict[PairContrast, str] = {
     "noun": marked("Noun"),
     "adjective": marked("Adjective"),
     "pronoun": marked("Pronoun"),
@@ -46,8 +46,8 @@ which are needed to keep it. With redundant parts the two differ.
 
 
 @dataclass(frozen=True)
-class Question:
-    """Measurements of the page.
+class PatchingQuestion:
+    """The sentences and tokens to compare, and the settings of the patches.
 
     Attributes:
         corrupted: the second sentences, the one of the text box first.
@@ -157,7 +157,7 @@ def _reason(pair: MinimalPair) -> str:
     )
 
 
-def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> Question:
+def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> PatchingQuestion:
     """Select the tokens to compare, the metric, the direction, and the averaging.
 
     Averaging is over several pairs.
@@ -204,7 +204,7 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
             else tr("There are no other proposals for the words that differ."),
         )
     texts = (corrupted, *(pair.text for pair in others)) if is_mean and others else (corrupted,)
-    return Question(texts, position, against, metric, into)
+    return PatchingQuestion(texts, position, against, metric, into)
 
 
 def _against_box(predicted: str, alternatives: list[str]) -> str | None:

@@ -12,7 +12,7 @@ from core.analysis.interventions.path_patching import HeadInput, Receiver
 from core.capture import KINDS, Kind
 from viz_app.controls.widgets import segments
 from viz_app.features.patching.measurement import Patching
-from viz_app.features.patching.second_sentence import Question
+from viz_app.features.patching.second_sentence import PatchingQuestion
 from viz_app.figures.head_names import head_title, parsed
 from viz_app.figures.patching import PatchedCell
 from viz_app.figures.theme import head_name
@@ -30,7 +30,7 @@ INPUT_NAMES: dict[HeadInput, str] = {"query": marked("Queries"), "key": marked("
 
 
 @dataclass
-class Selected:
+class PatchingSelection:
     """The selected cell of the map and the selected sender of a session.
 
     None before a click.
@@ -60,7 +60,7 @@ class Selected:
 
 
 def parsed_cell(text: str) -> PatchedCell | None:
-    """Parse a cell such as `cross.5.3`; None if it is none."""
+    """Parse a cell such as `cross.5.3`; None for other text."""
     parts = re.fullmatch(rf"({'|'.join(COMPONENTS)})\.([1-9]\d{{0,2}})\.([1-9]\d{{0,3}})", text)
     if parts is None:
         return None
@@ -73,7 +73,7 @@ def selected_cell(found: Patching) -> PatchedCell | None:
 
     By default it is the attention layer with the largest effect, or None until all are measured.
     """
-    state, runs = session_object(Selected), found.pairs[0]
+    state, runs = session_object(PatchingSelection), found.pairs[0]
     state.restore()
     cell = state.cell
     if cell is not None and not (
@@ -104,7 +104,7 @@ def receiver_box(found: Patching) -> tuple[Receiver, bool]:
         ]
         widget = Widget[str](f"receiver_{kind}")
         if widget.requested not in names:
-            widget.preset(head_name(*found.telling_head(kind)[1:]))
+            widget.preset(head_name(*found.strongest_head(kind)[1:]))
         name = st.selectbox(tr("Head"), names, None, required=True, key=widget.key, bind="query-params", width=110)
         which: HeadInput = segments(tr("Through its"), tr_values(INPUT_NAMES), "value", "receiver_input")
         hold_networks = st.toggle(
@@ -128,7 +128,7 @@ def receiver_title(receiver: Receiver) -> str:
 
 def selected_sender(senders: Sequence[Head]) -> Head | None:
     """Return the selected sender, None if there is none, and write it to the address."""
-    state = session_object(Selected)
+    state = session_object(PatchingSelection)
     state.restore()
     if state.sender not in senders:
         state.sender = None
@@ -140,7 +140,7 @@ def selected_sender(senders: Sequence[Head]) -> Head | None:
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
-def pairs_part(pairs: Sequence[PairRuns], question: Question) -> str:
+def pairs_part(pairs: Sequence[PairRuns], question: PatchingQuestion) -> str:
     """Record the runs as `pairs`, after `reading_part`."""
     sources = [(runs.texts[1], runs.against) for runs in pairs]
     metric = "" if question.metric == "difference" else f", metric={question.metric!r}"
@@ -153,7 +153,7 @@ pairs = [
 ]""".strip()
 
 
-def map_part(question: Question, side: str) -> str:
+def map_part(question: PatchingQuestion, side: str) -> str:
     """Make the `table` of the map of a side, after `pairs_part`."""
     return f"""
 from core.analysis.interventions.patching import mean_map, patching_map
@@ -161,7 +161,7 @@ from viz_app.figures.patching import map_table
 table = map_table(pairs, mean_map([patching_map(runs, {question.into!r}) for runs in pairs]), {side!r})""".strip()
 
 
-def heads_part(question: Question, cell: PatchedCell) -> str:
+def heads_part(question: PatchingQuestion, cell: PatchedCell) -> str:
     """Make the `table` of the heads of a cell, after `pairs_part`."""
     return f"""
 from core.analysis.interventions.patching import head_effects, mean_effects
@@ -171,7 +171,7 @@ found = mean_effects([head_effects(runs, *place, {question.into!r}) for runs in 
 table = heads_table(found)""".strip()
 
 
-def paths_part(question: Question, receiver: Receiver, hold_networks: bool) -> str:
+def paths_part(question: PatchingQuestion, receiver: Receiver, hold_networks: bool) -> str:
     """Compute the effects of all senders as `found`, after `pairs_part`."""
     return f"""
 {_receiver_part(receiver)}
@@ -185,7 +185,7 @@ table = paths_table(senders, found)""".strip()
 
 
 def positions_part(
-    question: Question, receiver: Receiver, hold_networks: bool, sender: Head, names: Sequence[str]
+    question: PatchingQuestion, receiver: Receiver, hold_networks: bool, sender: Head, names: Sequence[str]
 ) -> str:
     """Make the `table` of the positions of a sender, after `pairs_part`."""
     return f"""

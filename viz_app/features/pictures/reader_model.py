@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from core.shipped import shipped_checkpoint
+from core.shipped_files import shipped_checkpoint
 from viz_app.language import tr
 from viz_app.session.models import Model, ModelError, model_at
 

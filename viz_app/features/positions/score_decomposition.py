@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.analysis.heads.head import Head
-from core.analysis.score_decomposition import Part, ScoreParts, SelfAttentionKind, score_parts
+from core.analysis.score_decomposition import ScorePart, ScoreParts, SelfAttentionKind, score_parts
 from core.capture import AttentionMap
 from viz_app.components.attention_map import attention_map
 from viz_app.components.highlight import NO_HIGHLIGHT, Highlight
@@ -45,7 +45,7 @@ WHOLE_SCORE = marked(
     "The products behind a cell of any map are those of the whole score, with the bias of the keys that the maps leave "
     "out."
 )
-PART_NAMES: dict[Part, str] = {
+PART_NAMES: dict[ScorePart, str] = {
     "content_content": marked("Content to content"),
     "content_position": marked("Content to position"),
     "position_content": marked("Position to content"),

@@ -6,7 +6,7 @@ Sentences are scored step by step.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from core.analysis.word_scores.scoring import ScoredLine, WordScore, parse_lines, score_lines
+from core.analysis.word_scores.scored_lines import ScoredLine, WordScore, parse_lines, score_lines
 from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.jobs import Job
@@ -17,8 +17,8 @@ MAX_BYTES = 2**20
 MAX_LINES = 2_000
 TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`")
 NOT_TEXT = marked(
-    "{name} is not UTF-8 text: {error}. Upload a text file with a sentence a line, or a TSV file with a source and its "
-    "translation a line"
+    "{name} is not UTF-8 text: {error}. Upload a text file with one sentence per line, or a TSV file with a source and "
+    "its translation per line"
 )
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the search for the translations that are not given, as in the paper (6.1)
 

@@ -43,7 +43,7 @@ SECTIONS = (
         about=marked("Each sub-layer is surrounded by a residual connection, followed by layer normalization."),
         sentence="A brown dog runs across the grass.",
         see=marked(
-            "The numbers of one token as they pass a sub-layer by, are added to its result, and are brought to mean 0 "
+            "The numbers of one token as they bypass a sub-layer, are added to its result, and are brought to mean 0 "
             "and variance 1. Go on with the arrow keys."
         ),
         page="step_through",
@@ -58,8 +58,8 @@ SECTIONS = (
         ),
         sentence="A brown dog runs across the grass.",
         see=marked(
-            "One head as a map. Each row is one query: point at its cells, and its weights add up to 1. The badge "
-            "\u201crows sum to 1\u201d below has checked it for every row of every head."
+            "One head as a map. Each row is one query: hover over its cells to see that its weights sum to 1. The "
+            "badge \u201crows sum to 1\u201d below has checked it for every row of every head."
         ),
         page="heads",
         link=marked("One head as a map"),

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from core.analysis.beam_tree import BeamTree, beam_tree
-from core.analysis.token_path.follow import follow_token
 from core.analysis.token_path.steps import Stack, TokenPath
+from core.analysis.token_path.token_walk import follow_token
 from core.analysis.tokens.words import readable
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.controls.widgets import segments
@@ -97,7 +97,7 @@ def path_part(path: TokenPath) -> str:
     """Compute the numbers in Python as `path`, after `reading_part`."""
     place = f"{path.stack!r}, {path.position}, {path.layer}, {path.head}"
     return f"""
-from core.analysis.token_path.follow import follow_token
+from core.analysis.token_path.token_walk import follow_token
 path = follow_token(translator, source, target, {place})""".strip()
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from core.runlog import Line, read_log
-from core.shipped import shipped_folder
+from core.runlog import LogLine, read_log
+from core.shipped_files import shipped_folder
 from core.training_runs import steps_of_runs
 from viz_app.language import tr
 from viz_app.session import models
@@ -50,7 +50,7 @@ class Run:
     """
 
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[LogLine, ...]
     age: float
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     card: str = ""
@@ -216,13 +216,13 @@ def has_all_runs(facts: dict[str, Any], last_step: int) -> bool:
     return len(starts) > 1 and isinstance(facts.get("steps"), int) and last_step == starts[-1] + facts["steps"]
 
 
-def last_run(facts: dict[str, Any], lines: Sequence[Line]) -> list[Line]:
+def last_run(facts: dict[str, Any], lines: Sequence[LogLine]) -> list[LogLine]:
     """Return the lines of the last run, with its own steps."""
     start = run_starts(facts)[-1] if lines and has_all_runs(facts, lines[-1]["step"]) else 0
     return [{**line, "step": line["step"] - start} for line in lines if line["step"] > start]
 
 
-def _lines(log: Path) -> tuple[Line, ...]:
+def _lines(log: Path) -> tuple[LogLine, ...]:
     try:
         return tuple(read_log(log))
     except (OSError, ValueError) as error:

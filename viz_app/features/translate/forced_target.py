@@ -54,7 +54,7 @@ def force_token(about: readings.Reading, position: int, text: str, typed: bool) 
         reason = f"{message[:1].upper()}{message[1:]}."  # the component draws plain text
         state.word_problem = (about.identity, (position, text if typed else "", reason))
         return
-    readings.force(about.model, about.search, readings.Forced(tuple(prefix)))
+    readings.force(about.model, about.search, readings.ForcedTarget(tuple(prefix)))
 
 
 def word_problem(about: readings.Reading) -> tuple[int, str, str] | None:
@@ -80,7 +80,7 @@ def score_text(about: readings.Reading) -> None:
     state.text_problem = None
     try:
         target_ids = translator.target_ids(TEXT.value or "", about.translation.source)
-        target = readings.Forced(target=(*target_ids, translator.model.config.eos_id))
+        target = readings.ForcedTarget(target=(*target_ids, translator.model.config.eos_id))
         target.run(about.model, search, lambda _done, _most: None)
     except ValueError as error:
         state.text_problem = (about.identity, sentence_case(str(error)))

@@ -137,7 +137,7 @@ def _drawable_name(names: "Formatter", place: float, number: int | None = None) 
 
 
 def missing_note(drawn: str) -> str:
-    """Return what to say about letters that no font has; "" if there are none."""
+    """Return a note on letters that no font has; "" if there are none."""
     missing = {letter for letter in drawn if letter.isprintable() and ord(letter) not in letters_of_fonts()}
     if not missing:
         return ""

@@ -24,8 +24,8 @@ from viz_app.language import tr
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Matrix = NDArray[np.float32]
-MapPanel = tuple[str, Matrix]  # what stands above it, often nothing, and its values
+PanelValues = NDArray[np.float32]
+MapPanel = tuple[str, PanelValues]  # what stands above it, often nothing, and its values
 GAP = 0.16  # of a panel's side, free between two of them
 SIDE = (1.1, 3.8)  # inches of a panel, at least and at most
 TOKEN = 0.16  # inches that a written token takes
@@ -92,7 +92,7 @@ class _Steps(NamedTuple):
     right: int
 
     @staticmethod
-    def between(panel: Matrix) -> "_Steps":
+    def between(panel: PanelValues) -> "_Steps":
         height, width = panel.shape
         return _Steps(height, width, height + max(1, round(GAP * height)), width + max(1, round(GAP * width)))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from viz_app.figures.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved
 from viz_app.figures.export.plotly_chart import DASHES
-from viz_app.figures.parallel_coordinates import Line, ParallelCoordinates
+from viz_app.figures.parallel_coordinates import CoordinateLine, ParallelCoordinates
 from viz_app.figures.theme import LIGHT, Theme
 
 PITCH, HEIGHT = 0.95, 3.4  # inches between axes, and of the whole
@@ -56,7 +56,7 @@ def _height(drawing: ParallelCoordinates, column: int, value: float) -> float:
     return (value - axis.low) / ((axis.high - axis.low) or 1)
 
 
-def _draw(axes: Any, drawing: ParallelCoordinates, line: Line, theme: Theme, *, is_marked: bool) -> None:
+def _draw(axes: Any, drawing: ParallelCoordinates, line: CoordinateLine, theme: Theme, *, is_marked: bool) -> None:
     """Draw a line, with gaps where it has no value."""
     group = drawing.groups[line.group]
     look: dict[str, Any] = {"color": group.color, "linewidth": 0.8, "alpha": 0.7, "zorder": 3}

@@ -1,6 +1,6 @@
 """Plotly figures as SVG, PDF or PNG without a browser.
 
-Libraries were tried with a heatmap of 256 x 256 cells, and own code stays. Kaleido 1.5, Plotly's exporter, drives
+Libraries were tried with a heatmap of 256 x 256 cells, but not adopted. Kaleido 1.5, Plotly's exporter, drives
 Chrome, which users of the app need not have and which as root starts only with its sandbox off. It is faster (0.7 s
 against 4.9 s for an SVG) and its files are smaller (SVG 0.3 MB against 6.5 MB), because it writes the cells of a
 heatmap as one bitmap even in SVG and PDF; here they are vectors. vl-convert 1.9 needs no browser, but it converts Vega,

@@ -72,7 +72,7 @@ def test_what_is_wrong_is_named(
     assert main([*sentence, "--token", "1", "--against", "no such"]) == 1
     assert "'no such' is not one of the 400 pieces" in capsys.readouterr().err
     file = tmp_path / "empty.txt"
-    for content, message in ((b"\n", "has no sentences: give a file with one a line"), (b"\xff", "is not UTF-8 text")):
+    for content, message in ((b"\n", "has no sentences: give a file with one per"), (b"\xff", "is not UTF-8 text")):
         file.write_bytes(content)
         assert main(["faithfulness", "--checkpoint", str(tiny_checkpoint), "--input", str(file)]) == 1
         assert message in capsys.readouterr().err

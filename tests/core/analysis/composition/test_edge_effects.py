@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.analysis.composition.direct_paths import Received, all_changes, received, sender_changes
+from core.analysis.composition.direct_paths import ReceiverOutputs, all_changes, receiver_outputs, sender_changes
 from core.analysis.composition.edge_effects import (
     changed_outputs,
     edge_flow,
@@ -120,10 +120,10 @@ def in_two_passes(run: Replacement, requests: Sequence[tuple[Edge, int | None]])
                 heads[:, edge.receiver.head] = arrived[:, edge.receiver.head]
         return value
 
-    received = runs.measured(whole_pass(runs, 0, change, len(requests))).tolist()
+    receiver_outputs = runs.measured(whole_pass(runs, 0, change, len(requests))).tolist()
     return [
         run.metric - (of_sender if edge.receiver.part == "logit" else of_receiver)
-        for (edge, _), of_sender, of_receiver in zip(requests, sent, received, strict=True)
+        for (edge, _), of_sender, of_receiver in zip(requests, sent, receiver_outputs, strict=True)
     ]
 
 
@@ -186,10 +186,10 @@ def test_edges_that_do_not_exist_are_refused(run: Replacement):
         edge_flow(run, EDGES[-1])
 
 
-def of_all(run: Replacement, side: Any) -> list[Received]:
+def of_all(run: Replacement, side: Any) -> list[ReceiverOutputs]:
     """Inputs of all receivers when all senders of a side are replaced at once."""
     with torch.inference_mode(), run.runs.translator.inspect() as model:
-        return list(received(run, model, side, all_changes(run, model, side)))
+        return list(receiver_outputs(run, model, side, all_changes(run, model, side)))
 
 
 @pytest.mark.parametrize("changes", [{}, PRE_NORM, LIKE_T5])

@@ -103,7 +103,7 @@ def test_sentences_that_cannot_be_read_are_named(
     path = tmp_path / "x.corpus.npz"
     path.write_bytes(b"x")
     assert command(tiny_checkpoint, path) == 1
-    assert "x.corpus.npz is no index of a corpus, or damaged" in capsys.readouterr().err
+    assert "x.corpus.npz is not a corpus index, or is damaged" in capsys.readouterr().err
 
 
 def test_every_behaviour_is_ranked_over_the_heads_that_have_it(index):

@@ -85,7 +85,7 @@ def replaced(name: str, make: Callable[[np.ndarray], np.ndarray]) -> Callable[[A
     ],
 )
 def test_a_hostile_file_is_refused(index: CorpusIndex, change: Callable[[Arrays], Any], message: str):
-    with pytest.raises(CorpusIndexError, match=f"x.npz is no index of a corpus, or damaged: .*{message}"):
+    with pytest.raises(CorpusIndexError, match=f"x.npz is not a corpus index, or is damaged: .*{message}"):
         parse_index(rewritten(index, change), "x.npz")
 
 
@@ -112,7 +112,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path, index: CorpusIndex):
     for number, content in enumerate([b"", b"not a zip file", index_bytes(index)[:-40]]):
         path = tmp_path / f"{number}.npz"
         path.write_bytes(content)
-        with pytest.raises(CorpusIndexError, match=f"{number}.npz is no index of a corpus, or damaged"):
+        with pytest.raises(CorpusIndexError, match=f"{number}.npz is not a corpus index, or is damaged"):
             load_index(path)
 
 
@@ -122,7 +122,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path, index: CorpusIndex):
 def test_a_file_with_a_wrong_byte_is_refused(index: CorpusIndex, place: str):
     content = bytearray(index_bytes(index))
     content[places(content)[place]] ^= 0xFF
-    with pytest.raises(CorpusIndexError, match=r"x\.npz is no index of a corpus, or damaged"):
+    with pytest.raises(CorpusIndexError, match=r"x\.npz is not a corpus index, or is damaged"):
         parse_index(bytes(content), "x.npz")
 
 

@@ -9,7 +9,7 @@ import torch
 
 from core import Translator
 from core.analysis.heads.corpus_maps import batch_maps
-from core.analysis.heads.scoring import score_cards
+from core.analysis.heads.scorer import score_cards
 from core.analysis.lens.logit_lens import logit_lens
 from core.analysis.over_training.snapshot_reading import SnapshotReading, cards_on, read_snapshot
 from core.history import open_history

@@ -1,7 +1,7 @@
 import pytest
 
-from core.analysis.token_path.follow import follow_token
 from core.analysis.token_path.steps import TokenPath, path_columns
+from core.analysis.token_path.token_walk import follow_token
 from core.translator import Translator
 from tests.core.analysis.conftest import SOURCE, TARGET
 

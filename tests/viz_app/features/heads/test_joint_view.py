@@ -3,7 +3,7 @@
 import pytest
 
 from core import Explanation, Translator
-from core.analysis.joint import JointMap, joint_map
+from core.analysis.joint_map import JointMap, joint_map
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import KINDS
 from core.model import Transformer

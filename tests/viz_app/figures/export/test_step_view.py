@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from core.analysis.token_path.follow import follow_token
+from core.analysis.token_path.token_walk import follow_token
 from core.translator import Translator
 from viz_app.figures.export.step_view import export_step
 from viz_app.figures.step_list import step_list, step_named

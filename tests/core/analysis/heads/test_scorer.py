@@ -7,7 +7,7 @@ import torch
 from core.analysis.heads.head import Head, all_heads
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scoring import Scorer, piece_counts, piece_frequencies, score_cards, to_frame
+from core.analysis.heads.scorer import Scorer, piece_counts, piece_frequencies, score_cards, to_frame
 from core.capture import AttentionMap
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.analysis.word_scores.scoring import (
+from core.analysis.word_scores.scored_lines import (
     Line,
     ScoredLine,
     app_query,
@@ -37,7 +37,7 @@ def test_lines_with_and_without_a_translation() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "there is no sentence: expected one a line"),
+        ("", "there is no sentence: expected one per line"),
         ("\n \n", "there is no sentence"),
         ("a\n\nb\tc\td\te", "line 3 has 4 columns, expected a source, or a source and its translation"),
         ("a\n\tHund", "line 2 has a translation but no source"),

@@ -18,7 +18,7 @@ from core.cpu_inference import PackedTransformer
 from core.cpu_products import has_packed
 from core.model import MultiHeadAttention, Transformer
 from core.preset_configs import PRESETS
-from core.restricted import Neighbourhood, causal_neighbourhood, centred_neighbourhood
+from core.restricted_attention import Neighbourhood, causal_neighbourhood, centred_neighbourhood
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 

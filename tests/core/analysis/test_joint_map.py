@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from core.analysis.joint import joint_map
+from core.analysis.joint_map import joint_map
 from core.capture import AttentionMap
 from core.translator import Translator
 

@@ -138,7 +138,7 @@ class _Tally:
         for name, values in seen.measures(frequencies).items():
             self._sums[name] += values.sum(-1)
             self._counts[name] += values.size(-1)
-        for counter, offsets in zip(self._offsets, seen.favourite - seen.rows, strict=True):
+        for counter, offsets in zip(self._offsets, seen.strongest_key - seen.rows, strict=True):
             counter.update(int(offset) for offset in offsets.numpy())
 
     def card(self, head: int, alignment_error_rates: Mapping[Head, float]) -> ScoreCard:
@@ -165,7 +165,7 @@ class MeasuredRows:
         rows: [R] positions of the queries.
         weights: [H, R, K]
         visible: [R, K] keys that each query may attend to.
-        favourite: [H, R] the key with the largest weight.
+        strongest_key: [H, R] the key with the largest weight.
     """
 
     def __init__(self, layer: AttentionMap) -> None:
@@ -173,7 +173,7 @@ class MeasuredRows:
         self.rows = (layer.visible.sum(1) > 1).nonzero().squeeze(1)
         self.visible = layer.visible[self.rows]
         self.weights = layer.weights[:, self.rows]
-        self.favourite = (
+        self.strongest_key = (
             self.weights.argmax(-1) if len(self.rows) else torch.zeros(layer.num_heads, 0, dtype=torch.long)
         )
 
@@ -187,7 +187,7 @@ class MeasuredRows:
         return (
             found
             if frequencies is None
-            else {**found, "rare_token": (self.favourite == self._rarest(frequencies)).float()}
+            else {**found, "rare_token": (self.strongest_key == self._rarest(frequencies)).float()}
         )
 
     @cached_property

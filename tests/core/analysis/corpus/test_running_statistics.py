@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from core.analysis.corpus.running import Distribution, LargestValues
+from core.analysis.corpus.running_statistics import Distribution, LargestValues
 
 
 @pytest.mark.parametrize("size", [1, 3, 40])

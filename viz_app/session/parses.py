@@ -1,4 +1,4 @@
-"""Models that write trees: their own search, and its results as a reading."""
+"""Parse trees of sentences, cached for all sessions."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

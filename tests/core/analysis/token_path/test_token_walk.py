@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.analysis.attribution.forward_trace import trace_forward
-from core.analysis.token_path.follow import follow_token
 from core.analysis.token_path.steps import (
     AttentionSteps,
     EmbeddingSteps,
@@ -21,6 +20,7 @@ from core.analysis.token_path.steps import (
     StackSteps,
     TokenPath,
 )
+from core.analysis.token_path.token_walk import follow_token
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator

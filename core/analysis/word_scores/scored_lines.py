@@ -66,7 +66,7 @@ class WordScore:
 
 
 def parse_lines(text: str) -> list[Line]:
-    """Parse sentences, one a line.
+    """Parse sentences, one per line.
 
     A line is a source, or a source and its translation with a tab between. Blank lines are skipped, but counted.
 
@@ -87,7 +87,7 @@ def parse_lines(text: str) -> list[Line]:
             raise ValueError(f"line {number} has a translation but no source: put the source before the tab")
         lines.append(Line(number, source.strip(), (targets[0].strip() or None) if targets else None))
     if not lines:
-        raise ValueError("there is no sentence: expected one a line")
+        raise ValueError("there is no sentence: expected one per line")
     return lines
 
 

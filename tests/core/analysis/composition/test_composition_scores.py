@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 import torch
 
+from core.analysis.composition.composition_scores import composition_scores
 from core.analysis.composition.edges import Edge, Node
 from core.analysis.composition.replacement import record_replacement
-from core.analysis.composition.weights import composition_scores
 from core.analysis.heads.head import attention_layers
 from core.tokenizer import SentencePieceTokenizer
 from tests.core.analysis.conftest import PRE_NORM, TARGET, random_translator

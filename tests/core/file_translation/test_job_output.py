@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.file_translation.output import open_output, progress_path
+from core.file_translation.job_output import open_output, progress_path
 
 SETTINGS = {"checkpoint_sha256": "abc", "beam_size": 4}
 
