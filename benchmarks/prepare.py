@@ -4,7 +4,7 @@ They are extrapolated to 36 million pairs.
 
     python -m benchmarks.prepare [--pairs 625000 1250000 2500000 5000000] [--extrapolate 36000000]
 
-Prepares synthetic texts in a process each, with all filters, and samples its resident memory four times a second.
+Prepares synthetic texts in a process each, with all filters, and samples its resident memory four times per second.
 Sentences have 2 to 100 words, drawn from a lexicon of 200,000 by Zipf's law. Memory is extrapolated by a line fitted to
 the peaks. The filter of duplicates alone keeps data for every pair, which it sorts at the end: its peak is measured on
 synthetic hashes at full size.

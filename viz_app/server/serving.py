@@ -57,7 +57,7 @@ def configure_streamlit() -> None:
     # Streamlit would ask other machines for the address of this one, to compare origins with it.
     net_util.get_external_ip = net_util.get_internal_ip = lambda: None
     if config.get_option("server.fileWatcherType") == "none":
-        # It looks at files with settings five times a second all the same: more than half of what an idle app took.
+        # It looks at files with settings five times per second all the same: more than half of what an idle app took.
         setattr(PollingPathWatcher, "_schedule", lambda _: None)  # noqa: B010
 
 
