@@ -10,6 +10,7 @@ from core import cache
 from core.cache import DecoderCache, cached_decoder, chain_decoder
 from core.decoding import NextLogits, SearchOptions, beam_search
 from core.model import Transformer
+from core.native import library
 from core.preset_configs import PRESETS
 from tests.core.tiny_models import LIKE_T5
 
@@ -49,6 +50,17 @@ def uncached_decoder(model: Transformer, source_ids: Tensor):
 
 
 def test_cached_is_uncached_whoever_lives_on(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert_cached_is_uncached(model, monkeypatch)
+
+
+def test_cached_is_uncached_without_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "library", lambda: None)
+    torch.manual_seed(2)
+    assert_cached_is_uncached(Transformer(PRESETS["tiny"]).eval().requires_grad_(False), monkeypatch)
+
+
+def assert_cached_is_uncached(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For hypotheses that descend from random ones, in sentences some of which end."""
     generator = torch.Generator().manual_seed(3)
     uncached = uncached_decoder(model, SOURCE)
     cached = dict[int, NextLogits]()

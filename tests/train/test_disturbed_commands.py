@@ -5,6 +5,7 @@
 """
 
 import importlib
+import json
 import os
 import random
 import shutil
@@ -24,7 +25,7 @@ import train.data.preparation
 import train.loop
 from core.file_translation import lines
 from core.file_translation.job_output import progress_path
-from tests.train.runs.test_resume import Contents, assert_same_run
+from tests.train.runs.test_resume import TIMES, Contents, assert_same_run
 from train.runs.run_folder import RunFolder
 
 KILLS = int(os.environ.get("KILLS", "1"))  # of each command
@@ -42,8 +43,15 @@ def assert_same_files(one: Path, other: Path) -> None:
 
 
 def assert_same_training(one: Path, other: Path) -> None:
-    """And no temporary files are left, which may be large."""
-    assert_same_run(Contents.of(one), Contents.of(other))
+    """No temporary files are left, which may be large, and times are those of a few seconds though the clock jumps."""
+    runs = Contents.of(one), Contents.of(other)
+    assert_same_run(*runs)
+    for folder, run in zip((one, other), runs, strict=True):
+        lines = list(map(json.loads, (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()))
+        assert min(line[name] for line in lines if line["kind"] == "train" for name in TIMES) >= 0
+        hours = [*(line["hours"] for line in lines if "hours" in line), run.state["hours"]]
+        assert hours == sorted(hours)
+        assert hours[-1] < 1
     assert list(other.rglob(".*")) == []
 
 
@@ -198,12 +206,19 @@ def whole(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Whole:
 
 
 def test_a_command_killed_at_any_moment_and_run_again_writes_the_same_as_with_a_clock_that_jumps(
-    request: pytest.FixtureRequest, command: Command, run: Run, whole: Whole, tmp_path: Path
+    request: pytest.FixtureRequest,
+    commands: dict[str, Command],
+    command: Command,
+    run: Run,
+    whole: Whole,
+    tmp_path: Path,
 ) -> None:
-    generator, killed = random.Random(request.node.name), 0
+    """The first kill of each command is in another part of its run: of one when it begins, of one when it ends."""
+    generator, killed, first_part = random.Random(request.node.name), 0, list(commands.values()).index(command)
     for number in range(4 * KILLS):  # some end before they are killed
         folder = tmp_path / f"killed-{number}"
-        status = run(folder, generator.uniform(0, whole.seconds))
+        part = (first_part + number) % len(commands)
+        status = run(folder, whole.seconds * (part + generator.random()) / len(commands))
         assert status in (0, -SIGNAL, 128 + SIGNAL)
         killed += status != 0
         if status and not command.is_finished(folder):

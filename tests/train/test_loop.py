@@ -19,6 +19,7 @@ from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.full_disk import no_file_over
 from tests.train.conftest import Fit
+from train.data.batches import Batches
 from train.data.token_shards import DataError
 from train.recipe import Recipe
 from train.runs.run_folder import RunFolder, RunFolderError
@@ -109,17 +110,44 @@ def test_validations_do_not_change_the_training(tmp_path: Path, run_fit: Fit, th
     assert torch.equal(parameters(run_fit(tmp_path, steps=3, snapshot_every=1)), parameters(three_steps))
 
 
-def test_seeds_differ(tmp_path: Path, run_fit: Fit, three_steps: Transformer) -> None:
-    assert not torch.equal(parameters(three_steps), parameters(run_fit(tmp_path, steps=3, seed=4)))
+@pytest.fixture
+def seeds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Those that PyTorch's random numbers are given: first for the weights, then for the dropout of each batch."""
+    given: list[int] = []
+    seeded = torch.manual_seed
+    monkeypatch.setattr(torch, "manual_seed", lambda seed: given.append(seed) or seeded(seed))
+    return given
+
+
+def test_a_seed_decides_on_the_weights_the_dropout_and_the_order_of_the_pairs(
+    tmp_path: Path, run_fit: Fit, seeds: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    epochs: list[list[list[int]]] = []
+    epoch = Batches.epoch
+
+    def recorded(batches: Batches, number: int) -> list[np.ndarray]:
+        found = epoch(batches, number)
+        epochs.append([pairs.tolist() for pairs in found])
+        return found
+
+    monkeypatch.setattr(Batches, "epoch", recorded)
+    of_dropout: list[int] = []
+    orders: list[list[list[int]]] = []
+    for seed in (3, 4):
+        run_fit(tmp_path / str(seed), steps=1, seed=seed)
+        assert seeds.pop(0) == seed
+        of_dropout.append(seeds.pop())
+        orders.append(epochs[0])  # those of the validation follow
+        seeds.clear()
+        epochs.clear()
+    assert of_dropout[0] != of_dropout[1]
+    assert orders[0] != orders[1]
 
 
 def test_accumulated_batches_count_as_one_and_each_has_dropout_of_its_own(
-    tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, run_fit: Fit, seeds: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
-    seeds: list[int] = []
-    seeded = torch.manual_seed
-    monkeypatch.setattr(torch, "manual_seed", lambda seed: seeds.append(seed) or seeded(seed))
     run_fit(tmp_path / "run", steps=2, accumulate=2)
     initial, *others = seeds
     assert len(set(others) - {initial}) == 2 * 2

@@ -18,9 +18,10 @@ from core.checkpoint import save_checkpoint
 from core.model import Transformer
 from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
-from tests.viz_app.pages import Start, added, healthy, opened, reading
+from tests.viz_app.pages import Start, added, healthy, opened, reading, state_of
 from viz_app.layout import sentence_input
 from viz_app.session import uploads
+from viz_app.session.readings import Current
 
 
 @pytest.fixture
@@ -123,6 +124,13 @@ def test_the_chosen_hypothesis_is_what_all_pages_are_about(app: AppTest) -> None
     app.text_input(key="text").set_value("A new sentence.")
     healthy(app.run())
     assert reading(app).index == 0
+
+
+def test_sessions_have_readings_of_their_own(start: Start) -> None:
+    texts = ("Where?", "A dog runs.")
+    apps = [healthy(start(beam_size="1", text=text).run()) for text in texts]
+    assert [reading(app).translation.source for app in apps] == list(texts)
+    assert state_of(apps[0], Current) is not state_of(apps[1], Current)
 
 
 def test_heads_are_chosen_by_name_and_stay_chosen_across_pages(app: AppTest) -> None:

@@ -52,10 +52,15 @@ def test_a_dead_worker_is_an_error(engine: Engine) -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_a_worker_that_cannot_start_is_an_error(
+def test_a_worker_that_cannot_start_is_an_error_and_has_nothing_of_this_process(
     engine: Engine, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "START_METHOD", "fork")  # quick, and this worker computes nothing
+    """Not even what this process holds as locks: workers start here as they do for users."""
+
+    def changed(_: Engine) -> None:
+        raise AssertionError("the worker is a fork of this process")
+
+    monkeypatch.setattr(Engine, "load", changed)
     missing = Engine(tmp_path / "missing.safetensors", engine.beam_size, engine.length_penalty)
     with (
         pytest.raises(ChildProcessError, match=r"died \(exit status 1\)"),

@@ -140,7 +140,14 @@ def test_a_folder_is_written_to_a_new_place_or_not_at_all(
             r"^damaged: step-00000300\S*\.gz is cut off or damaged: copy or download it again \(",
         ),
         (lambda data: b"x" + data[1:], r"^damaged: step-00000300\S*\.gz is cut off or damaged: copy or download it"),
-        (lambda data: data[:99] + bytes(9) + data[108:], r"^damaged: step-00000300\S*\.gz is cut off or damaged: "),
+        (  # the checksum
+            lambda data: data[:-8] + bytes(4) + data[-4:],
+            r"^damaged: step-00000300\S*\.gz is cut off or damaged: .*\(CRC check failed",
+        ),
+        (  # a block of a type that is not defined, behind the header
+            lambda data: data[:10] + b"\xff" + data[11:],
+            r"^damaged: step-00000300\S*\.gz is cut off or damaged: .*invalid block type",
+        ),
         (lambda data: gzip.compress(b"no checkpoint"), r"^step-00000300\.safetensors \(13 bytes\) is not a "),
         (lambda data: gzip.compress(bytes(2**20)), r"^damaged: step-00000300\S* has more than 1000000 bytes, the most"),
     ],

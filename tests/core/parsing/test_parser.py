@@ -105,20 +105,38 @@ def all_trees(words: int, room: int) -> list[list[int]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_wide_beam_finds_the_tree_that_the_model_scores_highest(seed: int) -> None:
-    """Hypotheses are ranked by the model's log-probabilities, not renormalised over allowed tokens."""
-    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), length_penalty=0.3)
+def as_written(symbols: list[int], tags: Sequence[int], words: Sequence[tuple[int, ...]]) -> list[int]:
+    """A tree of `all_trees` with its tags, each word in front of the brackets before its tag, and `</s>`."""
+    spelled, rest = list(words[0]), iter(zip(tags, (*words[1:], ()), strict=True))
+    for symbol in symbols:
+        tag, next_word = next(rest) if symbol == 4 else (symbol, ())
+        spelled += [tag, *next_word]
+    return [*spelled, EOS]
 
-    def score(symbols: list[int]) -> float:
-        tokens = [*symbols, EOS]
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("brackets", "words"), [(BRACKETS, [(), ()]), (TAGGED, [(), ()]), (SPELLED, [(9,), (10, 9, 10)])]
+)
+def test_a_wide_beam_finds_the_tree_that_the_model_scores_highest(
+    seed: int, brackets: Brackets, words: list[tuple[int, ...]]
+) -> None:
+    """Hypotheses are ranked by the model's log-probabilities, not renormalised over allowed tokens."""
+    options = SearchOptions(bos_id=BOS, eos_id=EOS, never=(PAD,), beam_size=64, length_penalty=0.3)
+
+    def score(tokens: list[int]) -> float:
         log_prob = sum(
-            float(RandomScores.log_probs((seed, *tokens[:index]))[token]) for index, token in enumerate(tokens)
+            float(RandomScores.log_probs((seed, *tokens[:index]))[token])
+            for index, token in enumerate(tokens)
+            if token not in (9, 10)  # the words are given
         )
         return options.score(log_prob, len(tokens))
 
-    best = max(all_trees(words=2, room=6), key=score)
-    assert searched([seed], [2], [7], beam_size=64) == [[*best, EOS]]
+    all_tags = itertools.product(brackets.words, repeat=2)
+    best = max((as_written(*each, words) for each in itertools.product(all_trees(2, room=6), all_tags)), key=score)
+    limit = 6 + sum(map(len, words)) + 1
+    scores = constrain_to_trees(RandomScores([seed]), brackets, [words], [limit], PAD, EOS)
+    assert list(beam_search(scores, [limit], options)[0][0].token_ids) == best
 
 
 def test_probabilities_sum_to_one_and_those_of_allowed_tokens_stay() -> None:
@@ -183,12 +201,36 @@ def test_the_tree_holds_the_words_of_the_sentence(parser: Parser) -> None:
     assert parse.positions == tuple(range(len(parse.token_ids) - 1))
 
 
-def test_words_are_spelled_between_the_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.parsing.parser.MAX_EXTRA_TOKENS", 20)  # an untrained model opens brackets to the limit
+@pytest.fixture(scope="module")
+def spelling_tokenizer() -> SentencePieceTokenizer:
+    """Of trees with words."""
     trees = list(read_trees(TREES))
     symbols = sorted({f"\u2581{symbol}" for tree in trees for symbol in linearise(tree, "words")})
     text = [" ".join(tree.words()) for tree in trees]
-    tokenizer = SentencePieceTokenizer.train(text, vocab_size=340, num_threads=1, symbols=symbols)
+    return SentencePieceTokenizer.train(text, vocab_size=340, num_threads=1, symbols=symbols)
+
+
+def test_the_shortest_tree_fits_a_model_with_just_as_many_positions(
+    spelling_tokenizer: SentencePieceTokenizer,
+) -> None:
+    sentence = ["The", "old", "man", "sleeps", "."]
+    shortest = len(spelling_tokenizer.encode(" ".join(sentence))) + len(sentence) + len(("(S", ")S", "</s>"))
+    shape = replace(PRESETS["tiny"], vocab_size=spelling_tokenizer.vocab_size, positions="learned")
+    fitting, short = (
+        Parser(Translator(Transformer(replace(shape, max_positions=number)).eval(), spelling_tokenizer))
+        for number in (shortest, shortest - 1)
+    )
+    assert len(fitting.parse(sentence, beam_size=2).token_ids) == shortest
+    message = rf"^a tree over 5 words has at least {shortest} tokens, this model has {shortest - 1} positions: shorten"
+    with pytest.raises(ValueError, match=message):
+        short.parse(sentence)
+
+
+def test_words_are_spelled_between_the_symbols(
+    spelling_tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.parsing.parser.MAX_EXTRA_TOKENS", 20)  # an untrained model opens brackets to the limit
+    tokenizer = spelling_tokenizer
     model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size)).eval()
     translator = Translator(model, tokenizer)
     parse = Parser(translator).parse("The old man sleeps .", beam_size=2)

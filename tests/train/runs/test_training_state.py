@@ -1,6 +1,7 @@
 """Trained parameters, and restored states."""
 
 import copy
+import time
 from dataclasses import replace
 
 import pytest
@@ -104,3 +105,14 @@ def test_an_older_state_with_trained_key_biases_is_restored(recipe: Recipe, batc
     expected = dict(old.model.named_parameters())
     for name, parameter in new.model.named_parameters():
         assert torch.equal(parameter, expected[name]) != name.endswith("k_proj.bias"), name
+
+
+def test_hours_are_those_that_pass_though_the_clock_is_set(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, day = time.monotonic(), 24 * 3600
+    old = Training(CONFIG, recipe, CPU)
+    monkeypatch.setattr(time, "time", lambda now=time.time: now() + day)
+    new = Training(CONFIG, recipe, CPU)
+    new.restore(old.state() | {"hours": 2.0})
+    monkeypatch.setattr(time, "time", lambda now=time.time: now() - 2 * day)
+    for training, before in ((old, 0.0), (new, 2.0)):
+        assert before <= training.hours <= before + (time.monotonic() - began) / 3600

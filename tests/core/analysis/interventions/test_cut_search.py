@@ -1,8 +1,15 @@
+import random
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice, pairwise
+
 import pytest
 import torch
+from torch import Tensor
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.cut_search import find_cuts, first_order_effects
+from core.analysis.interventions import cut_search
+from core.analysis.interventions.cut_search import CutSearch, find_cuts, first_order_effects
 from core.analysis.interventions.cuts import Cut, apply_cuts, cut_translator
 from core.capture import Kind
 from core.translator import Translator
@@ -16,10 +23,17 @@ def target(translator: Translator) -> tuple[int, ...]:
         return translator.translate(SOURCE, 1).hypotheses[0].token_ids[:8]
 
 
-def top_token(translator: Translator, target: tuple[int, ...], position: int, cuts: tuple[Cut, ...]) -> int:
+def logits_of(translator: Translator, target: tuple[int, ...], position: int, cuts: tuple[Cut, ...]) -> Tensor:
+    """Of the tokens that a search may generate; the others have -inf."""
     source, fed, _ = translator.token_ids(SOURCE, target)
     with cut_translator(translator, cuts) as model:
-        return int(model(torch.tensor([source]), torch.tensor([fed]))[0, position].argmax())
+        logits = model(torch.tensor([source]), torch.tensor([fed]))[0, position]
+    logits[list(translator.search_options().excluded)] = -torch.inf
+    return logits
+
+
+def top_token(translator: Translator, target: tuple[int, ...], position: int, cuts: tuple[Cut, ...]) -> int:
+    return int(logits_of(translator, target, position, cuts).argmax())
 
 
 @pytest.mark.parametrize("kinds", [("cross",), ("encoder_self", "decoder_self", "cross")])
@@ -41,7 +55,71 @@ def test_the_cuts_change_the_token_and_none_can_be_left_out(
             assert top_token(translator, target, position, fewer) == target[position]
         margins = [state.margin for state in states if not state.has_changed]
         assert margins == sorted(margins, reverse=True)
+        for state in states:
+            logits = logits_of(translator, target, position, state.cuts)
+            own = float(logits[target[position]])
+            logits[target[position]] = -torch.inf
+            assert state.margin == pytest.approx(own - float(logits.max()), abs=1e-4)
     assert changed
+
+
+def test_the_order_of_the_kinds_does_not_matter(translator: Translator, target: tuple[int, ...]):
+    for position in (0, 7):
+        kinds: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
+        one, other = (next(find_cuts(translator, SOURCE, target, position, order)) for order in (kinds, kinds[::-1]))
+        assert one.cuts == other.cuts
+
+
+def test_with_any_margins_each_round_takes_the_best_cut_and_no_cut_is_left_that_is_not_needed(
+    translator: Translator, target: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+):
+    """Cuts that act together in any way: the margin under each set of them is a random number."""
+    all_cuts = [Cut(Head("cross", 0, 0), range(row, row + 1), range(1)) for row in range(6)]
+    generator, margins = random.Random(0), dict[frozenset[Cut], float]()
+    taken_back, outcomes = 0, Counter[bool]()
+
+    def margin(cuts: Sequence[Cut]) -> float:
+        """Each cut lowers it on average, but one or two never change the token, as the search would find them first."""
+        is_changed = len(cuts) > 2 and generator.random() < 0.2
+        drawn = -generator.random() if is_changed else len(all_cuts) - len(cuts) + generator.uniform(0, 2)
+        return margins.setdefault(frozenset(cuts), drawn)
+
+    def candidates(cuts: Sequence[Cut], *_: object) -> list[Cut]:
+        return [cut for cut in all_cuts if cut not in cuts]
+
+    monkeypatch.setattr(
+        cut_search._Goal, "measured", lambda _, tried: [CutSearch(tuple(cuts), margin(cuts), 0) for cuts in tried]
+    )
+    monkeypatch.setattr(cut_search._Goal, "candidates", lambda _, *state: candidates(*state))
+    for _ in range(100):
+        margins.clear()
+        states = [
+            CutSearch((), margin(()), 0),
+            *islice(find_cuts(translator, SOURCE, target, 0), 2 * len(all_cuts) + 1),
+        ]
+        for before, state in pairwise(states):
+            if state.is_minimal:
+                assert (state.cuts, state.margin) == (before.cuts, before.margin)
+            elif before.has_changed:
+                assert state.margin == min(map(margin, without_one(before.cuts))) < 0
+            else:
+                assert state.margin == min(margin((*before.cuts, cut)) for cut in candidates(before.cuts))
+                assert state.margin < before.margin
+            assert state.margin == margin(state.cuts)
+        last = states[-1]
+        taken_back = max(taken_back, *(len(state.cuts) - len(last.cuts) for state in states))
+        outcomes[last.is_minimal] += 1
+        if last.is_minimal:
+            assert all(margin(fewer) >= 0 for fewer in without_one(last.cuts))
+        else:
+            assert all(margin((*last.cuts, cut)) >= last.margin >= 0 for cut in candidates(last.cuts))
+    assert outcomes[True]
+    assert outcomes[False]
+    assert taken_back > 1
+
+
+def without_one(cuts: tuple[Cut, ...]) -> list[tuple[Cut, ...]]:
+    return [cuts[:index] + cuts[index + 1 :] for index in range(len(cuts))]
 
 
 @pytest.mark.parametrize("renormalise", [True, False])
