@@ -1,7 +1,7 @@
 """The snapshots of a run in one file or one folder, thin enough to ship.
 
 Of 16 bits of a trained weight, sign and significand are nearly random, and only the exponent compresses. bfloat16 has 9
-such bits, float16 has 11: deflated and shuffled (see `core.history.snapshots`), a weight takes about 11 bits in
+such bits, float16 has 11: deflated and shuffled (see `core.history.snapshot_files`), a weight takes about 11 bits in
 bfloat16 and 14 in float16. So all snapshots but the last are rounded to bfloat16, which changes weights by at most
 0.4 %; the last one keeps float16, and equals the checkpoint that `python -m train average --last 1 --half` writes.
 For large models all snapshots may take 8 bits a weight instead, and all but the first be stored as differences from
@@ -25,17 +25,16 @@ from core.checkpoint import save_checkpoint
 from core.file_writing import write_atomically, writing
 from core.history.differences import difference
 from core.history.eight_bits import RoundedSnapshot, to_eight_bits
-from core.history.snapshots import (
+from core.history.snapshot_files import (
     COMPRESSED,
     COMPRESSED_DIFFERENCE,
     DIFFERENCE,
     EIGHT_BITS,
     LOG,
     SHUFFLED,
-    History,
-    open_history,
     shuffled,
 )
+from core.history.snapshots import History, open_history
 from core.runlog import format_log, thin_log
 
 FOLDER_SUFFIX = ".history"

@@ -12,9 +12,9 @@ import torch
 
 from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from core.file_writing import NotWrittenError
-from core.history import open_history, pack_history, snapshots
+from core.history import open_history, pack_history
 from core.history.eight_bits import RoundedSnapshot, to_eight_bits
-from core.history.snapshots import COMPRESSED, COMPRESSED_DIFFERENCE, EIGHT_BITS, LOG
+from core.history.snapshot_files import COMPRESSED, COMPRESSED_DIFFERENCE, EIGHT_BITS, LOG
 from tests.core.history.snapshot_files import STEPS, rewritten, weights
 
 
@@ -162,7 +162,7 @@ def test_a_damaged_file_of_a_folder_is_refused(
     shutil.copytree(packed_folder, tmp_path / "damaged")
     path = tmp_path / "damaged" / f"step-00000300.safetensors{COMPRESSED}"
     path.write_bytes(change(path.read_bytes()))
-    monkeypatch.setattr(snapshots, "MAX_PACKED", 10**6)
+    monkeypatch.setattr("core.history.snapshot_files.MAX_PACKED", 10**6)
     with pytest.raises(CheckpointError, match=message):
         open_history(tmp_path / "damaged")
 

@@ -17,7 +17,7 @@ from core.formats import source_files
 from core.formats.opening import own_file
 from core.formats.source_files import open_source
 from core.history import open_history, snapshots
-from core.history.snapshots import LOG, SHUFFLED, shuffled, unshuffled
+from core.history.snapshot_files import LOG, SHUFFLED, shuffled, unshuffled
 from core.model import Transformer
 from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
@@ -157,7 +157,7 @@ def test_damaged_and_hostile_archives_are_refused(
 
 
 def test_a_large_shuffled_snapshot_is_not_read(history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MAX_PACKED", 1000)
+    monkeypatch.setattr("core.history.snapshot_files.MAX_PACKED", 1000)
     with pytest.raises(CheckpointError, match=r"step-00000300.*has more than 1000 bytes, the most that is read$"):
         open_history(history_file)
 

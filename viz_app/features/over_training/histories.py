@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.history import History, open_history
-from core.history.snapshots import FOLDERS
+from core.history.snapshot_files import FOLDERS
 from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.figures.display_text import plain
 from viz_app.language import marked, tr
