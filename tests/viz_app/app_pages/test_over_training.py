@@ -170,7 +170,7 @@ def test_an_upload_is_opened_or_refused(
     healthy(app.run())
     message = app.error[0].value.replace("\\", "")
     assert message.startswith("a.zip is not a history")
-    assert message.endswith(". tiny.history.zip is still shown.")
+    assert message.endswith(". tiny.history.zip is still used.")
     assert app.select_slider(key="trained_steps").value == 300
     assert upload.training.history.checkpoint(300)  # its file is still there
     monkeypatch.setattr(histories, "shipped_history", lambda model: history_file)
@@ -180,7 +180,7 @@ def test_an_upload_is_opened_or_refused(
     assert upload.training is None
     app.file_uploader(key="history_upload").set_value(("b.zip", b"no archive", "application/zip"))
     healthy(app.run())
-    assert app.error[0].value.replace("\\", "").endswith(f". {history_file.name} is still shown.")
+    assert app.error[0].value.replace("\\", "").endswith(f". {history_file.name} is still used.")
     assert app.select_slider(key="trained_steps").value == 300
 
 

@@ -101,7 +101,7 @@ def training_box() -> OpenedTraining | None:
         problem, training = str(error), None
     if problem and training:
         reason = plain(models.with_full_stop(problem))
-        st.error(tr("{reason} {training} is still shown.", reason=reason, training=plain(training.path.name)))
+        st.error(tr("{reason} {training} is still used.", reason=reason, training=plain(training.path.name)))
     elif problem:
         st.error(plain(problem))
     elif training is None:
