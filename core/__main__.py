@@ -38,10 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 on success, 1 after an error, which is printed on stderr; argparse itself exits with 2. `translate` returns 3
         if it left some lines empty, and 128 plus the signal number if a signal stopped it.
     """
-    parser = argparse.ArgumentParser(prog="python -m core", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name, (description, add_arguments, run) in COMMANDS.items():
-        command = commands.add_parser(name, help=description, description=description)
+    parser = argparse.ArgumentParser(
+        prog="python -m core", description="Translate, convert checkpoints, and explain and analyse translations."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
+    for name, (summary, add_arguments, run) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         add_arguments(command)
         command.set_defaults(run=run)
     options = parser.parse_args(arguments)

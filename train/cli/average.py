@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 
 from train.average import average
-from train.cli.shared_options import Commands
+from train.cli.shared_options import Commands, command_parser
 from train.runs.run_folder import RunFolder
 
 
 def add_command(commands: Commands) -> None:
     """Add `average` to the commands."""
-    parser = commands.add_parser("average", help="average the last snapshots of a run into one checkpoint")
+    parser = command_parser(commands, "average", "average the last snapshots of a run into one checkpoint")
     parser.add_argument(
         "paths", type=Path, nargs="+", metavar="RUN | FILE", help="a run's folder, or checkpoints, oldest first"
     )

@@ -4,12 +4,12 @@ import argparse
 from pathlib import Path
 
 from train.card import write_card
-from train.cli.shared_options import Commands
+from train.cli.shared_options import Commands, command_parser
 
 
 def add_command(commands: Commands) -> None:
     """Add `card` to the commands."""
-    parser = commands.add_parser("card", help="write a model card from a checkpoint's training facts")
+    parser = command_parser(commands, "card", "write a model card from a checkpoint's training facts")
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="the card (default: the checkpoint's name, ending in .md)"

@@ -5,15 +5,15 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from train.cli.shared_options import Commands
+from train.cli.shared_options import Commands, command_parser
 from train.data.closest_hypotheses import write_closest
 from train.data.parallel_text import TEXT_FORMATS, read_lines
 
 
 def add_command(commands: Commands) -> None:
     """Add `closest` to the commands."""
-    parser = commands.add_parser(
-        "closest", help="write the translation of each sentence that is closest to its reference"
+    parser = command_parser(
+        commands, "closest", "write the translation of each sentence that is closest to its reference"
     )
     parser.add_argument(
         "--hypotheses",

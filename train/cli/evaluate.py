@@ -9,15 +9,15 @@ from core.cpu_inference import Precision
 from core.file_writing import write_text
 from core.translator import Translator
 from train.card import record_scores
-from train.cli.shared_options import DEFAULT, Commands, add_device_option
+from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
 from train.data.parallel_text import TEXT_FORMATS
 from train.eval.translation_scores import Score, TestSet, evaluate
 
 
 def add_command(commands: Commands) -> None:
     """Add `evaluate` to the commands."""
-    parser = commands.add_parser(
-        "evaluate", help="measure sacreBLEU, chrF, BLEU as in the paper and perplexity on test sets"
+    parser = command_parser(
+        commands, "evaluate", "measure sacreBLEU, chrF, BLEU as in the paper and perplexity on test sets"
     )
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
     parser.add_argument(

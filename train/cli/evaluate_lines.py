@@ -8,14 +8,14 @@ from core.file_writing import write_text
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
 from core.translator import Translator
 from train.card import record_scores
-from train.cli.shared_options import DEFAULT, Commands, add_device_option
+from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
 from train.eval.line_scores import LineScore, evaluate_lines, pictures_of
 
 
 def add_command(commands: Commands) -> None:
     """Add `evaluate-lines` to the commands."""
-    parser = commands.add_parser(
-        "evaluate-lines", help="measure character error rate and exact lines of a model that reads pictures"
+    parser = command_parser(
+        commands, "evaluate-lines", "measure character error rate and exact lines of a model that reads pictures"
     )
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
     parser.add_argument(

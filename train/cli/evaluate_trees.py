@@ -8,14 +8,14 @@ from core.file_writing import write_text
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
 from train.card import record_scores
-from train.cli.shared_options import DEFAULT, Commands, add_device_option
+from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
 from train.data.parallel_text import TEXT_FORMATS
 
 
 def add_command(commands: Commands) -> None:
     """Add `evaluate-trees` to the commands."""
-    parser = commands.add_parser(
-        "evaluate-trees", help="measure labelled F1, precision, recall and exact match of a parser"
+    parser = command_parser(
+        commands, "evaluate-trees", "measure labelled F1, precision, recall and exact match of a parser"
     )
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .safetensors checkpoint")
     parser.add_argument(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from core.device import best_device
 from core.preset_configs import PRESETS
-from train.cli.shared_options import Commands, add_device_option, add_recipe_options, given_recipe
+from train.cli.shared_options import Commands, add_device_option, add_recipe_options, command_parser, given_recipe
 from train.data.token_shards import read_manifest
 from train.loop import fit
 from train.recipe import recipe_for
@@ -15,7 +15,7 @@ from train.runs.allocator import tune_memory
 
 def add_command(commands: Commands) -> None:
     """Add `fit` to the commands."""
-    parser = commands.add_parser("fit", help="train a preset; run again to resume")
+    parser = command_parser(commands, "fit", "train a preset; run again to resume")
     parser.add_argument("preset", choices=sorted(PRESETS), metavar="PRESET", help=f"one of {', '.join(PRESETS)}")
     parser.add_argument(
         "--data", type=Path, required=True, metavar="FOLDER", help="output folder of a `prepare` command"

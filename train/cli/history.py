@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 
 from core.history import pack_history
-from train.cli.shared_options import Commands
+from train.cli.shared_options import Commands, command_parser
 
 
 def add_command(commands: Commands) -> None:
     """Add `history` to the commands."""
-    parser = commands.add_parser(
-        "history", help="pack the snapshots of a run into one file or a folder, for the page Over training"
+    parser = command_parser(
+        commands, "history", "pack the snapshots of a run into one file or a folder, for the page Over training"
     )
     parser.add_argument("source", type=Path, metavar="RUN", help="a run's folder, or a folder of snapshots")
     parser.add_argument(

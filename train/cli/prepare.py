@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from train.cli.shared_options import DEFAULT, Commands
+from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.filters import Filters
 from train.data.parallel_text import TEXT_FORMATS, ParallelText
 from train.data.preparation import prepare
@@ -17,8 +17,8 @@ SEGMENTATIONS = 8
 
 def add_command(commands: Commands) -> None:
     """Add `prepare` to the commands."""
-    parser = commands.add_parser(
-        "prepare", help="turn parallel text into a tokenizer and token shards; run again to resume"
+    parser = command_parser(
+        commands, "prepare", "turn parallel text into a tokenizer and token shards; run again to resume"
     )
     parser.add_argument("folder", type=Path, help="output folder")
     _add_text(parser)

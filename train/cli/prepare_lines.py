@@ -6,14 +6,14 @@ from pathlib import Path
 
 from core.preset_configs import PRESETS
 from core.shipped_files import shipped_checkpoint
-from train.cli.shared_options import DEFAULT, Commands
+from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.line_pictures import prepare_lines
 
 
 def add_command(commands: Commands) -> None:
     """Add `prepare-lines` to the commands."""
-    parser = commands.add_parser(
-        "prepare-lines", help="draw lines of text with fonts, to train a model that reads pictures"
+    parser = command_parser(
+        commands, "prepare-lines", "draw lines of text with fonts, to train a model that reads pictures"
     )
     parser.add_argument("folder", type=Path, help="output folder")
     parser.add_argument("--lines", type=int, default=200_000, help=f"training lines ({DEFAULT})")

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from train.cli.shared_options import DEFAULT, Commands
+from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.parallel_text import TEXT_FORMATS
 from train.data.token_shards import DataError
 from train.data.treebank import PARTS, PURPOSES, Treebank, prepare_trees
@@ -12,8 +12,8 @@ from train.data.treebank import PARTS, PURPOSES, Treebank, prepare_trees
 
 def add_command(commands: Commands) -> None:
     """Add `prepare-trees` to the commands."""
-    parser = commands.add_parser(
-        "prepare-trees", help="turn Penn Treebank trees into a tokenizer and token shards, to train a parser"
+    parser = command_parser(
+        commands, "prepare-trees", "turn Penn Treebank trees into a tokenizer and token shards, to train a parser"
     )
     parser.add_argument("folder", type=Path, help="output folder")
     parser.add_argument(

@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 
 from core.shipped_files import shipped_folder
-from train.cli.shared_options import Commands
+from train.cli.shared_options import Commands, command_parser
 from train.presets import describe_presets
 
 
 def add_command(commands: Commands) -> None:
     """Add `presets` to the commands."""
-    parser = commands.add_parser("presets", help="list the presets, their recipes and measured results")
+    parser = command_parser(commands, "presets", "list the presets, their recipes and measured results")
     parser.add_argument(
         "checkpoints",
         type=Path,

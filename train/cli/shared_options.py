@@ -12,6 +12,15 @@ Commands = Any  # argparse has no public name for the type of add_subparsers' re
 DEFAULT = "default: %(default)s"
 
 
+def command_parser(commands: Commands, name: str, summary: str) -> argparse.ArgumentParser:
+    """Add a command, and return its parser.
+
+    Args:
+        summary: beside the command's name in the list of commands, and above the options in its own help.
+    """
+    return commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+
+
 def add_device_option(parser: argparse.ArgumentParser) -> None:
     """Add `--device`, the argument of `core.device.best_device`."""
     parser.add_argument("--device", help=DEVICE_HELP)

@@ -5,7 +5,14 @@ from pathlib import Path
 
 from core.device import best_device
 from core.paper import TABLE_3
-from train.cli.shared_options import DEFAULT, Commands, add_device_option, add_recipe_options, given_recipe
+from train.cli.shared_options import (
+    DEFAULT,
+    Commands,
+    add_device_option,
+    add_recipe_options,
+    command_parser,
+    given_recipe,
+)
 from train.data.parallel_text import TEXT_FORMATS
 from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet
@@ -17,11 +24,12 @@ SET_ELSEWHERE = ("steps", "minutes", "label_smoothing", "seed")  # by the budget
 
 def add_command(commands: Commands) -> None:
     """Add `table3` to the commands."""
-    parser = commands.add_parser(
+    parser = command_parser(
+        commands,
         "table3",
-        help="train and score rows of the paper's Table 3 under one budget; run again to resume",
-        epilog=f"With a budget of steps, the default of --warmup is at most 1/{WARMUP_SHARE} of them.",
+        "train and score rows of the paper's Table 3 under one budget; run again to resume",
     )
+    parser.epilog = f"With a budget of steps, the default of --warmup is at most 1/{WARMUP_SHARE} of them."
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER", help="output folder of `prepare`")
     parser.add_argument(
         "--budget",

@@ -150,6 +150,7 @@ def test_help_lists_every_command_and_every_command_has_help(capsys: pytest.Capt
         printed = capsys.readouterr().out
         if name:
             assert printed.startswith(f"usage: python -m train {name} ")
+            assert f"\n\n{found[name].description}\n\n" in re.sub(r"(?<!\n)\n(?!\n)", " ", printed)
         else:
             assert re.findall(r"^    ([a-z][\w-]*)", printed, re.MULTILINE) == list(found)
 
