@@ -83,7 +83,7 @@ def _cell(
     """Return the cell of a head, see `Cell` in head_grid.js.
 
     Args:
-        mark: If the head is selected.
+        mark: Colour and line style of a selected head; None for others.
     """
     name = head_names.layer_name(layer, head) if per_layer else head_names.name_of(layer, head)
     title = tr(head_names.COMBINED_TITLES[head]) if layer < 0 else name if is_sorted else ""

@@ -225,7 +225,7 @@ def quantile_text(quantiles: Sequence[float], unit: str) -> str:
     """Describe the usual values: the median and the strongest percent.
 
     Args:
-        unit: Of the share.
+        unit: What the share is of, such as rows.
     """
     median, _, percent, _ = quantiles
     if not median:

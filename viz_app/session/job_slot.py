@@ -40,8 +40,12 @@ class JobSlot(MayHoldModel, Generic[T]):
             self.identity = identity
         return self.measured
 
-    def forget_model(self, digest: str) -> None:
-        """Drop the measurement, which may be of a model that is closed."""
+    def close(self) -> None:
+        """Drop the measurement and end its job."""
         if self.measured is not None:
             self.measured.job.close()
         self.identity = self.measured = None
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the measurement, which may be of a model that is closed."""
+        self.close()

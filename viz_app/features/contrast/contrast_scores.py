@@ -5,7 +5,6 @@ The alternative and the methods can be selected.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -26,9 +25,6 @@ from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.readings import READING_HASH, Reading, TokenView
 from viz_app.session.state import Widget, session_object
-
-if TYPE_CHECKING:
-    pass
 
 RATHER = Widget[str]("rather_than")  # a piece, or the one below
 NOTHING = marked("nothing")

@@ -5,7 +5,6 @@ It grows step by step.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -23,9 +22,6 @@ from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
 from viz_app.session.state import Widget, session_object
-
-if TYPE_CHECKING:
-    pass
 
 MEASURED = 200  # edges that are measured exactly
 MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measuring starts by itself

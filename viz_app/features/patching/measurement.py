@@ -139,8 +139,7 @@ class PatchingSlot(JobSlot[Patching]):
     """The session's measurement of a question."""
 
     def forget_model(self, digest: str) -> None:
-        """Drop the measurements, which may be of a model that is closed."""
-        session_object(PathsSlot).forget_model(digest)
+        """Drop the measurement, which may be of a model that is closed."""
         measured = self.measured
         super().forget_model(digest)
         if measured is not None:
@@ -194,6 +193,7 @@ def _begun(about: Reading, question: PatchingQuestion) -> Patching:
                 yield 1
 
     job = Job(steps(), num_parts(pairs[0]) * len(pairs), marked("layers of components"), _is_short(pairs))
+    session_object(PathsSlot).close()  # those of the question before hold its runs
     return Patching(question, pairs, refused, opposite, gap, parts, job)
 
 
