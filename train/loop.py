@@ -17,7 +17,6 @@ from core.file_writing import write_text
 from core.model import Transformer
 from core.schedule import cooldown_factor, learning_rate
 from train import distributed
-from train.compiling import compile_layers
 from train.data.batches import Batches, Group
 from train.data.prefetch import Prefetched
 from train.data.prepared_corpus import Corpus
@@ -54,7 +53,7 @@ def fit(
         data: output folder of `prepare`: tokenizer.model, train/ and valid/ shards.
         folder: the run's folder; see `train.runs.run_folder`.
         init: a checkpoint to start from; without it, parameters are random.
-        compiled: compile the layers, on a GPU; see `train.compiling`.
+        compiled: compile what a step on packed batches computes; see `train.packed`.
 
     Raises:
         DataError: the data cannot be used.
@@ -73,7 +72,7 @@ def fit(
         run, corpus = RunFolder(folder), Corpus.open(data, config)
         batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing)
         initial = Initial.read(init, config, corpus.tokenizer) if init else None
-        training = Training(config, recipe, world)
+        training = Training(config, recipe, world, compiled)
         recipe, facts, note = stack.enter_context(
             _open_run(run, world, preset, training.model, recipe, data, corpus, initial)
         )
@@ -85,8 +84,6 @@ def fit(
         log.print(_summary(training, batches, recipe, world))
         for line in filter(None, (note, initial and initial.note(config.vocab_size))):
             log.print(line)
-        if compiled:
-            log.print(compile_layers(training.model, world.device))
         stack.enter_context(_nonfinite_batches_saved(run, batches, corpus, recipe, world))
         stream, stop = stack.enter_context(Prefetched(groups, world.device)), stack.enter_context(StopRequest())
         _train(training, stream, recipe, world, Saver(run, world, corpus, recipe, facts, log), log, stop)

@@ -1,9 +1,9 @@
 """Training recipes (5): a run's settings but for the data and the model's shape."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from train.data.batches import POOLS, Bucketing
+from train.data.batches import Bucketing
 
 TrainingPrecision = Literal["bfloat16", "float32"]
 
@@ -31,7 +31,9 @@ class Recipe:
     ] = 0.0
     clip_norm: Annotated[float, "largest norm of the gradient; 0: no clipping"] = 0.0
     bucketing: Annotated[
-        Bucketing, "sort pairs into batches by the longer side (longest) or by the target (target)"
+        Bucketing,
+        "sort pairs into batches by the longer side (longest) or by the target (target), or do not sort them, and train "
+        "without padding (packed)",
     ] = "longest"
     max_length: Annotated[int, "leave out pairs with more tokens on a side"] = 256
     precision: Annotated[
@@ -62,8 +64,10 @@ class Recipe:
             raise ValueError(f"rate_scale ({self.rate_scale}) must be positive")
         if self.precision not in ("auto", "bfloat16", "float32"):
             raise ValueError(f"precision ({self.precision!r}) must be 'auto', 'bfloat16' or 'float32'")
-        if self.bucketing not in POOLS:
-            raise ValueError(f"bucketing ({self.bucketing!r}) must be one of {', '.join(POOLS)}")
+        if self.bucketing not in get_args(Bucketing):
+            raise ValueError(f"bucketing ({self.bucketing!r}) must be one of {', '.join(get_args(Bucketing))}")
+        if self.r_drop and self.bucketing == "packed":
+            raise ValueError(f"r_drop ({self.r_drop}) must be 0 with --bucketing packed, whose loss has no R-Drop")
 
     def history_steps(self) -> frozenset[int]:
         """Return the steps of the `history` snapshots.

@@ -35,7 +35,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--compile",
         action="store_true",
-        help="compile the layers with torch.compile; on CUDA only, ignored elsewhere; its gain has not been measured",
+        help="compile the steps with torch.compile, for --bucketing packed on a GPU",
     )
     add_recipe_options(parser, "the preset's")
     parser.set_defaults(run=_fit)
@@ -44,6 +44,8 @@ def add_command(commands: Commands) -> None:
 def _fit(options: argparse.Namespace) -> None:
     config = replace(PRESETS[options.preset], vocab_size=read_manifest(options.data)["vocab_size"])
     recipe = replace(recipe_for(options.preset), **given_recipe(options))
+    if options.compile and recipe.bucketing != "packed":
+        raise ValueError(f"--compile needs --bucketing packed: batches of bucketing {recipe.bucketing} have too many shapes")
     tune_memory()
     fit(
         options.preset,

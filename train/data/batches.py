@@ -7,11 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from train.data.token_shards import Batch, DataError, TokenShards
+from train.data.packed_batch import PackedBatch, PackedShape
+from train.data.token_shards import SIDES, Batch, DataError, TokenShards
 
-Bucketing = Literal["longest", "target"]
+Bucketing = Literal["longest", "target", "packed"]
 
-POOLS: dict[Bucketing, int] = {"longest": 2_000_000, "target": 200_000}  # pairs per pool, sorted by length
+POOLS = {"longest": 2_000_000, "target": 200_000}  # pairs per pool, sorted by length
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Position:
 class Group:
     """The batches of one optimizer step."""
 
-    batches: list[Batch]  # of this process
+    batches: list[Batch | PackedBatch]  # of this process
     numbers: range  # their numbers among the batches of all processes
     num_tokens: int  # target tokens in the batches of all processes
     start: Position
@@ -41,7 +42,8 @@ class Batches:
 
     Args:
         bucketing: sort key of pairs before they are cut into batches. `longest`: length of the longer side, then the
-            difference, for the least padding; `target`: length of the target, then of the source.
+            difference, for the least padding; `target`: length of the target, then of the source. `packed`: none, the
+            batches are without padding.
 
     Raises:
         DataError: no pair is short enough.
@@ -53,17 +55,20 @@ class Batches:
         self.shards, self.batch_tokens, self.seed = shards, batch_tokens, seed
         self.bucketing: Bucketing = bucketing
         self.lengths = shards.lengths()
-        self.usable = np.flatnonzero(self.lengths.max(axis=1) <= min(max_length, batch_tokens))
+        self._packed = PackedShape(batch_tokens, max_length) if bucketing == "packed" else None
+        longest = min(max_length, self._packed.usable_rows if self._packed else batch_tokens)
+        self.usable = np.flatnonzero(self.lengths.max(axis=1) <= longest)
         if not len(self.usable):
             raise DataError(
-                f"no sentence pair of the {len(shards)} fits: the shortest is longer than "
-                f"{min(max_length, batch_tokens)} tokens"
+                f"no sentence pair of the {len(shards)} fits: the shortest is longer than {longest} tokens"
             )
 
     def epoch(self, epoch: int) -> list[np.ndarray]:
         """Return the pair indices of each batch of an epoch, in order."""
         random = np.random.default_rng((self.seed, epoch))
         order = random.permutation(self.usable)
+        if self._packed:
+            return self._packed.cut(order, self.lengths[order])
         batches: list[np.ndarray] = []
         pool_size = POOLS[self.bucketing]
         for start in range(0, len(order), pool_size):
@@ -92,13 +97,18 @@ class Batches:
         while True:
             parts = [next(stream) for _ in range(accumulate * num_ranks)]
             yield Group(
-                batches=[self.shards.batch(indices) for indices, _ in parts[rank::num_ranks]],
+                batches=[self._batch(indices) for indices, _ in parts[rank::num_ranks]],
                 numbers=range(len(parts))[rank::num_ranks],
                 num_tokens=sum(int(self.lengths[indices, 1].sum()) for indices, _ in parts),
                 start=position,
                 end=parts[-1][1],
             )
             position = parts[-1][1]
+
+    def _batch(self, indices: np.ndarray) -> Batch | PackedBatch:
+        if self._packed is None:
+            return self.shards.batch(indices)
+        return self._packed.batch(*(self.shards.side(side, indices) for side in range(len(SIDES))))
 
     def _from(self, position: Position) -> Iterator[tuple[np.ndarray, Position]]:
         """Yield the indices of each batch, and the position after it."""
@@ -117,7 +127,7 @@ class Batches:
         filled = real = 0
         for indices in plan:
             lengths = self.lengths[indices]
-            filled += len(indices) * int(lengths.max(axis=0).sum())
+            filled += 2 * self.batch_tokens if self._packed else len(indices) * int(lengths.max(axis=0).sum())
             real += int(lengths.sum())
         return 1 - real / filled
 

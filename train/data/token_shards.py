@@ -15,6 +15,7 @@ from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
 MANIFEST = "manifest.json"
 SIDES = ("source", "target")
+Side = tuple[np.ndarray, np.ndarray]  # tokens of some sentences, one after the other, and the number of each
 
 
 class DataError(ValueError):
@@ -116,7 +117,7 @@ class TokenShards:
         """Return a padded batch of the pairs with these indices."""
         return make_batch_of(*(self.side(side, indices) for side in range(len(SIDES))))
 
-    def side(self, side: int, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def side(self, side: int, indices: np.ndarray) -> Side:
         """Return the tokens of one side of some pairs, one after the other.
 
         Also the number of tokens of each pair.
@@ -135,7 +136,7 @@ def make_batch(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Batch:
     return make_batch_of(*zip(flat, lengths, strict=True))
 
 
-def make_batch_of(source: tuple[np.ndarray, np.ndarray], target: tuple[np.ndarray, np.ndarray]) -> Batch:
+def make_batch_of(source: Side, target: Side) -> Batch:
     """Make a padded batch of both sides.
 
     Each side is its tokens one after the other, and the number of each row. A source of ids [N] ends its rows with

@@ -13,6 +13,7 @@ from core.model import Transformer
 from train.data.batches import Group, Position
 from train.distributed import World
 from train.loss import loss_module
+from train.packed import PackedLoss
 from train.recipe import Recipe
 from train.runs.log_writer import Window
 
@@ -29,11 +30,16 @@ class Training:
         validations_since_best: validations since then.
     """
 
-    def __init__(self, config: TransformerConfig, recipe: Recipe, world: World) -> None:
+    def __init__(self, config: TransformerConfig, recipe: Recipe, world: World, compiled: bool = False) -> None:
         torch.manual_seed(recipe.seed)
         self.model = Transformer(config).to(world.device).train()
         _exclude_key_biases(self.model)
-        self.loss_of = world.wrap(loss_module(self.model, recipe.label_smoothing, recipe.r_drop))
+        loss = (
+            PackedLoss(self.model, recipe.label_smoothing, compiled)
+            if recipe.bucketing == "packed"
+            else loss_module(self.model, recipe.label_smoothing, recipe.r_drop)
+        )
+        self.loss_of = world.wrap(loss)
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=ADAM_BETAS, eps=ADAM_EPS, fused=True)
         self.window = Window(world)
         self.step, self.position = 0, Position()

@@ -58,7 +58,7 @@ def test_fit_takes_every_field_of_the_recipe(tmp_path: Path, prepared: Path) -> 
     [
         (["--steps", "0"], r"steps \(0\) must be at least 1"),
         (["--precision", "float64"], r"precision \('float64'\) must be 'auto', 'bfloat16' or 'float32'"),
-        (["--bucketing", "none"], r"bucketing \('none'\) must be one of longest, target"),
+        (["--bucketing", "none"], r"bucketing \('none'\) must be one of longest, target, packed"),
         (["--label-smoothing", "1"], r"label_smoothing \(1.0\) must be from 0"),
         (["--rate-scale", "0"], r"rate_scale \(0.0\) must be positive"),
         (["--r-drop", "-1"], r"r_drop \(-1.0\) must not be negative; 0 turns it off"),

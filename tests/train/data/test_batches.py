@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from train.data.batches import Batches, Position, cut
+from train.data.packed_batch import PackedBatch
 from train.data.shard_writer import write_shards
 from train.data.token_shards import Batch, DataError, TokenShards, make_batch, read_manifest
 
@@ -195,3 +196,15 @@ def test_a_folder_without_a_manifest_was_not_finished(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"cut', encoding="utf-8")
     with pytest.raises(DataError, match=r"manifest.json is damaged"):
         read_manifest(tmp_path)
+
+
+def test_packed_batches_have_every_pair_once_an_epoch_in_another_order(shards: TokenShards) -> None:
+    batches = Batches(shards, batch_tokens=1500, seed=1, max_length=100, bucketing="packed")
+    plans = [batches.epoch(number) for number in (0, 1)]
+    for plan in plans:
+        assert sorted(np.concatenate(plan).tolist()) == batches.usable.tolist()
+    assert not np.array_equal(np.concatenate(plans[0]), np.concatenate(plans[1]))
+    assert batches.padding(plans[0][:-1]) < 0.1
+    group = next(batches.groups(Position(), accumulate=2))
+    assert all(isinstance(batch, PackedBatch) for batch in group.batches)
+    assert group.num_tokens == sum(batch.num_tokens for batch in group.batches)
