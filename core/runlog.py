@@ -1,10 +1,11 @@
 """Training logs: one JSON object per line.
 
-{"kind": "train" | "valid" | "sample", "step": ..., ...}:
+{"kind": "train" | "valid" | "sample" | "warning", "step": ..., ...}:
 
 train    loss, nll (nats per target token), rate, tokens_per_second, ...
 valid    nll, perplexity
 sample   source, reference, translation
+warning  message
 """
 
 import json
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 LogLine = dict[str, Any]
-KINDS = ("train", "valid", "sample")
+KINDS = ("train", "valid", "sample", "warning")
 DIGITS = 5  # significant digits in a thinned log
 
 
@@ -63,7 +64,7 @@ def thin_log(lines: Sequence[LogLine], train: int = 200, valid: int = 100, sampl
     """
     sampled = sorted({line["step"] for line in of_kind(lines, "sample")})
     steps = {sampled[place] for place in _spread(len(sampled), samples)}
-    kept = [line for line in of_kind(lines, "sample") if line["step"] in steps]
+    kept = [line for line in of_kind(lines, "sample") if line["step"] in steps] + of_kind(lines, "warning")
     for kind, most in (("train", train), ("valid", valid)):
         found = of_kind(lines, kind)
         kept += [found[place] for place in _spread(len(found), most)]

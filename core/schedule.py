@@ -19,6 +19,16 @@ def learning_rate(step: int, d_model: int, warmup: int) -> float:
     return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
 
 
+def minutes_factor(minutes_left: float, cooldown_minutes: float) -> float:
+    """Factor that decreases linearly to 0 over the last minutes of a run with a time limit, as `cooldown_factor`.
+
+    Args:
+        minutes_left: until the end of the run.
+        cooldown_minutes: 0 for none.
+    """
+    return min(1.0, max(0.0, minutes_left) / cooldown_minutes) if cooldown_minutes else 1.0
+
+
 def cooldown_factor(step: int, last_step: int, cooldown: int) -> float:
     """Factor that decreases linearly to 0 over the last `cooldown` steps.
 

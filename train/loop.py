@@ -28,6 +28,7 @@ from train.runs.hardware import hardware
 from train.runs.log_writer import Log, NotFiniteError
 from train.runs.run_folder import RunFolder, RunSettings
 from train.runs.stop_signals import StoppedError, StopRequest
+from train.runs.symptoms import FrequencyWatch
 from train.runs.training_state import Training
 from train.warm_start import Initial
 
@@ -71,6 +72,7 @@ def fit(
         world = stack.enter_context(distributed.join(device))
         run, corpus = RunFolder(folder), Corpus.open(data, config)
         batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing)
+        _check_precision(recipe, world.device)
         initial = Initial.read(init, config, corpus.tokenizer) if init else None
         training = Training(config, recipe, world, compiled)
         recipe, facts, note = stack.enter_context(
@@ -86,12 +88,20 @@ def fit(
             log.print(line)
         stack.enter_context(_nonfinite_batches_saved(run, batches, corpus, recipe, world))
         stream, stop = stack.enter_context(Prefetched(groups, world.device)), stack.enter_context(StopRequest())
-        _train(training, stream, recipe, world, Saver(run, world, corpus, recipe, facts, log), log, stop)
+        save, watch = Saver(run, world, corpus, recipe, facts, log), FrequencyWatch(corpus.train, recipe.warmup)
+        _train(training, stream, recipe, world, save, log, watch, stop)
         return training.model.eval()
 
 
 def _train(
-    training: Training, stream: Iterator[Group], recipe: Recipe, world: World, save: Saver, log: Log, stop: StopRequest
+    training: Training,
+    stream: Iterator[Group],
+    recipe: Recipe,
+    world: World,
+    save: Saver,
+    log: Log,
+    watch: FrequencyWatch,
+    stop: StopRequest,
 ) -> None:
     """Run the training loop."""
     model, loss_of, optimizer = training.model, training.loss_of, training.optimizer
@@ -118,22 +128,25 @@ def _train(
         if recipe.clip_norm:
             nn.utils.clip_grad_norm_(model.parameters(), recipe.clip_norm)
         rate = recipe.rate_scale * learning_rate(step, model.config.d_model, recipe.warmup)
-        rate = training.set_rate(rate * cooldown_factor(step, recipe.steps, recipe.cooldown))
+        rate *= cooldown_factor(step, recipe.steps, recipe.cooldown) * training.minutes_factor(recipe)
+        training.set_rate(rate)
         optimizer.step()
         optimizer.zero_grad()
 
         training.advance(step, group, smoothed, nll)
         log.step(group.num_tokens)
         if step % LOG_EVERY == 0:
+            losses = training.window.close(step)
             log.write(
                 "train",
                 step,
-                **training.window.close(step),
+                **losses,
                 rate=rate,
                 **log.pace(),
                 epoch=group.end.epoch,
                 hours=training.hours,
             )
+            log.warn(step, watch.after(step, losses["nll"]))
         if step in history:
             save.history(training)
         is_time_up = training.is_time_up(recipe)
@@ -145,6 +158,13 @@ def _train(
             save.state(training)
             message = f"stopped after step {step} of {recipe.steps}: run the same command to resume"
             raise StoppedError(message, stop.signal_number or signal.SIGTERM)
+
+
+def _check_precision(recipe: Recipe, device: torch.device) -> None:
+    if recipe.bucketing == "packed" and device.type == "cuda" and recipe.precision == "float32":
+        raise ValueError(
+            "--bucketing packed computes in bfloat16 on a GPU: give --precision bfloat16, or another --bucketing"
+        )
 
 
 def _seed_dropout(seed: int, step: int, number: int) -> None:

@@ -1,11 +1,12 @@
 """Training without padding: the layers of `core.model` on the rows of a `PackedBatch`, for a GPU.
 
-Everything but attention works on single rows, so the modules of `core.model` compute it. Attention goes from sentence to
-sentence: on CUDA by PyTorch's kernel for sequences of any lengths, which needs no mask and no plan for each shape.
+Everything but attention works on single rows, so the modules of `core.model` compute it. Attention is within sentences:
+on CUDA by PyTorch's kernel for sequences of any lengths, which needs no mask and no plan for each shape.
 """
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,8 @@ from core.config import TransformerConfig
 from core.model import DecoderLayer, Embedding, EncoderLayer, MultiHeadAttention, Transformer
 from train.data.packed_batch import PackedBatch
 from train.loss import Loss
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,24 +58,26 @@ class PackedLoss(nn.Module):
             raise ValueError(f"--bucketing packed does not fit this model: {reason}; choose another --bucketing")
         self.model = model
         self.label_smoothing = label_smoothing
-        self._encoder_layer, self._decoder_layer, self._cross_entropy = encoder_layer, decoder_layer, cross_entropy
-        if compiled:
-            whole = model.device.type == "cuda"  # the plain attention of CPUs is a loop, which is not compiled
-            self._encoder_layer, self._decoder_layer, self._cross_entropy = (
-                torch.compile(function, fullgraph=whole, dynamic=False, backend=backend)
-                for function in (encoder_layer, decoder_layer, cross_entropy)
-            )
+        whole = model.device.type == "cuda"  # the plain attention of CPUs is a loop, which is not compiled
+
+        def prepared(function: Function) -> Function:
+            if not compiled:
+                return function
+            return cast(Function, torch.compile(function, fullgraph=whole, dynamic=False, backend=backend))
+
+        self._encoder_layer, self._decoder_layer = prepared(encoder_layer), prepared(decoder_layer)
+        self._cross_entropy = prepared(cross_entropy)
 
     def forward(self, batch: PackedBatch) -> Loss:
         model = self.model
         source, target = (Sentences(starts, batch.longest) for starts in (batch.source_starts, batch.target_starts))
         memory = model.encoder.input_norm(embed(model.embedding, batch.source, batch.source_positions, batch.longest))
-        for layer in model.encoder.layers:
+        for layer in cast(Iterable[EncoderLayer], model.encoder.layers):
             memory = self._encoder_layer(layer, memory, source)
         memory = model.encoder.output_norm(memory)
         x = embed(model.fed_embedding, batch.target_in, batch.target_positions, batch.longest)
         x = model.decoder.input_norm(x)
-        for layer in model.decoder.layers:
+        for layer in cast(Iterable[DecoderLayer], model.decoder.layers):
             x = self._decoder_layer(layer, x, memory, target, source)
         x = model.decoder.output_norm(x)
         real = batch.target_out != model.config.pad_id
@@ -121,9 +126,9 @@ def self_attend(attention: MultiHeadAttention, x: Tensor, sentences: Sentences, 
 
 def products(projections: tuple[nn.Linear, ...], x: Tensor) -> tuple[Tensor, ...]:
     """Several projections of `x` as one product: [R, D] -> [R, H * E] each."""
-    weight = torch.cat([projection.weight for projection in projections])
+    weight = torch.cat(tuple(projection.weight for projection in projections))
     biases = [projection.bias for projection in projections]
-    bias = None if biases[0] is None else torch.cat(biases)  # pyright: ignore[reportUnnecessaryComparison]
+    bias = None if biases[0] is None else torch.cat(tuple(biases))  # pyright: ignore[reportUnnecessaryComparison]
     return F.linear(x, weight, bias).split([projection.out_features for projection in projections], dim=-1)
 
 
@@ -150,14 +155,15 @@ def packed_attention(
         causal: no query attends to a later key; both sides are the same sentences.
     """
     if queries.device.type != "cuda":
-        return _sentence_by_sentence(queries, keys, values, of_queries, of_keys, causal)
+        plain = cast(Callable[..., Tensor], torch.compiler.disable(_sentence_by_sentence))
+        return plain(queries, keys, values, of_queries, of_keys, causal)
     from torch.nn.attention.varlen import varlen_attn  # PyTorch has it on CUDA alone
 
-    lengths = (of_queries.starts, of_keys.starts, of_queries.longest, of_keys.longest)
-    return varlen_attn(queries, keys, values, *lengths, window_size=(-1, 0 if causal else -1))
+    window = (-1, 0 if causal else -1)
+    starts, longest = (of_queries.starts, of_keys.starts), (of_queries.longest, of_keys.longest)
+    return cast(Tensor, varlen_attn(queries, keys, values, *starts, *longest, window_size=window))
 
 
-@torch.compiler.disable
 def _sentence_by_sentence(
     queries: Tensor, keys: Tensor, values: Tensor, of_queries: Sentences, of_keys: Sentences, causal: bool
 ) -> Tensor:

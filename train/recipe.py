@@ -25,6 +25,9 @@ class Recipe:
     warmup: Annotated[int, "steps over which the learning rate rises"] = 4_000
     rate_scale: Annotated[float, "factor on the learning rate of section 5.3"] = 1.0
     cooldown: Annotated[int, "final steps over which the rate falls linearly towards 0; 0: none, as in the paper"] = 0
+    cooldown_minutes: Annotated[
+        float, "final minutes of --minutes over which the rate falls linearly towards 0; 0: none"
+    ] = 0.0
     label_smoothing: Annotated[float, "probability spread evenly over the vocabulary (5.4)"] = 0.1
     r_drop: Annotated[
         float, "weight of the divergence between two passes with different dropout (Liang et al. 2021); 0: one pass"
@@ -32,7 +35,7 @@ class Recipe:
     clip_norm: Annotated[float, "largest norm of the gradient; 0: no clipping"] = 0.0
     bucketing: Annotated[
         Bucketing,
-        "sort pairs into batches by the longer side (longest) or by the target (target), or do not sort them, and train "
+        "sort pairs into batches by the longer side (longest) or by the target (target), or do not sort them and train "
         "without padding (packed)",
     ] = "longest"
     max_length: Annotated[int, "leave out pairs with more tokens on a side"] = 256
@@ -53,9 +56,16 @@ class Recipe:
         for name in ("steps", "batch_tokens", "accumulate", "warmup", "max_length", "snapshot_every", "keep_snapshots"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} ({getattr(self, name)}) must be at least 1")
-        for name in ("r_drop", "clip_norm", "snapshot_minutes", "patience", "cooldown", "minutes", "history"):
+        for name in (
+            "r_drop", "clip_norm", "snapshot_minutes", "patience", "cooldown", "cooldown_minutes", "minutes", "history",
+        ):  # fmt: skip
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} ({getattr(self, name)}) must not be negative; 0 turns it off")
+        if self.cooldown_minutes > self.minutes:
+            raise ValueError(
+                f"cooldown_minutes ({self.cooldown_minutes:g}) must be at most minutes ({self.minutes:g}): the rate "
+                f"falls in the last of them"
+            )
         if self.history == 1:
             raise ValueError("history (1) must be at least 2, for the first and the last step; 0 turns it off")
         if not 0 <= self.label_smoothing < 1:
@@ -82,6 +92,7 @@ CHANGEABLE = (
     "steps",
     "minutes",
     "cooldown",
+    "cooldown_minutes",
     "snapshot_every",
     "snapshot_minutes",
     "keep_snapshots",

@@ -37,6 +37,20 @@ def test_a_choice_is_obeyed_and_an_argument_goes_before_the_environment(
     assert best_device(torch.device("cuda:0")) == torch.device("cuda:0")
 
 
+def test_on_cuda_no_attention_is_planned_by_cudnn(machine) -> None:
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    try:
+        torch.backends.cuda.enable_cudnn_sdp(True)
+        machine()
+        best_device()
+        assert torch.backends.cuda.cudnn_sdp_enabled()
+        machine(cuda=1)
+        best_device()
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(before)
+
+
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [

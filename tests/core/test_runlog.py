@@ -56,7 +56,9 @@ def test_malformed_logs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="line 2 is not JSON"):
         read_log(path)
     path.write_text('["train", 1]\n', encoding="utf-8")
-    with pytest.raises(ValueError, match=r"line 1 has no kind \(train, valid, sample\) and step: this is not the log"):
+    with pytest.raises(
+        ValueError, match=r"line 1 has no kind \(train, valid, sample, warning\) and step: this is not the log"
+    ):
         read_log(path)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match="is not JSON"):

@@ -16,6 +16,7 @@ import train.runs.checkpointing
 from core.checkpoint import load_checkpoint
 from core.model import Transformer
 from core.preset_configs import PRESETS
+from core.schedule import learning_rate
 from core.tokenizer import SentencePieceTokenizer
 from tests.full_disk import no_file_over
 from tests.train.conftest import Fit
@@ -23,6 +24,7 @@ from train.data.batches import Batches
 from train.data.token_shards import DataError
 from train.recipe import Recipe
 from train.runs.run_folder import RunFolder, RunFolderError
+from train.runs.training_state import Training
 
 
 def log_of(folder: Path, kind: str) -> list[dict[str, Any]]:
@@ -349,3 +351,18 @@ def test_a_run_stops_when_its_minutes_are_used_up_and_stays_stopped(tmp_path: Pa
     assert (tmp_path / "log.jsonl").read_bytes() == log
     run_fit(tmp_path, steps=2, minutes=0.0)  # and goes on where it is given more
     assert [load_checkpoint(path).training["steps"] for path in RunFolder(tmp_path).snapshots()][-1] == 2
+
+
+def test_the_rate_falls_in_the_last_minutes(tmp_path: Path, run_fit: Fit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock on which each step takes a minute."""
+    monkeypatch.setattr(Training, "hours", property(lambda self: self.step / 60))
+    monkeypatch.setattr(train.loop, "LOG_EVERY", 1)
+    run_fit(tmp_path, steps=100, warmup=10, minutes=6.0, cooldown_minutes=4.0, snapshot_every=1_000_000)
+    rates = [line["rate"] for line in log_of(tmp_path, "train")]
+    plain = [learning_rate(step, PRESETS["tiny"].d_model, 10) for step in range(1, 7)]
+    assert rates == pytest.approx([a * b for a, b in zip(plain, (1, 1, 1, 3 / 4, 2 / 4, 1 / 4), strict=True)])
+
+
+def test_packed_batches_on_a_gpu_need_bfloat16() -> None:
+    with pytest.raises(ValueError, match="--bucketing packed computes in bfloat16 on a GPU: give --precision bfloat16"):
+        train.loop._check_precision(Recipe(bucketing="packed", precision="float32"), torch.device("cuda"))

@@ -45,7 +45,9 @@ def _fit(options: argparse.Namespace) -> None:
     config = replace(PRESETS[options.preset], vocab_size=read_manifest(options.data)["vocab_size"])
     recipe = replace(recipe_for(options.preset), **given_recipe(options))
     if options.compile and recipe.bucketing != "packed":
-        raise ValueError(f"--compile needs --bucketing packed: batches of bucketing {recipe.bucketing} have too many shapes")
+        raise ValueError(
+            f"--compile needs --bucketing packed: batches of bucketing {recipe.bucketing} have too many shapes"
+        )
     tune_memory()
     fit(
         options.preset,

@@ -59,9 +59,7 @@ class Batches:
         longest = min(max_length, self._packed.usable_rows if self._packed else batch_tokens)
         self.usable = np.flatnonzero(self.lengths.max(axis=1) <= longest)
         if not len(self.usable):
-            raise DataError(
-                f"no sentence pair of the {len(shards)} fits: the shortest is longer than {longest} tokens"
-            )
+            raise DataError(f"no sentence pair of the {len(shards)} fits: the shortest is longer than {longest} tokens")
 
     def epoch(self, epoch: int) -> list[np.ndarray]:
         """Return the pair indices of each batch of an epoch, in order."""

@@ -89,7 +89,9 @@ class PackedShape:
         start, ends = 0, np.cumsum(lengths, axis=0)
         while start < len(order):
             before = ends[start - 1] if start else np.zeros(2, dtype=ends.dtype)
-            fitting = min(int(np.searchsorted(ends[:, side], before[side] + self.usable_rows, "right")) for side in (0, 1))
+            fitting = min(
+                int(np.searchsorted(ends[:, side], before[side] + self.usable_rows, "right")) for side in (0, 1)
+            )
             stop = min(max(fitting, start + 1), start + self.sentences)
             batches.append(order[start:stop])
             start = stop

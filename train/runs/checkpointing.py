@@ -27,6 +27,7 @@ from train.recipe import Recipe
 from train.runs.allocator import return_freed_memory
 from train.runs.log_writer import Log
 from train.runs.run_folder import RunFolder, now
+from train.runs.symptoms import dropout_warning
 from train.runs.training_state import Training
 
 
@@ -51,9 +52,13 @@ class Saver:
     def validate(self, training: Training) -> None:
         """Validate, log sample translations, and save a snapshot."""
         training.window.check(training.step)
-        numbers = validate(loss_module(training.model, 0.0), self._corpus.valid, self._recipe, self._world)
+        loss_of = loss_module(training.model, 0.0)
+        numbers = validate(loss_of, self._corpus.valid, self._recipe, self._world)
         self._log.write("valid", training.step, **numbers)
         if self._world.is_first:
+            with autocast(self._recipe, self._world.device):
+                warning = dropout_warning(loss_of, self._corpus.train, self._recipe.max_length)
+            self._log.warn(training.step, warning)
             self._show_samples(training)
         training.model.train()
         self.snapshot(training, is_best=training.record_validation(numbers["nll"]))

@@ -171,6 +171,12 @@ class Log:
             self._curves.add_text("sample", f"{source}\n\n{translation}\n\n{reference}", step)
             self.print(f"  {source}\n  -> {translation}\n   = {reference}")
 
+    def warn(self, step: int, message: str | None) -> None:
+        """Write a warning about the run, if there is one."""
+        if self._is_active and message:
+            self._line("warning", step, {"message": message})
+            self.print(f"warning: {message}")
+
     def print(self, message: str) -> None:
         """Print a message to stderr, above the progress bar."""
         if self._is_active:

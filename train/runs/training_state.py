@@ -10,6 +10,7 @@ from torch import Tensor
 
 from core.config import TransformerConfig
 from core.model import Transformer
+from core.schedule import minutes_factor
 from train.data.batches import Group, Position
 from train.distributed import World
 from train.loss import loss_module
@@ -54,6 +55,13 @@ class Training:
     def is_time_up(self, recipe: Recipe) -> bool:
         """Whether the recipe's budget of minutes, if any, is used up. Collective."""
         return recipe.minutes > 0 and self._world.any(60 * self.hours >= recipe.minutes)
+
+    def minutes_factor(self, recipe: Recipe) -> float:
+        """Return the factor of the learning rate by the time that is left. Collective."""
+        if not recipe.cooldown_minutes:
+            return 1.0
+        minutes_left = self._world.gather(recipe.minutes - 60 * self.hours)[0]  # by one clock
+        return minutes_factor(minutes_left, recipe.cooldown_minutes)
 
     def set_rate(self, rate: float) -> float:
         """Set and return the learning rate."""

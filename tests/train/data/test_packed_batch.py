@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import torch
 from hypothesis import given, settings
@@ -18,7 +20,7 @@ def sides(pairs: list[tuple[int, int]], seed: int = 1) -> tuple[Side, Side]:
 
 
 def sentences(rows: torch.Tensor, starts: torch.Tensor) -> list[list[int]]:
-    return [rows[start:stop].tolist() for start, stop in zip(starts[:-1], starts[1:], strict=True)]
+    return [rows[start:stop].tolist() for start, stop in itertools.pairwise(starts)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -30,7 +32,8 @@ def test_a_batch_has_its_sentences_and_sentences_of_padding(pairs: list[tuple[in
     batch = SHAPE.batch(source, target)
     assert batch.num_tokens == sum(length + 1 for _, length in pairs)
     rows = [sentences(*of) for of in (
-        (batch.source, batch.source_starts), (batch.target_in, batch.target_starts), (batch.target_out, batch.target_starts),
+        (batch.source, batch.source_starts), (batch.target_in, batch.target_starts),
+        (batch.target_out, batch.target_starts),
         (batch.source_positions, batch.source_starts), (batch.target_positions, batch.target_starts),
     )]  # fmt: skip
     offsets = [np.cumsum(count) - count for _, count in (source, target)]
@@ -43,7 +46,7 @@ def test_a_batch_has_its_sentences_and_sentences_of_padding(pairs: list[tuple[in
             assert max(len(row), len(target_in)) <= SHAPE.longest
             continue
         (source_ids, target_ids) = (
-            ids[offset[number] :][: pair].tolist()
+            ids[offset[number] :][:pair].tolist()
             for (ids, _), offset, pair in zip((source, target), offsets, pairs[number], strict=True)
         )
         assert row == [*source_ids, EOS_ID]
@@ -68,7 +71,7 @@ def test_every_pair_is_in_one_batch_and_no_batch_could_take_the_next_pair() -> N
     lengths = random.integers(1, SHAPE.longest + 1, (500, 2))
     plan = SHAPE.cut(np.arange(500), lengths)
     assert np.concatenate(plan).tolist() == list(range(500))
-    for indices, following in zip(plan, plan[1:], strict=False):
+    for indices, following in itertools.pairwise(plan):
         assert lengths[indices].sum(0).max() <= SHAPE.usable_rows
         with_next = lengths[[*indices, following[0]]].sum(0).max() > SHAPE.usable_rows
         assert with_next or len(indices) == SHAPE.sentences
