@@ -13,8 +13,8 @@ CGROUP = Path("/sys/fs/cgroup")  # resource limits of the container
 def best_device(chosen: str | torch.device | None = None) -> torch.device:
     """The device chosen by argument or `HEADLIGHT_DEVICE`, or the best available.
 
-    On CUDA, it turns cuDNN's attention off: cuDNN plans each new shape anew, which takes 252 ms for forward and backward
-    (NVIDIA H200, PyTorch 2.11), and sentences have many shapes. PyTorch's other kernels take 0.7 ms from the first call on.
+    On CUDA, it turns cuDNN's attention off: cuDNN makes a plan for each new shape, which takes 252 ms for forward and
+    backward (NVIDIA H200, PyTorch 2.11), and sentences have many shapes. Other kernels take 0.7 ms from the first call.
 
     Raises:
         ValueError: the chosen device is unknown or not available.

@@ -200,19 +200,6 @@ def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.Cap
     assert capsys.readouterr().out
 
 
-@pytest.mark.parametrize("folder", ["core", "train", "viz_app", "benchmarks", "docs"])
-def test_a_docstring_begins_with_a_line_of_80_columns_at_most(folder: str) -> None:
-    """Found by a pattern, as parsing all files takes a second: it follows a colon, or begins a file."""
-    docstring = re.compile(r'(?:\A(?:#.*\n)*|:[ \t]*(?:#.*)?\n)\s*[rR]?"""\s*(.*?)(?:"""|$)', re.MULTILINE)
-    lines = {
-        f"{path.relative_to(ROOT)}: {first}": len(first)
-        for path in (ROOT / folder).rglob("*.py")
-        for first in docstring.findall(path.read_text("utf-8"))
-    }
-    assert lines
-    assert [line for line, length in lines.items() if length > 80] == []
-
-
 def test_pre_commit_downloads_nothing() -> None:
     config = (ROOT / ".pre-commit-config.yaml").read_text("utf-8")
     assert set(re.findall(r"repo: (.+)", config)) == {"local"}

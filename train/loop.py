@@ -74,7 +74,7 @@ def fit(
         batches = Batches(corpus.train, recipe.batch_tokens, recipe.seed, recipe.max_length, recipe.bucketing)
         _check_precision(recipe, world.device)
         initial = Initial.read(init, config, corpus.tokenizer) if init else None
-        training = Training(config, recipe, world, compiled)
+        training = Training(config, recipe, world, compiled and world.device.type == "cuda")
         recipe, facts, note = stack.enter_context(
             _open_run(run, world, preset, training.model, recipe, data, corpus, initial)
         )
@@ -86,6 +86,8 @@ def fit(
         log.print(_summary(training, batches, recipe, world))
         for line in filter(None, (note, initial and initial.note(config.vocab_size))):
             log.print(line)
+        if compiled and world.device.type != "cuda":
+            log.print(f"--compile needs a GPU: on {world.device} nothing is compiled")
         stack.enter_context(_nonfinite_batches_saved(run, batches, corpus, recipe, world))
         stream, stop = stack.enter_context(Prefetched(groups, world.device)), stack.enter_context(StopRequest())
         save, watch = Saver(run, world, corpus, recipe, facts, log), FrequencyWatch(corpus.train, recipe.warmup)

@@ -43,7 +43,8 @@ class PackedLoss(nn.Module):
     """A model with the loss of `train.loss.TranslationLoss`, for packed batches.
 
     Args:
-        compiled: compile an encoder layer, a decoder layer and the cross-entropy, each once for all layers and batches.
+        compiled: compile an encoder layer, a decoder layer and the cross-entropy, each once for all layers and batches;
+            on a GPU, as the attention of CPUs is a loop.
         backend: of `torch.compile`.
 
     Raises:
@@ -58,12 +59,11 @@ class PackedLoss(nn.Module):
             raise ValueError(f"--bucketing packed does not fit this model: {reason}; choose another --bucketing")
         self.model = model
         self.label_smoothing = label_smoothing
-        whole = model.device.type == "cuda"  # the plain attention of CPUs is a loop, which is not compiled
 
         def prepared(function: Function) -> Function:
             if not compiled:
                 return function
-            return cast(Function, torch.compile(function, fullgraph=whole, dynamic=False, backend=backend))
+            return cast(Function, torch.compile(function, fullgraph=True, dynamic=False, backend=backend))
 
         self._encoder_layer, self._decoder_layer = prepared(encoder_layer), prepared(decoder_layer)
         self._cross_entropy = prepared(cross_entropy)
@@ -155,8 +155,7 @@ def packed_attention(
         causal: no query attends to a later key; both sides are the same sentences.
     """
     if queries.device.type != "cuda":
-        plain = cast(Callable[..., Tensor], torch.compiler.disable(_sentence_by_sentence))
-        return plain(queries, keys, values, of_queries, of_keys, causal)
+        return _sentence_by_sentence(queries, keys, values, of_queries, of_keys, causal)
     from torch.nn.attention.varlen import varlen_attn  # PyTorch has it on CUDA alone
 
     window = (-1, 0 if causal else -1)

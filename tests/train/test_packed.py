@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+import train.packed
 from core.config import TransformerConfig
 from core.model import Transformer
 from core.preset_configs import PRESETS
@@ -16,7 +17,7 @@ from train.__main__ import main
 from train.data.packed_batch import PackedBatch, PackedShape
 from train.data.token_shards import Batch, make_batch
 from train.loss import Loss, TranslationLoss
-from train.packed import PackedLoss, cross_entropy, refusal
+from train.packed import PackedLoss, Sentences, cross_entropy, refusal
 
 SHAPE = PackedShape(rows=160, longest=16)
 SMALL = {"vocab_size": 64, "d_model": 16, "d_ff": 24, "num_encoder_layers": 2, "num_decoder_layers": 2, "dropout": 0.0}
@@ -136,25 +137,33 @@ def compiler() -> Iterator[None]:
     torch.compiler.reset()
 
 
+def masked_attention(
+    queries: Tensor, keys: Tensor, values: Tensor, of_queries: Sentences, of_keys: Sentences, causal: bool
+) -> Tensor:
+    """`packed_attention` by one large mask, which can be compiled."""
+    rows = torch.arange(len(queries))
+    sentences = [torch.searchsorted(of.starts, rows, right=True) for of in (of_queries, of_keys)]
+    mask = sentences[0][:, None] == sentences[1]
+    if causal:
+        mask = mask & (rows <= rows[:, None])
+    heads = (x.transpose(0, 1) for x in (queries, keys, values))
+    return nn.functional.scaled_dot_product_attention(*heads, attn_mask=mask).transpose(0, 1)
+
+
 @pytest.mark.usefixtures("compiler")
-def test_all_layers_and_batches_share_what_is_compiled_once() -> None:
+def test_all_layers_and_batches_share_what_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a break: on a GPU each of the three functions is one graph."""
     from torch._dynamo.testing import CompileCounter  # takes seconds, which every worker would need
 
     model = model_of(replace(PRESETS["tiny"], **SMALL))
     names = list(model.state_dict())
     plain, counter = PackedLoss(model, 0.1), CompileCounter()
+    expected = [step(plain, batches(seed, pairs)[1]) for seed, pairs in enumerate((9, 3, 12))]
+    monkeypatch.setattr(train.packed, "packed_attention", masked_attention)
     compiled = PackedLoss(model, 0.1, compiled=True, backend=counter)
-    frames: list[int] = []
-    for seed, pairs in enumerate((9, 3, 12)):
-        _, packed = batches(seed, pairs)
-        assert_same_step(step(compiled, packed), step(plain, packed))
-        frames.append(counter.frame_count)
-    assert frames[0] > 0
-    assert frames == [frames[0]] * 3
-    deeper = PackedLoss(model_of(replace(PRESETS["tiny"], **{**SMALL, "num_encoder_layers": 4})), 0.1)
-    deeper._encoder_layer = compiled._encoder_layer
-    step(deeper, batches()[1])
-    assert counter.frame_count == frames[0]
+    for (seed, pairs), right in zip(enumerate((9, 3, 12)), expected, strict=True):
+        assert_same_step(step(compiled, batches(seed, pairs)[1]), right)
+        assert counter.frame_count == 3  # an encoder layer, a decoder layer, and the cross-entropy
     assert list(model.state_dict()) == names
 
 
@@ -170,3 +179,10 @@ def test_compile_is_for_packed_batches(prepared: Path, tmp_path: Path, capsys: p
     assert main(["fit", "tiny", "--data", str(prepared), "--run", str(tmp_path), "--device", "cpu", "--compile"]) == 1
     message = "--compile needs --bucketing packed: batches of bucketing longest have too many shapes"
     assert message in capsys.readouterr().err
+
+
+def test_fit_on_a_cpu_compiles_nothing(prepared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = ["--steps", "1", "--max-length", "60", "--batch-tokens", "200", "--device", "cpu"]
+    arguments = ["fit", "tiny", "--data", str(prepared), "--run", str(tmp_path), *settings]
+    assert main([*arguments, "--bucketing", "packed", "--compile"]) == 0
+    assert "--compile needs a GPU: on cpu nothing is compiled" in capsys.readouterr().err
