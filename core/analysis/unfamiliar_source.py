@@ -82,10 +82,11 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
     words = [group for group in word_groups(tokens) if any(map(_has_letters, tokens[group.start : group.stop]))]
     if len(words) < MIN_WORDS:
         return SourceFamiliarity(unknown, math.inf, math.nan)
-    best = translation.hypotheses[0].token_log_probs
-    copied = translator.score(translation.source, " ".join(translation.source.split())).token_log_probs
-    log_prob = sum(copied) / len(copied)
-    return SourceFamiliarity(unknown, sum(best) / len(best) - log_prob, log_prob)
+    copied = translator.score(translation.source, " ".join(translation.source.split()))
+    best, log_prob = (
+        translator.mean_log_prob(each, translation.source) for each in (translation.hypotheses[0], copied)
+    )
+    return SourceFamiliarity(unknown, best - log_prob, log_prob)
 
 
 def _is_unknown(pieces: list[str]) -> bool:

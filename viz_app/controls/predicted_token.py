@@ -68,9 +68,10 @@ def restore_position(widget: Widget[int], count: int) -> None:
 
 
 def _longest_token(about: Reading) -> int:
-    """Position of the longest predicted token, which is rarely a function word."""
-    tokens = about.explain().predicted_tokens
-    return max(range(max(1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
+    """Position of the longest predicted token, which is rarely a function word; a forced token is not predicted."""
+    explanation = about.explain()
+    tokens, first = explanation.predicted_tokens, explanation.num_forced
+    return max(range(first, max(first + 1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
 
 
 def alternatives(about: Reading, position: int) -> list[str]:

@@ -39,14 +39,16 @@ def attention_gradients(
     Args:
         source, target: as for `Translator.explain`.
         positions: positions, from 0, of the predicted tokens whose log-probabilities are summed; None for all, `</s>`
-            included.
+            included and a forced first token left out.
 
     Raises:
         ValueError: as `Translator.explain`; no position is given, or one is out of range.
         NonFiniteError: a gradient is not finite.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
-    explained = sorted(set(range(len(predicted)) if positions is None else positions))
+    if positions is None:
+        positions = range(translator.num_forced(predicted, source), len(predicted))
+    explained = sorted(set(positions))
     if not explained:
         raise ValueError(
             f"no position of a predicted token is given: expected positions from 0 to {len(predicted) - 1}, or "
