@@ -75,10 +75,11 @@ def _longest_token(about: Reading) -> int:
 
 
 def alternatives(about: Reading, position: int) -> list[str]:
-    """Pieces of the most probable other tokens at a position, best first."""
-    explanation = about.explain()
-    predicted = explanation.predicted_tokens[position]
-    return [str(token) for token, _ in explanation.alternatives[position] if token != predicted]
+    """Pieces of the most probable other tokens at a position that a search may generate, best first."""
+    explanation, translator = about.explain(), about.model.translator
+    predicted, never = explanation.predicted_tokens[position], translator.search_options().excluded
+    others = [str(token) for token, _ in explanation.alternatives[position] if token != predicted]
+    return [piece for piece in others if translator.tokenizer.target.token_id(piece) not in never]
 
 
 def alternative_box(

@@ -184,11 +184,11 @@ def contrast_at(
 
 
 def runner_up(contrast: Contrast) -> int:
-    """Id of the most probable other token at this position."""
-    with torch.inference_mode(), contrast.translator.inspect() as model:
-        ids = (contrast.translator.batch([ids]) for ids in (contrast.source_ids, contrast.prefix_ids))
-        best = model(*ids)[0, -1].topk(2).indices.tolist()
-    return best[1] if best[0] == contrast.token else best[0]
+    """Id of the most probable other token at this position that a search may generate."""
+    translator = contrast.translator
+    with torch.inference_mode(), translator.inspect() as model:
+        logits = model(*(translator.batch([ids]) for ids in (contrast.source_ids, contrast.prefix_ids)))[0, -1]
+    return translator.best_other(logits, contrast.token)
 
 
 def contrast_of(logits: Tensor, token: int, against: int | None) -> Tensor:
