@@ -87,6 +87,14 @@ class TextCodec:
         """
         return self._source_ids(source)
 
+    def text_positions(self, source: str) -> range:
+        """Positions, among the tokens of a source, of those of the text itself.
+
+        Without what the model takes before and after it: special tokens, languages, the words of a task.
+        """
+        first = len(self.config.source_prefix) + self.tokenizer.num_given(" ".join(source.split()))
+        return range(first, self.num_tokens(source) - self.config.source_end - len(self.config.source_suffix))
+
     def length_limit(self, source: str) -> int:
         """Largest number of tokens of a translation of a text, `</s>` included."""
         return self._limit(self._source_ids(source))

@@ -74,7 +74,8 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
     Raises:
         ValueError: as `Translator.score`.
     """
-    tokens = [token for token in translation.source_tokens if not is_special(token)]
+    places = translator.text_positions(translation.source)
+    tokens = [token for token in translation.source_tokens[places.start : places.stop] if not is_special(token)]
     characters = [[tokens[position] for position in group] for group in grapheme_groups(tokens)]
     seen = [pieces for pieces in characters if "".join(pieces).strip(SPACE_MARK)]
     lengths = [1 if _is_unknown(pieces) else sum(len(piece.strip(SPACE_MARK)) for piece in pieces) for pieces in seen]
