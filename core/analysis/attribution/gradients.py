@@ -81,10 +81,11 @@ def attention_gradients(
 
 
 def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMaps:
-    """Gradient x attention, (grad a * a)+ (Chefer et al. 2021), with normalised rows.
+    """Gradient x attention, (grad a * a)+, with normalised rows.
 
-    Chefer et al. average it over heads, E_h[(grad a * a)+], and take the gradient of one output. Rows of zeros stay
-    zero: no weight of theirs raised the log-probability.
+    One layer of Chefer et al. 2021: they average it over heads, E_h[(grad a * a)+], without normalising its rows, and
+    add up its products with the relevance of the layers below, for the gradient of one output. Here each layer stands
+    alone. Rows of zeros stay zero: no weight of theirs raised the log-probability.
 
     Args:
         average: average over the heads, which gives maps of a single head.
