@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from core.cpu_inference import Precision
@@ -54,6 +55,15 @@ class BatchTranslator(TextCodec):
         The result is on the model's device.
         """
         return self._shared.batch(rows)
+
+    def generated(self, logits: Tensor) -> Tensor:
+        """Logits [..., V] in float32, minus infinity for tokens that no search generates."""
+        never = torch.tensor(self.search_options().excluded, dtype=torch.long, device=logits.device)
+        return logits.float().index_fill(-1, never, -torch.inf)
+
+    def best_other(self, logits: Tensor, token: int) -> int:
+        """Most probable token, of logits [V], that a search may generate, other than `token`."""
+        return next(each for each in self.generated(logits).topk(2).indices.tolist() if each != token)
 
     def next_logits(self, sources: Sequence[Source]) -> NextLogits:
         """Encode sources and return a scorer of next tokens.

@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, cast
 
 from core.byte_pair_encoding import (
@@ -144,6 +145,17 @@ class DictionaryTokenizer:
                 f">>{code:.60}<< is not a language of this model: begin with one of {', '.join(self.language_codes)}"
             )
         return code
+
+    def num_given(self, text: str) -> int:
+        """Number of tokens of the source's language or of the prefix."""
+        if self._language_ids and self.language_codes:
+            return 1
+        if not self.prefixes:
+            return 0
+        text = self._prefixed(text)
+        prefix = max((each for each in self.prefixes.values() if text.startswith(each)), key=len)
+        pairs = zip(self._split(prefix), self._split(text), strict=False)
+        return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of a translation, without padding, `</s>` and languages."""

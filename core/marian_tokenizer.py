@@ -102,6 +102,10 @@ class MarianTokenizer:
         """None: the first token of every target is free."""
         return None
 
+    def num_given(self, text: str) -> int:
+        """One if the text begins with the code of a target language."""
+        return int(bool(self.language_codes) and LANGUAGE_CODE.match(text) is not None)
+
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of a translation, without padding and `</s>`."""
         pieces = [self._pieces[token_id] for token_id in token_ids if token_id not in (self.pad_id, self.eos_id)]

@@ -99,6 +99,7 @@ class Explanation:
         alternatives: the most probable tokens at each of the T positions with their log-probabilities, best first; as
             many as `log_probs`.
         maps: the attention of each kind, one `AttentionMap` per layer.
+        num_forced: number of forced tokens at the start, see `TextCodec.num_forced`; 0 if unknown.
     """
 
     source: str
@@ -109,14 +110,7 @@ class Explanation:
     log_probs: tuple[float, ...]
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
     maps: dict[Kind, tuple[AttentionMap, ...]]
-
-    @property
-    def num_forced(self) -> int:
-        """Number of forced tokens at the start, 0 or 1.
-
-        The log-probability of one is 0 whatever the logits are.
-        """
-        return int(self.log_probs[:1] == (0.0,))
+    num_forced: int = 0
 
     def show(
         self, head: tuple[Kind, int, int] | None = None, view: Literal["Lines", "Map", "Table"] = "Lines"

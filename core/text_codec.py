@@ -87,6 +87,14 @@ class TextCodec:
         """
         return self._source_ids(source)
 
+    def text_positions(self, source: str) -> range:
+        """Positions, among the tokens of a source, of those of the text itself.
+
+        Without what the model takes before and after it: special tokens, languages, the words of a task.
+        """
+        first = len(self.config.source_prefix) + self.tokenizer.num_given(" ".join(source.split()))
+        return range(first, self.num_tokens(source) - self.config.source_end - len(self.config.source_suffix))
+
     def length_limit(self, source: str) -> int:
         """Largest number of tokens of a translation of a text, `</s>` included."""
         return self._limit(self._source_ids(source))
@@ -188,13 +196,24 @@ class TextCodec:
         first = self.config.forced_first_id if first is None else first
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
-    def with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
-        """Log-probabilities of a target, 0 for a forced first token.
+    def num_forced(self, token_ids: Sequence[int], source: str) -> int:
+        """Number of tokens at the start of a target that the model or the text forces, 0 or 1.
 
-        The model or the text forces it.
+        One is no prediction: its log-probability is 0 whatever the logits are, and no mean over predicted tokens
+        counts it.
         """
         first = self._begun([], source)
-        return [0.0, *log_probs[1:]] if first and list(token_ids[:1]) == first else log_probs
+        return len(first) if list(token_ids[: len(first)]) == first else 0
+
+    def with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
+        """Log-probabilities of a target, 0 for a forced first token."""
+        forced = self.num_forced(token_ids, source)
+        return [0.0] * forced + log_probs[forced:]
+
+    def mean_log_prob(self, target: ScoredText, source: str) -> float:
+        """Mean log-probability of the predicted tokens of a target, in nats."""
+        predicted = target.token_log_probs[self.num_forced(target.token_ids, source) :]
+        return sum(predicted) / len(predicted)
 
     def _require_target(self, token_ids: Sequence[int]) -> None:
         """Check target ids, without `</s>`.

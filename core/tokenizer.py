@@ -41,6 +41,13 @@ class Tokenizer(Protocol):
         """Token that the target of a source begins with, None if it is free."""
         ...
 
+    def num_given(self, text: str) -> int:
+        """Number of tokens at the start of `encode(text)` that are not of the text itself.
+
+        They name its language or the target's, or are the words of a task.
+        """
+        ...
+
     def decode(self, token_ids: Sequence[int]) -> str: ...
 
     def piece(self, token_id: int) -> str: ...
@@ -162,6 +169,10 @@ class SentencePieceTokenizer:
     def first_target_id(self, source: str) -> int | None:
         """None: the first token of every target is free."""
         return None
+
+    def num_given(self, text: str) -> int:
+        """None: all tokens are of the text."""
+        return 0
 
     def encode_batch(self, texts: Sequence[str], num_threads: int = -1) -> list[list[int]]:
         """`encode` for many texts, on all cores."""

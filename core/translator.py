@@ -283,6 +283,7 @@ class Translator(BatchTranslator):
                 for position, best in enumerate(zip(found.top_ids, found.top_log_probs, strict=True))
             ),
             maps=attention_maps(found.weights, self.config, source_tokens, fed_tokens, predicted_tokens),
+            num_forced=self.num_forced(ids.predicted, source),
         )
 
     def show(self, text: str, beam_size: int = 4, length_penalty: float = 0.6) -> "TranslatorView":

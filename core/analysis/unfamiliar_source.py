@@ -74,7 +74,8 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
     Raises:
         ValueError: as `Translator.score`.
     """
-    tokens = [token for token in translation.source_tokens if not is_special(token)]
+    places = translator.text_positions(translation.source)
+    tokens = [token for token in translation.source_tokens[places.start : places.stop] if not is_special(token)]
     characters = [[tokens[position] for position in group] for group in grapheme_groups(tokens)]
     seen = [pieces for pieces in characters if "".join(pieces).strip(SPACE_MARK)]
     lengths = [1 if _is_unknown(pieces) else sum(len(piece.strip(SPACE_MARK)) for piece in pieces) for pieces in seen]
@@ -82,10 +83,11 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
     words = [group for group in word_groups(tokens) if any(map(_has_letters, tokens[group.start : group.stop]))]
     if len(words) < MIN_WORDS:
         return SourceFamiliarity(unknown, math.inf, math.nan)
-    best = translation.hypotheses[0].token_log_probs
-    copied = translator.score(translation.source, " ".join(translation.source.split())).token_log_probs
-    log_prob = sum(copied) / len(copied)
-    return SourceFamiliarity(unknown, sum(best) / len(best) - log_prob, log_prob)
+    copied = translator.score(translation.source, " ".join(translation.source.split()))
+    best, log_prob = (
+        translator.mean_log_prob(each, translation.source) for each in (translation.hypotheses[0], copied)
+    )
+    return SourceFamiliarity(unknown, best - log_prob, log_prob)
 
 
 def _is_unknown(pieces: list[str]) -> bool:

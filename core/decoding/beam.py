@@ -69,9 +69,10 @@ def beam_steps(
 
     At each position the 2 x beam_size best continuations are considered. Those among the first beam_size that end with
     `</s>` are finished; of the others the first beam_size stay live. The search for a sentence stops when beam_size
-    hypotheses have finished (so a beam of one is greedy search; later without `early_stopping`), at its limit, or,
-    without any change to the result, when no live hypothesis can still be among the best `num_hypotheses`:
-    log-probabilities only decrease, so no descendant scores above log_prob / penalty(limit).
+    hypotheses have finished, even if a live one would lead to a better one (so a beam of one is greedy search; later
+    without `early_stopping`), at its limit, or, without any change to the result, when no live hypothesis can still be
+    among the best `num_hypotheses`: log-probabilities only decrease, so no descendant scores above
+    log_prob / penalty(limit).
 
     Args:
         next_logits: see `NextLogits`. Sentences whose search has stopped leave the batch.

@@ -31,6 +31,10 @@ hypothesis.
 
 The candidates of a step have the same length and are ranked by log-probability. The score ranks the finished
 hypotheses. A low rank does not mean that a translation is wrong, only that the model finds others more probable.
+
+A candidate with `</s>` **finishes** if it is among the first of its step, as many as the beam is wide; further down it
+is pruned. The search ends when as many have finished as the beam is wide, even if a live one scores higher or could
+lead to a better translation; or earlier, when none can. Some imported models search on while a live one scores higher.
 """)
 
 

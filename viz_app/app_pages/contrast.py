@@ -50,18 +50,24 @@ CAVEAT = marked(
 )
 ABOUT_CURVES = marked("""
 The tokens that a method ranks highest are deleted from the source and the prefix, 10 % to 50 % of all, and the model
-predicts again. The further the probability falls, the more faithful the method is to the model (comprehensiveness,
-DeYoung et al. 2020). **AOPC** is the mean fall over the curve. With a B, the probability is p(A) / (p(A) + p(B)). The
-dashed line is the mean over random orders. One sentence says little about a method: see below.
+predicts again. Special tokens, codes of languages and the words of a task stay. The further the probability falls, the
+more faithful the method is to the model (comprehensiveness, DeYoung et al. 2020). **AOPC** is the mean fall over the
+curve. With a B, the probability is p(A) / (p(A) + p(B)). The dashed line is the mean over 40 random orders. One
+sentence says little about a method: see below.
 """)
 ABOUT_CORRELATIONS = marked("""
-Spearman's rank correlation over all but special tokens: 1 if two methods rank the tokens alike. Shares cannot be
-negative, so they are compared with the absolute values of the scores in nats.
+Spearman's rank correlation over the tokens of the sentence and its translation: 1 if two methods rank them alike.
+Shares cannot be negative, so they are compared with the absolute values of the scores in nats.
 """)
 ABOUT_SAMPLE = marked("""
 Every sentence is translated greedily, one of its tokens is chosen at random as A, and the curves above are measured for
-it. Two methods are told apart if the mean difference of their AOPC, sentence by sentence, is more than two standard
-errors. It holds for this model and such sentences, and for this definition of faithfulness.
+it, with random orders of its own. **Above random** is the mean difference of the AOPC from theirs, sentence by
+sentence, with its 95 % interval. A method beats random if a paired t-test says so at 5 %, corrected for the number of
+methods (Holm 1979).
+
+The largest of several means is too large by chance. So the **best** method is chosen on one half of the sentences and
+measured on the other; methods that are not shown to be worse there are marked too. It holds for this model and such
+sentences, and for this definition of faithfulness.
 """)
 SAMPLES = SHIPPED_SAMPLE, OWN_SAMPLE = marked("Shipped"), marked("My own")
 ABOUT_BADGE = marked(
@@ -295,22 +301,35 @@ def result() -> None:
     if not measured.examples:
         return
     examples = [example.curves for example in measured.examples]
-    ranked = rank_methods(examples)
-    st.markdown(figures.verdict(ranked, len(examples)))
+    ranking = rank_methods(examples)
+    st.markdown(figures.verdict(ranking, len(examples)))
     code = faithfulness_sample.sample_part(python_code.model_part(readings.model()), measured)
     mean = "from core.analysis.attribution.faithfulness import mean_curves\ncurves = mean_curves(examples)"
     left, right = st.container(key="difference").columns([5, 6], gap="large")
     with left:
-        table = figures.ranking_table(ranked)
+        table = figures.ranking_table(ranking)
         show_table(
             table,
             height="content",
+            column_order=["method", "aopc", "above_random", "low", "high", "beats_random", "is_best"],
             column_config={
                 "method": st.column_config.TextColumn(tr("Method")),
                 "aopc": st.column_config.ProgressColumn("AOPC", format="%.3f", min_value=0, max_value=1),
-                "error": st.column_config.NumberColumn("\u00b1", format="%.3f", help=tr("Standard error of the mean.")),
-                "is_best": st.column_config.CheckboxColumn(tr("Best"), help=tr("Not told apart from the best.")),
-                "beats_random": st.column_config.CheckboxColumn(tr("Beats random")),
+                "above_random": st.column_config.NumberColumn(
+                    tr("Above random"), format="%+.3f", help=tr("Mean difference from the random orders.")
+                ),
+                "low": st.column_config.NumberColumn(
+                    tr("Lower bound"), format="%+.3f", help=tr("95 % interval of that difference.")
+                ),
+                "high": st.column_config.NumberColumn(
+                    tr("Upper bound"), format="%+.3f", help=tr("95 % interval of that difference.")
+                ),
+                "beats_random": st.column_config.CheckboxColumn(
+                    tr("Beats random"), help=tr("By a paired t-test at 5 %, corrected for the number of methods.")
+                ),
+                "is_best": st.column_config.CheckboxColumn(
+                    tr("Best"), help=tr("The best on one half of the sentences, or not shown to be worse on the other.")
+                ),
             },
         )
         downloads(

@@ -68,16 +68,18 @@ def restore_position(widget: Widget[int], count: int) -> None:
 
 
 def _longest_token(about: Reading) -> int:
-    """Position of the longest predicted token, which is rarely a function word."""
-    tokens = about.explain().predicted_tokens
-    return max(range(max(1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
+    """Position of the longest predicted token, which is rarely a function word; a forced token is not predicted."""
+    explanation = about.explain()
+    tokens, first = explanation.predicted_tokens, explanation.num_forced
+    return max(range(first, max(first + 1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
 
 
 def alternatives(about: Reading, position: int) -> list[str]:
-    """Pieces of the most probable other tokens at a position, best first."""
-    explanation = about.explain()
-    predicted = explanation.predicted_tokens[position]
-    return [str(token) for token, _ in explanation.alternatives[position] if token != predicted]
+    """Pieces of the most probable other tokens at a position that a search may generate, best first."""
+    explanation, translator = about.explain(), about.model.translator
+    predicted, never = explanation.predicted_tokens[position], translator.search_options().excluded
+    others = [str(token) for token, _ in explanation.alternatives[position] if token != predicted]
+    return [piece for piece in others if translator.tokenizer.target.token_id(piece) not in never]
 
 
 def alternative_box(

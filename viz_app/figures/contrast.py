@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import plotly.graph_objects as go
 
 from core.analysis.attribution.contrast_methods import SIGNED, ContrastAttribution, ContrastMethod
-from core.analysis.attribution.faithfulness import RANDOM, SHARES, Curves, Faithfulness, area_over_curve
+from core.analysis.attribution.faithfulness import RANDOM, SHARES, Curves, Ranking, area_over_curve
 from core.analysis.tokens.words import axis_groups, readable, word
 from viz_app.figures.cell_grid import CellGrid, GridCell, Legend
 from viz_app.figures.display_text import decimal
@@ -254,25 +254,33 @@ def curves_table(curves: Curves) -> "pd.DataFrame":
     return pd.DataFrame({"deleted": [0.0, *SHARES], **{method: list(values) for method, values in curves.items()}})
 
 
-def ranking_table(ranked: Sequence[Faithfulness]) -> "pd.DataFrame":
-    """Return a row for each method, the most faithful first."""
+def ranking_table(ranking: Ranking) -> "pd.DataFrame":
+    """Return a row for each method, that with the largest mean first.
+
+    The difference from the control has its 95 % interval, and a p-value corrected for the number of methods.
+    """
     import pandas as pd
 
+    tested = [None if each.method == RANDOM else each.above_random for each in ranking.methods]
     return pd.DataFrame(
         {
-            "method": [tr(NAMES[each.method]) for each in ranked],
-            "aopc": [each.aopc for each in ranked],
-            "error": [each.error for each in ranked],
-            "is_best": [each.is_best for each in ranked],
-            "beats_random": [each.beats_random for each in ranked],
+            "method": [tr(NAMES[each.method]) for each in ranking.methods],
+            "aopc": [each.aopc for each in ranking.methods],
+            "error": [each.error for each in ranking.methods],
+            "above_random": [each and each.mean for each in tested],
+            "low": [each and each.low for each in tested],
+            "high": [each and each.high for each in tested],
+            "p_value": [each and each.p_value for each in tested],
+            "beats_random": [each.beats_random for each in ranking.methods],
+            "is_best": [each.is_best for each in ranking.methods],
         }
     )
 
 
-def verdict(ranked: Sequence[Faithfulness], num_examples: int) -> str:
+def verdict(ranking: Ranking, num_examples: int) -> str:
     """Say which methods to trust, as Markdown."""
-    best = [tr(NAMES[each.method]) for each in ranked if each.is_best and each.beats_random]
-    no_better = [tr(NAMES[each.method]) for each in ranked if not each.beats_random and each.method != RANDOM]
+    best = [tr(NAMES[each.method]) for each in ranking.methods if each.is_best and each.beats_random]
+    no_better = [tr(NAMES[each.method]) for each in ranking.methods if not each.beats_random and each.method != RANDOM]
     if not best:
         return tr("Over {count} predictions, no method can be told apart from a random order.", count=num_examples)
     if len(best) == 1:
@@ -289,9 +297,15 @@ def verdict(ranked: Sequence[Faithfulness], num_examples: int) -> str:
             methods=_listed(best),
             count=num_examples,
         )
+    chosen = tr(
+        "{method} has the largest AOPC on one half of the predictions; on the other half it is {aopc}.",
+        method=tr(NAMES[ranking.best]),
+        aopc=decimal(ranking.best_aopc, 3),
+    )
     if not no_better:
-        return trust
-    return f"{trust} {tr('Not shown to be better than a random order: {methods}.', methods=_listed(no_better))}"
+        return f"{trust} {chosen}"
+    others = tr("Not shown to be better than a random order: {methods}.", methods=_listed(no_better))
+    return f"{trust} {chosen} {others}"
 
 
 def _listed(names: Sequence[str]) -> str:

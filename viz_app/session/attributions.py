@@ -53,9 +53,9 @@ METHOD_SOURCES: dict[Method, str] = {
         "not what later layers do with them."
     ),
     "gradient": marked(
-        "(grad a \u00d7 a)+, Chefer et al. 2021, for the log-probability of the output: all predicted tokens, unless "
-        "some are selected. A row of zeros: no weight in it raised the log-probability, or the row comes after the "
-        "output."
+        "(grad a \u00d7 a)+ for the log-probability of the output: all predicted tokens, unless some are selected. It "
+        "is one layer of Chefer et al. 2021, who average it over heads and multiply it through the layers. A row of "
+        "zeros: no weight in it raised the log-probability, or the row comes after the output."
     ),
     "rollout": marked(
         "Abnar & Zuidema 2020, *Quantifying Attention Flow in Transformers*. Heads are averaged, half of each row is "

@@ -47,6 +47,8 @@ class Contrast:
         token: id of A.
         against: id of B; None for log p(A) alone.
         source_tokens, prefix_tokens: the same S and T tokens as pieces.
+        ordinary: indices in `tokens` of those of the sentence and its translation. The others are special tokens, codes
+            of languages, and words of a task, which the model takes with every sentence.
     """
 
     translator: Translator
@@ -57,16 +59,12 @@ class Contrast:
     against: int | None
     source_tokens: tuple[str, ...]
     prefix_tokens: tuple[str, ...]
+    ordinary: list[int]
 
     @property
     def tokens(self) -> tuple[str, ...]:
         """All S + T tokens, in the order of gates and scores."""
         return (*self.source_tokens, *self.prefix_tokens)
-
-    @property
-    def ordinary(self) -> list[int]:
-        """Indices in `tokens` of all but special tokens."""
-        return [index for index, token in enumerate(self.tokens) if not is_special(token)]
 
     def ones(self) -> Tensor:
         """[1, S + T] gates of the sentence itself."""
@@ -171,6 +169,10 @@ def contrast_at(
             f"token {token} ({translator.pieces([token])[0]}) is compared with itself: give another token, or none"
         )
     prefix = fed[: position + 1]
+    source_tokens, prefix_tokens = translator.source_pieces(source_ids), translator.pieces(prefix)
+    places = [*translator.text_positions(source)]
+    places += range(len(source_ids) + 1 + translator.num_forced(predicted, source), len(source_ids) + len(prefix))
+    tokens = source_tokens + prefix_tokens
     return Contrast(
         translator=translator,
         position=position,
@@ -178,17 +180,18 @@ def contrast_at(
         prefix_ids=tuple(prefix),
         token=token,
         against=against,
-        source_tokens=translator.source_pieces(source_ids),
-        prefix_tokens=translator.pieces(prefix),
+        source_tokens=source_tokens,
+        prefix_tokens=prefix_tokens,
+        ordinary=[place for place in places if not is_special(tokens[place])],
     )
 
 
 def runner_up(contrast: Contrast) -> int:
-    """Id of the most probable other token at this position."""
-    with torch.inference_mode(), contrast.translator.inspect() as model:
-        ids = (contrast.translator.batch([ids]) for ids in (contrast.source_ids, contrast.prefix_ids))
-        best = model(*ids)[0, -1].topk(2).indices.tolist()
-    return best[1] if best[0] == contrast.token else best[0]
+    """Id of the most probable other token at this position that a search may generate."""
+    translator = contrast.translator
+    with torch.inference_mode(), translator.inspect() as model:
+        logits = model(*(translator.batch([ids]) for ids in (contrast.source_ids, contrast.prefix_ids)))[0, -1]
+    return translator.best_other(logits, contrast.token)
 
 
 def contrast_of(logits: Tensor, token: int, against: int | None) -> Tensor:

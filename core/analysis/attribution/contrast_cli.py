@@ -73,7 +73,11 @@ def add_faithfulness_arguments(parser: argparse.ArgumentParser) -> None:
         "--alone", action="store_true", help="explain log p(A) alone, rather than A against the runner-up B"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the choice of tokens (default: %(default)s)"
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="seed of the choice of tokens and of the random orders (default: %(default)s)",
     )
     _add_methods(parser)
 
@@ -98,13 +102,24 @@ def run_faithfulness(options: argparse.Namespace) -> None:
     methods = cast("list[ContrastMethod] | None", options.methods)
     examples = sample_curves(translator, sentences, not options.alone, methods, options.seed)
     found: list[Example] = list(tqdm(examples, total=len(sentences), unit=" sentences", file=sys.stderr))
-    ranked = rank_methods([example.curves for example in found])
+    ranking = rank_methods([example.curves for example in found])
+    ranked = ranking.methods
     write_csv(
         {
             "method": [each.method for each in ranked],
             "aopc": [each.aopc for each in ranked],
             "standard_error": [each.error for each in ranked],
-            "is_best": [each.is_best for each in ranked],
+            "above_random": [each.above_random.mean for each in ranked],
+            "low": [each.above_random.low for each in ranked],
+            "high": [each.above_random.high for each in ranked],
+            "p_value": [each.above_random.p_value for each in ranked],
             "beats_random": [each.beats_random for each in ranked],
+            "is_best": [each.is_best for each in ranked],
         }
     )
+    if ranking.num_best:
+        print(
+            f"{ranking.best}: the largest mean on {len(found) - ranking.num_best} predictions; {ranking.best_aopc:.4f} "
+            f"on the other {ranking.num_best}",
+            file=sys.stderr,
+        )

@@ -7,31 +7,40 @@ DeYoung et al. 2020, "ERASER": delete the top k tokens, r_k, and compare the pre
 the area over the perturbation curve (Samek et al. 2017). Their m is the probability of the prediction. Here it is p(A),
 or with a B the probability of A if A and B were the only two tokens, p(A) / (p(A) + p(B)). B are shares of the tokens,
 10 % to 50 %, rounded up. Deleted tokens are left out of the source or of the prefix, so that the model reads a shorter
-input, as Yin & Neubig 2022 do for translation; `<s>` and `</s>` are never deleted. No method computes that deletion
+input, as Yin & Neubig 2022 do for translation. Only tokens of the sentence and of its translation are deleted: never
+`<s>` and `</s>`, nor codes of languages and words of a task, which are no part of it. No method computes that deletion
 itself: occlusion leaves an unknown token in its place.
 
-The control is the mean over random orders. A method is faithful to the model if its curve falls further than that of
-the control. Deletion makes inputs that the model was never trained on, so curves compare methods and prove none.
+The control is the mean over random orders, other ones for each prediction. A method is faithful to the model if its
+curve falls further than that of the control. Deletion makes inputs that the model was never trained on, so curves
+compare methods and prove none.
 """
 
 import math
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean, stdev
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 import torch
 from torch import Tensor
 
 from core.analysis.attribution.contrast import BLOCK_TOKENS, Contrast, contrast_at, contrast_of, runner_up
 from core.analysis.attribution.contrast_methods import ContrastAttribution, ContrastMethod, attribute_contrast
+from core.analysis.attribution.paired_differences import (
+    LEVEL,
+    PairedDifference,
+    holm,
+    paired_difference,
+    standard_error,
+)
 from core.batch_translator import naming_sentence
 from core.byte_pieces import is_special
 from core.translator import Translator
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of the tokens that are deleted
 RANDOM = "random"  # name of the control
-RANDOM_ORDERS = 5
+RANDOM_ORDERS = 40
 Curves = Mapping[str, tuple[float, ...]]  # probabilities with none and with each of `SHARES` deleted, by method
 
 
@@ -43,15 +52,16 @@ def probabilities_without(contrast: Contrast, deletions: Sequence[Collection[int
         deletions: each a set of indices in `contrast.tokens`.
 
     Raises:
-        ValueError: a special token is to be deleted, or there is no such token.
+        ValueError: a token is to be deleted that is not of the sentence or its translation.
     """
     ordinary, num_source = set(contrast.ordinary), len(contrast.source_ids)
     wanted = [frozenset(deletion) for deletion in deletions]
     if strange := sorted(frozenset().union(*wanted) - ordinary):
         raise ValueError(
-            f"token {strange[0]} cannot be deleted: it is special, or not one of the {len(contrast.tokens)} tokens"
+            f"token {strange[0]} cannot be deleted: it is not one of the {len(ordinary)} tokens of the sentence and "
+            f"its translation"
         )
-    different = list(dict.fromkeys(wanted))
+    different = sorted(set(wanted), key=lambda deletion: (len(deletion), sorted(deletion)))  # little padding
     found, translator = dict[frozenset[int], float](), contrast.translator
     size = max(1, BLOCK_TOKENS // len(contrast.tokens))
     for start in range(0, len(different), size):
@@ -92,13 +102,17 @@ def deletion_curves(found: ContrastAttribution, num_random: int = RANDOM_ORDERS,
 
     There is a curve for every method, and one for tokens deleted at random.
 
+    Args:
+        num_random: number of random orders.
+        seed: of these orders, which differ between predictions.
+
     Raises:
         ValueError: there are no tokens to delete.
     """
     contrast = found.contrast
     if not contrast.ordinary:
         raise ValueError("there is nothing to delete: the sentence has special tokens only")
-    shuffled = random.Random(seed)
+    shuffled = random.Random(f"{seed} {contrast.source_ids} {contrast.prefix_ids}")
     orders = [ranked_tokens(scores, contrast) for scores in found.scores.values()]
     orders += [shuffled.sample(contrast.ordinary, len(contrast.ordinary)) for _ in range(num_random)]
     counts = [0, *(math.ceil(share * len(contrast.ordinary)) for share in SHARES)]
@@ -135,30 +149,31 @@ def sample_curves(
 ) -> Iterator[Example]:
     """Deletion curves of one prediction in each sentence.
 
-    A sentence is translated greedily. One of its tokens, chosen at random but the same for equal seeds, is A; the most
-    probable other token is B. Incremental: stop iterating to cancel the rest.
+    A sentence is translated greedily. One of its tokens, chosen at random, is A; the most probable other token is B.
+    Incremental: stop iterating to cancel the rest.
 
     Args:
         contrastive: without it there is no B.
+        seed: of the choice of tokens and of the random orders; both depend on the sentence and not on the others.
 
     Yields:
-        An example for each sentence, in order; none for a translation without any token but `</s>`.
+        An example for each sentence, in order; none for a translation without any token that is predicted but `</s>`.
 
     Raises:
         ValueError: a sentence cannot be translated; its number is named.
     """
-    chosen = random.Random(seed)
     for number, sentence in enumerate(sentences, start=1):
         with naming_sentence(number):
             target = translator.translate(sentence, beam_size=1, length_penalty=0).hypotheses[0]
-        ordinary = [position for position, token in enumerate(target.tokens) if not is_special(token)]
+        forced = translator.num_forced(target.token_ids, sentence)
+        ordinary = [place for place, token in enumerate(target.tokens) if place >= forced and not is_special(token)]
         if not ordinary:
             continue
-        position = chosen.choice(ordinary)
+        position = random.Random(f"{seed} {sentence}").choice(ordinary)
         against = runner_up(contrast_at(translator, sentence, target.token_ids, position)) if contrastive else None
         found = attribute_contrast(translator, sentence, target.token_ids, position, against=against, methods=methods)
         other = None if against is None else translator.tokenizer.target.piece(against)
-        yield Example(sentence, target.tokens[position], other, deletion_curves(found))
+        yield Example(sentence, target.tokens[position], other, deletion_curves(found, seed=seed))
 
 
 @dataclass(frozen=True)
@@ -168,20 +183,42 @@ class Faithfulness:
     Attributes:
         aopc: mean.
         error: standard error of that mean; NaN for one example.
-        is_best: whether the best mean is not larger by more than two standard errors of the difference, example by
-            example.
-        beats_random: whether the mean is larger than the control's by more than that.
+        above_random: difference from the control, example by example; its p-value is corrected for the number of
+            methods (`holm`). 0 for the control itself.
+        beats_random: whether that difference is above 0 and its p-value at most `LEVEL`.
+        is_best: whether the best method is not shown to be better, see `Ranking`.
     """
 
     method: str
     aopc: float
     error: float
-    is_best: bool
+    above_random: PairedDifference
     beats_random: bool
+    is_best: bool
 
 
-def rank_methods(examples: Sequence[Curves]) -> list[Faithfulness]:
-    """Rank methods by their mean AOPC, the control included; best first.
+@dataclass(frozen=True)
+class Ranking:
+    """Methods by their mean AOPC over a sample.
+
+    The largest of several means is too large by chance. So the best method is chosen on one half of the examples, the
+    first, third, and so on, and measured on the other, where the other methods are compared with it.
+
+    Attributes:
+        methods: by their mean over all examples, the control included; largest first.
+        best: method with the largest mean over the first half, the control left out.
+        best_aopc: its mean over the other half; NaN for one example.
+        num_best: number of examples of the other half.
+    """
+
+    methods: tuple[Faithfulness, ...]
+    best: str
+    best_aopc: float
+    num_best: int
+
+
+def rank_methods(examples: Sequence[Curves]) -> Ranking:
+    """Compare methods by their AOPC on the same examples, the control included.
 
     Raises:
         ValueError: there are no examples.
@@ -189,31 +226,35 @@ def rank_methods(examples: Sequence[Curves]) -> list[Faithfulness]:
     if not examples:
         raise ValueError("methods are ranked by a mean over examples: give at least one")
     areas = {method: [area_over_curve(curves[method]) for curves in examples] for method in examples[0]}
-    means = {method: fmean(values) for method, values in areas.items()}
-    best = max(means, key=means.__getitem__)
-    return [
+    control, methods = areas[RANDOM], [method for method in areas if method != RANDOM]
+    above = _compared({method: (areas[method], control) for method in methods})
+    best = max(methods, key=lambda method: fmean(areas[method][::2]))
+    held_out = areas[best][1::2]
+    behind = _compared({each: (held_out, areas[each][1::2]) for each in methods if each != best} if held_out else {})
+    ranked = [
         Faithfulness(
             method,
-            means[method],
-            _standard_error(areas[method]),
-            is_best=not _is_larger(areas[best], areas[method]),
-            beats_random=RANDOM in areas and _is_larger(areas[method], areas[RANDOM]),
+            fmean(values),
+            standard_error(values),
+            above.get(method, PairedDifference(0.0, 0.0, 0.0, 1.0)),
+            beats_random=method in above and _is_above(above[method]),
+            is_best=method != RANDOM and not (method in behind and _is_above(behind[method])),
         )
-        for method in sorted(means, key=lambda method: -means[method])
+        for method, values in areas.items()
     ]
+    ranked.sort(key=lambda each: -each.aopc)
+    return Ranking(tuple(ranked), best, fmean(held_out) if held_out else math.nan, len(held_out))
 
 
-def _is_larger(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Whether paired differences have a mean above two standard errors.
-
-    A single pair is never enough.
-    """
-    differences = [one - other for one, other in zip(first, second, strict=True)]
-    return fmean(differences) > 2 * _standard_error(differences)
+def _compared(pairs: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, PairedDifference]:
+    """Differences with p-values that are corrected for the number of pairs."""
+    found = {name: paired_difference(*both) for name, both in pairs.items()}
+    adjusted = holm([each.p_value for each in found.values()])
+    return {name: replace(each, p_value=value) for (name, each), value in zip(found.items(), adjusted, strict=True)}
 
 
-def _standard_error(values: Sequence[float]) -> float:
-    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+def _is_above(difference: PairedDifference) -> bool:
+    return difference.mean > 0 and difference.p_value <= LEVEL
 
 
 def mean_curves(examples: Sequence[Curves]) -> Curves:

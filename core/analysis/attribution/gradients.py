@@ -39,14 +39,16 @@ def attention_gradients(
     Args:
         source, target: as for `Translator.explain`.
         positions: positions, from 0, of the predicted tokens whose log-probabilities are summed; None for all, `</s>`
-            included.
+            included and a forced first token left out.
 
     Raises:
         ValueError: as `Translator.explain`; no position is given, or one is out of range.
         NonFiniteError: a gradient is not finite.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
-    explained = sorted(set(range(len(predicted)) if positions is None else positions))
+    if positions is None:
+        positions = range(translator.num_forced(predicted, source), len(predicted))
+    explained = sorted(set(positions))
     if not explained:
         raise ValueError(
             f"no position of a predicted token is given: expected positions from 0 to {len(predicted) - 1}, or "
@@ -79,10 +81,11 @@ def attention_gradients(
 
 
 def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMaps:
-    """Gradient x attention, (grad a * a)+ (Chefer et al. 2021), with normalised rows.
+    """Gradient x attention, (grad a * a)+, with normalised rows.
 
-    Chefer et al. average it over heads, E_h[(grad a * a)+], and take the gradient of one output. Rows of zeros stay
-    zero: no weight of theirs raised the log-probability.
+    One layer of Chefer et al. 2021: they average it over heads, E_h[(grad a * a)+], without normalising its rows, and
+    add up its products with the relevance of the layers below, for the gradient of one output. Here each layer stands
+    alone. Rows of zeros stay zero: no weight of theirs raised the log-probability.
 
     Args:
         average: average over the heads, which gives maps of a single head.

@@ -12,6 +12,7 @@ from torch import Tensor
 from core.analysis.heads.gating import Gates, gated, head_gates
 from core.analysis.heads.head import Head, all_heads
 from core.model import Transformer
+from core.text_codec import PassIds
 from core.translator import Translator
 
 BLOCK_TOKENS = 1024  # source and target tokens of a batch; limits how long other threads wait for the lock
@@ -22,7 +23,7 @@ class GateEffect:
     """Effect of gates on the log-probability of a given translation.
 
     Attributes:
-        log_probs: [T] log-probability of each predicted token under the gates, in nats.
+        log_probs: [T] log-probability of each predicted token under the gates, in nats; 0 for a forced one.
         changes: [T] the same minus the log-probability without gates.
     """
 
@@ -61,24 +62,24 @@ def ablate_each_head(
     Raises:
         ValueError: as `Translator.explain`.
     """
-    source_ids, fed, predicted = translator.token_ids(source, target)
-    before = _log_probs(translator, source_ids, fed, predicted, [])[0]
+    ids = translator.token_ids(source, target)
+    forced = translator.num_forced(ids.predicted, source)
+    before = _log_probs(translator, ids, forced, [])[0]
     heads = all_heads(translator.model)
-    size = max(1, BLOCK_TOKENS // (len(source_ids) + len(fed)))
+    size = max(1, BLOCK_TOKENS // (len(ids.source) + len(ids.fed)))
     for start in range(0, len(heads), size):
         block = heads[start : start + size]
-        after = _log_probs(translator, source_ids, fed, predicted, block)
+        after = _log_probs(translator, ids, forced, block)
         for head, log_probs in zip(block, after, strict=True):
             yield head, GateEffect(_floats(log_probs), _floats(log_probs - before))
 
 
 @torch.inference_mode()
-def _log_probs(
-    translator: Translator, source_ids: list[int], fed: list[int], predicted: list[int], off: Sequence[Head]
-) -> Tensor:
+def _log_probs(translator: Translator, ids: PassIds, forced: int, off: Sequence[Head]) -> Tensor:
     """Log-probabilities of the predicted tokens: [len(off) or 1, T].
 
     Args:
+        forced: number of forced tokens at the start, whose log-probabilities are 0.
         off: heads to turn off, one in each row of the batch.
     """
     rows = max(1, len(off))
@@ -86,11 +87,13 @@ def _log_probs(
         translator.inspect() as model,
         head_gates(model, {head: torch.arange(rows) != row for row, head in enumerate(off)}),
     ):
-        memory, mask = _encode(model, source_ids, rows, any(head.kind == "encoder_self" for head in off))
-        fed_ids = torch.tensor(fed, device=model.device).expand(rows, -1)
+        memory, mask = _encode(model, ids.source, rows, any(head.kind == "encoder_self" for head in off))
+        fed_ids = torch.tensor(ids.fed, device=model.device).expand(rows, -1)
         logits = model.project(model.decode(fed_ids, memory, mask)).float()  # [rows, T, V]
-    wanted = torch.tensor(predicted, device=logits.device)[:, None].expand(rows, -1, 1)
-    return (logits.gather(-1, wanted).squeeze(-1) - logits.logsumexp(-1)).cpu()
+    wanted = torch.tensor(ids.predicted, device=logits.device)[:, None].expand(rows, -1, 1)
+    log_probs = logits.gather(-1, wanted).squeeze(-1) - logits.logsumexp(-1)
+    log_probs[:, :forced] = 0
+    return log_probs.cpu()
 
 
 def _encode(model: Transformer, source_ids: list[int], rows: int, differs: bool) -> tuple[Tensor, Tensor]:

@@ -129,7 +129,7 @@ class _Goal:
                     model.encode(source_ids),
                     model.source_mask(source_ids),
                 )
-                logits = self._possible(model.project(states[:, -1]))
+                logits = self.translator.generated(model.project(states[:, -1]))
             numbers = zip(block, self._margins(logits).tolist(), logits.argmax(-1).tolist(), strict=True)
             found += [CutSearch(tuple(cuts), margin, winner) for cuts, margin, winner in numbers]
         return found
@@ -146,7 +146,7 @@ class _Goal:
                 logits = model(self.translator.batch([self.source_ids]), self.translator.batch([self.fed]))[:, -1]
             places: list[tuple[Kind, int]] = [(kind, layer) for kind in kinds for layer in range(len(live))]
             wanted = {place: live[attention_path(*place)] for place in places if attention_path(*place) in live}
-            margin = self._margins(self._possible(logits)).sum()
+            margin = self._margins(self.translator.generated(logits)).sum()
             gradients = torch.autograd.grad(margin, list(wanted.values()))
         known = {(cut.head, cut.rows, cut.keys) for cut in cuts}
         found: list[tuple[float, Cut]] = []
@@ -160,11 +160,6 @@ class _Goal:
                 if value < 0 and (cut.head, cut.rows, cut.keys) not in known:
                     found.append((value, cut))
         return [cut for _, cut in sorted(found, key=lambda each: each[0])[:TRIED]]
-
-    def _possible(self, logits: Tensor) -> Tensor:
-        """Logits without those of tokens that a search never generates: [B, V]."""
-        never = torch.tensor(self.translator.search_options().excluded, device=logits.device)
-        return logits.float().index_fill(1, never, -torch.inf)
 
     def _margins(self, logits: Tensor) -> Tensor:
         """Logit of the token minus the largest other one: [B, V] -> [B]."""

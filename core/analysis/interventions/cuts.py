@@ -2,14 +2,18 @@
 
 Everything after them is computed again.
 
-Attention knock-out of Geva et al. 2023 ("Dissecting Recall of Factual Associations in Auto-Regressive Language
-Models"), for single weights, rows, columns or whole heads. With S the keys of a row a that a cut sets to v in all,
+For single weights, rows, columns or whole heads. With S the keys of a row a that a cut sets to v in all,
 
     a'_k = v a_k / sum over S of a_j                 k in S; equal shares if the sum is 0
     a'_k = a_k (1 - v) / (1 - sum over S of a_j)     other k, if the rest of the row is scaled; else a_k
 
-where each a_k is taken after the softmax. A cut says what depends on these weights in this model. The model never saw
-such weights in training, so it does not say what a model trained without them would do.
+where each a_k is taken after the softmax. With v = 0 and the rest scaled, the row is the softmax over the other keys:
+the attention knockout of Geva et al. 2023 ("Dissecting Recall of Factual Associations in Auto-Regressive Language
+Models"), who set scores to minus infinity before the softmax, in all heads of several layers. Without scaling the rest,
+the row sums to less than 1, which is another intervention.
+
+A cut says what depends on these weights in this model. The model never saw such weights in training, so it does not say
+what a model trained without them would do.
 """
 
 import math

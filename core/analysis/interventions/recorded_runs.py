@@ -101,7 +101,7 @@ def recorded_passes(
     encoder_input, encoder_mask = calls["encoder_state", 0][0]
     decoder_input, memory, decoder_mask, memory_mask, *_ = calls["decoder_state", 0][0]
     if against is None:
-        against = _best_other(translator, logits[1], token)
+        against = translator.best_other(logits[1], token)
     for name, token_id in (("token", token), ("against", against)):
         if not 0 <= token_id < logits.size(1):
             raise ValueError(f"{name} is {token_id}, expected the id of a target token, 0 to {logits.size(1) - 1}")
@@ -142,12 +142,6 @@ def check_sources(translator: Translator, clean: Sequence[int], corrupted: Seque
         )
     if clean == corrupted:
         raise ValueError("both sentences have the same tokens: change a word of the corrupted one")
-
-
-def _best_other(translator: Translator, logits: Tensor, token: int) -> int:
-    """Most probable token that a search may generate, other than `token`."""
-    never = [*translator.search_options().excluded, token]
-    return int(logits.index_fill(0, torch.tensor(never, device=logits.device), -torch.inf).argmax())
 
 
 def _of_one(mask: Mask, ids: Tensor) -> Tensor:

@@ -52,9 +52,10 @@ class SnapshotReading:
     def level_probabilities(self) -> tuple[float, ...]:
         """Probability of a token of the fixed target at each level: [L + 1].
 
-        By the logit lens. Geometric means over the tokens: exp of the mean log-probability.
+        By the logit lens. Geometric means over the predicted tokens: exp of the mean log-probability.
         """
-        return tuple(math.exp(value) for value in self.lens.predicted_log_probs.double().mean(1).tolist())
+        predicted = self.lens.predicted_log_probs[:, self.explanation.num_forced :]
+        return tuple(math.exp(value) for value in predicted.double().mean(1).tolist())
 
 
 def read_snapshot(

@@ -5,6 +5,8 @@ import pytest
 from core import Translator
 from core.analysis.unfamiliar_source import MARGIN, MIN_WORDS, PROBABLE, SourceFamiliarity, source_familiarity
 from core.results import Translation
+from core.tokenizer import SentencePieceTokenizer
+from tests.core.analysis.conftest import random_translator
 
 pytestmark = pytest.mark.usefixtures("short_translations")
 
@@ -20,6 +22,15 @@ def test_the_margin_is_the_mean_log_probability_above_that_of_the_source(transla
     copied = translator.explain(text, " ".join(text.split()))
     expected = best.log_prob / len(best.tokens) - sum(copied.log_probs) / len(copied.log_probs)
     assert source_familiarity(translator, translation).margin == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_forced_first_token_is_no_prediction(tokenizer: SentencePieceTokenizer):
+    translator, text = random_translator(tokenizer, forced_first_id=9), "A dog is reading."
+    translation = translator.translate(text, beam_size=2)
+    copied = translator.score(text, text)
+    best, copy = (each.log_prob / (len(each.tokens) - 1) for each in (translation.hypotheses[0], copied))
+    found = source_familiarity(translator, translation)
+    assert (found.margin, found.log_prob) == pytest.approx((best - copy, copy), abs=1e-4)
 
 
 def test_a_translation_that_is_the_source_has_no_margin(translator: Translator):

@@ -165,3 +165,23 @@ def test_token_log_probs_are_those_of_the_scorer() -> None:
 )
 def test_a_search_says_why_it_stopped(eos_bonus: float, limit: int, beam_size: int, stop: str) -> None:
     assert states_of(ToyScorer([1], eos_bonus=eos_bonus), limit, options(beam_size))[-1].stop == stop
+
+
+def test_a_search_stops_when_enough_hypotheses_have_finished_even_if_a_better_one_is_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Some of the searches that go on while anything is live end with a better translation, and none with a worse."""
+    search, gains = options(2, length_penalty=2.0), list[float]()
+
+    def only_at_the_limit(position, live, finished, limit, options):
+        return "limit" if position >= limit or not live else None
+
+    for seed in range(20):
+        *before, last = states_of(ToyScorer([seed], 1.0), 9, search)
+        assert all(len(state.finished) < 2 for state in before)
+        if last.stop == "beam_finished":
+            with monkeypatch.context() as patch:
+                patch.setattr(beam, "_stop", only_at_the_limit)
+                *_, whole = states_of(ToyScorer([seed], 1.0), 9, search)
+            gains.append(whole.finished[0].score - last.finished[0].score)
+    assert min(gains) == 0 < max(gains)

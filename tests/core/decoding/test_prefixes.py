@@ -1,6 +1,7 @@
 """Searches with a forced beginning."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -67,8 +68,22 @@ def test_a_prefix_that_ends_is_only_scored() -> None:
 def test_the_states_of_forced_positions_have_one_candidate() -> None:
     states = [state for (state,) in beam_steps(ToyScorer([2]), [6], options(3), prefixes=[(5, 5)])]
     assert [[candidate.token_id for candidate in state.candidates] for state in states[:2]] == [[5], [5]]
+    log_probs = ToyScorer([2]).log_probs_of(0, (5, 5))
+    for position, state in enumerate(states[:2], start=1):
+        assert state.candidates[0].token_log_prob == pytest.approx(log_probs[position - 1], abs=1e-5)
+        assert state.candidates[0].log_prob == pytest.approx(sum(log_probs[:position]), abs=1e-5)
     assert [state.position for state in states] == list(range(1, len(states) + 1))
     assert len(states[2].candidates) > 1
+
+
+def test_a_certain_first_token_costs_nothing_and_the_next_forced_one_does() -> None:
+    search = replace(options(3), first_is_certain=True)
+    first, second = (
+        state for (state,) in itertools.islice(beam_steps(ToyScorer([2]), [6], search, prefixes=[(5, 5)]), 2)
+    )
+    assert (first.candidates[0].token_log_prob, first.candidates[0].log_prob) == (0, 0)
+    expected = ToyScorer([2]).log_probs_of(0, (5, 5))[1]
+    assert second.candidates[0].log_prob == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(

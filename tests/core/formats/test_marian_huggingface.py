@@ -114,8 +114,10 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
 
 def test_a_language_code_is_for_every_sentence_of_a_text(with_codes: Path) -> None:
     checkpoint = import_checkpoint(with_codes)
-    found = Translator(checkpoint.model, checkpoint.tokenizer).translate_text(">>fra<< It rains. Where?", beam_size=1)
+    translator = Translator(checkpoint.model, checkpoint.tokenizer)
+    found = translator.translate_text(">>fra<< It rains. Where?", beam_size=1)
     assert [sentence.source_tokens[0] for sentence in found.sentences] == [">>fra<<", ">>fra<<"]
+    assert [translator.text_positions(text).start for text in (">>fra<< It rains.", "It rains.")] == [1, 0]
 
 
 def test_lines_without_a_language_code_are_noted_once(

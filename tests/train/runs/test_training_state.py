@@ -1,6 +1,7 @@
 """Trained parameters, and restored states."""
 
 import copy
+import math
 import time
 from dataclasses import replace
 
@@ -105,6 +106,21 @@ def test_an_older_state_with_trained_key_biases_is_restored(recipe: Recipe, batc
     expected = dict(old.model.named_parameters())
     for name, parameter in new.model.named_parameters():
         assert torch.equal(parameter, expected[name]) != name.endswith("k_proj.bias"), name
+
+
+def test_the_optimizer_is_adam_with_the_constants_of_the_paper(recipe: Recipe) -> None:
+    """beta_1 = 0.9, beta_2 = 0.98 and epsilon = 1e-9 (5.3), in gradients so small that epsilon matters."""
+    training, rate = training_of(recipe), 1e-3
+    parameter = next(each for each in training.model.parameters() if each.requires_grad)
+    expected, mean, square = parameter.detach().double().clone(), 0.0, 0.0
+    for number, gradient in enumerate((1e-8, 3e-8, -2e-8), start=1):
+        parameter.grad = torch.full_like(parameter, gradient)
+        training.set_rate(rate)
+        training.optimizer.step()
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.98 * square + 0.02 * gradient**2
+        root = math.sqrt(square / (1 - 0.98**number))
+        expected -= rate * mean / (1 - 0.9**number) / (root + 1e-9)
+        torch.testing.assert_close(parameter.detach().double(), expected, rtol=0, atol=1e-6)
 
 
 def test_hours_are_those_that_pass_though_the_clock_is_set(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,16 @@
 """The page "Why A rather than B" without a browser."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.attribution.contrast import runner_up
 from core.analysis.attribution.contrast_methods import METHODS, attribute_contrast
+from core.checkpoint import load_checkpoint, save_checkpoint
+from core.model import Transformer
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.controls.predicted_token import alternatives
@@ -63,6 +67,25 @@ def test_the_runner_up_is_b_unless_another_is_chosen(start: Start) -> None:
     healthy(app.run())
     assert app.button_group(key="rather_than").value == alternatives(about, elsewhere)[0]
     assert "rather_than" not in app.query_params
+
+
+def test_a_forced_token_is_not_explained_and_b_is_a_token_that_a_search_generates(
+    start: Start, tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load_checkpoint(tiny_checkpoint)
+    pieces = [loaded.tokenizer.piece(token_id) for token_id in range(loaded.tokenizer.vocab_size)]
+    model = Transformer(replace(loaded.config, forced_first_id=pieces.index(max(pieces, key=len))))
+    model.load_state_dict(loaded.model.state_dict())
+    save_checkpoint(tmp_path / "forced.safetensors", model, loaded.tokenizer)
+    app = opened(start(tmp_path / "forced.safetensors", beam_size="1", text="Where?", **ONE_METHOD), "contrast")
+    about, position = reading(app), app.selectbox(key="token").value
+    assert isinstance(position, int)
+    assert position > 0
+    best, *others = alternatives(about, position)
+    translator = about.model.translator
+    never = replace(translator.search_options(), never=(translator.tokenizer.target.token_id(best),))
+    monkeypatch.setattr(translator, "search_options", lambda: never)
+    assert alternatives(about, position) == others
 
 
 def test_the_address_holds_alternative_and_methods(start: Start) -> None:

@@ -7,7 +7,8 @@ import torch
 
 from core.analysis.attribution.contrast import Contrast
 from core.analysis.attribution.contrast_methods import ContrastAttribution
-from core.analysis.attribution.faithfulness import RANDOM, SHARES, Faithfulness, rank_methods
+from core.analysis.attribution.faithfulness import RANDOM, SHARES, Faithfulness, Ranking, rank_methods
+from core.analysis.attribution.paired_differences import PairedDifference
 from viz_app.figures.contrast import (
     bars_grid,
     correlation_grid,
@@ -29,7 +30,7 @@ CURVES = {"occlusion": (0.9, 0.5, 0.4, 0.3, 0.2, 0.1), "alti": (0.9,) * 6, RANDO
 @pytest.fixture
 def found() -> ContrastAttribution:
     source, prefix = ("\u2581A", "\u2581do", "g", "</s>"), ("<s>", "\u2581Ein")
-    contrast = Contrast(cast("Any", None), 1, (5, 6, 7, 2), (1, 8), 9, 10, source, prefix)
+    contrast = Contrast(cast("Any", None), 1, (5, 6, 7, 2), (1, 8), 9, 10, source, prefix, [0, 1, 2, 5])
     scores = torch.tensor([0.5, -2.0, 1.0, 0.25, 0.0, 4.0])
     return ContrastAttribution(contrast, 3.0, 0.0, 17, {"occlusion": scores, "alti": scores.abs() / 8})
 
@@ -79,20 +80,26 @@ def test_tables(found: ContrastAttribution) -> None:
     assert table["gap"].isna().tolist() == [False, True, True]
     assert curves_table(CURVES)["deleted"].tolist() == [0, *SHARES]
     ranked = rank_methods([CURVES, CURVES])
-    assert ranking_table(ranked)["method"].tolist() == ["Occlusion", "Random order", "ALTI"]
+    table = ranking_table(ranked)
+    assert table["method"].tolist() == ["Occlusion", "Random order", "ALTI"]
+    assert table["above_random"].tolist()[::2] == pytest.approx([0.25, -0.25])
+    assert table["p_value"].isna().tolist() == [False, True, False]
 
 
-def ranking(*methods: tuple[str, bool, bool]) -> list[Faithfulness]:
-    return [Faithfulness(method, 0.5, 0.1, is_best, beats_random) for method, is_best, beats_random in methods]
+def ranking(*methods: tuple[str, bool, bool]) -> Ranking:
+    above = PairedDifference(0.1, 0.05, 0.15, 0.01)
+    found = [Faithfulness(method, 0.5, 0.1, above, beats, is_best) for method, is_best, beats in methods]
+    return Ranking(tuple(found), methods[0][0], 0.4567, 4)
 
 
 def test_the_verdict_names_what_to_trust_and_what_not() -> None:
     one = ranking(("occlusion", True, True), ("alti", False, True), ("rollout", False, False), (RANDOM, False, False))
     assert verdict(one, 9) == (
         "**Trust Occlusion**: over 9 predictions, the probability falls most without the tokens that rank highest "
-        "there. Not shown to be better than a random order: Rollout."
+        "there. Occlusion has the largest AOPC on one half of the predictions; on the other half it is 0.457. Not "
+        "shown to be better than a random order: Rollout."
     )
     two = ranking(("occlusion", True, True), ("alti", True, True), (RANDOM, False, False))
     assert verdict(two, 9).startswith("**Trust Occlusion and ALTI**, which these sentences cannot tell apart: ")
-    none = ranking(("occlusion", True, False), (RANDOM, True, False))
+    none = ranking(("occlusion", True, False), (RANDOM, False, False))
     assert verdict(none, 1) == "Over 1 predictions, no method can be told apart from a random order."

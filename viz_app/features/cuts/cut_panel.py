@@ -28,8 +28,9 @@ from viz_app.session.state import Widget, session_object
 
 ABOUT = marked("""
 Click a **cell or a line** to cut one weight, a **word** at the side for its whole row or column; click again to undo
-it. A cut weight is set to the number beside the switch, and everything after it is computed again (knock-out of Geva et
-al. 2023). "Scale the rest" lets the other weights of the row share what is left, so that it sums to 1 again.
+it. A cut weight is set to the number beside the switch, and everything after it is computed again. "Scale the rest"
+lets the other weights of the row share what is left, so that it sums to 1 again. With 0, that is the attention knockout
+of Geva et al. 2023, who use it in all heads of several layers. Without it, the row sums to less than 1.
 
 With whole words, a cut covers all sub-words. In the new translation, a row is a step of the search, whatever has been
 written before it. A cut shows that this model, as it is, depends on the weight. It never saw such weights in training.

@@ -174,7 +174,7 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
         TOKEN.set(target[-1])
     state.words = words
     restore_position(TOKEN, len(drops))
-    TOKEN.preset_for((about.identity, corrupted), lambda: max(range(len(drops)), key=drops.__getitem__))
+    TOKEN.preset_for((about.identity, corrupted), lambda: max(range(own.num_forced, len(drops)), key=drops.__getitem__))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = st.selectbox(
             tr("Predicted token"),

@@ -7,7 +7,9 @@ from core.analysis.attribution.contrast import Contrast, contrast_at, runner_up
 from core.capture import capture_attention
 from core.decoding import NonFiniteError
 from core.model import Transformer
+from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.core.analysis.conftest import random_translator
 
 SOURCE, TARGET, POSITION, OTHER = "Can you help me?", "Können Sie mir helfen?", 6, 77
 
@@ -106,6 +108,14 @@ def test_the_runner_up_is_the_best_other_token(model: Translator):
     contrast = contrast_at(model, SOURCE, TARGET, POSITION, best)
     assert runner_up(contrast) == second
     assert runner_up(contrast_at(model, SOURCE, TARGET, POSITION, second)) == best
+
+
+def test_the_runner_up_is_a_token_that_a_search_generates(tokenizer: SentencePieceTokenizer, translator: Translator):
+    best, second, third = (
+        tokenizer.token_id(str(token)) for token, _ in translator.explain(SOURCE, TARGET).alternatives[POSITION][:3]
+    )
+    other = random_translator(tokenizer, never_ids=(second,))
+    assert runner_up(contrast_at(other, SOURCE, TARGET, POSITION, best)) == third
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,20 @@ def test_the_ranking_of_a_file(
     file.write_text("\n".join(sentences) + "\n\n")
     command = ["faithfulness", "--checkpoint", str(tiny_checkpoint), "--input", str(file), *FAST]
     assert main([*command, "--seed", "3"]) == 0
-    rows = table(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    rows = table(printed.out)
     translator = Translator.from_checkpoint(tiny_checkpoint)
     examples = list(sample_curves(translator, sentences, methods=["occlusion", "alti"], seed=3))
     expected = rank_methods([example.curves for example in examples])
     assert {row["method"] for row in rows} == {"occlusion", "alti", RANDOM}
-    assert [float(row["aopc"]) for row in rows] == pytest.approx([each.aopc for each in expected], rel=1e-5)
+    for row, each in zip(rows, expected.methods, strict=True):
+        above = each.above_random
+        numbers = [each.aopc, each.error, above.mean, above.low, above.high, above.p_value]
+        names = ["aopc", "standard_error", "above_random", "low", "high", "p_value"]
+        assert [float(row[name]) for name in names] == pytest.approx(numbers, rel=1e-5)
+        assert (row["beats_random"], row["is_best"]) == (str(each.beats_random), str(each.is_best))
+    said = f"{expected.best}: the largest mean on 1 predictions; {expected.best_aopc:.4f} on the other 1"
+    assert said in printed.err
 
 
 def test_what_is_wrong_is_named(

@@ -1,5 +1,7 @@
 import math
+from collections.abc import Collection, Sequence
 from itertools import islice
+from statistics import stdev
 
 import pytest
 import torch
@@ -8,7 +10,9 @@ from core.analysis.attribution.contrast import Contrast, contrast_at
 from core.analysis.attribution.contrast_methods import attribute_contrast
 from core.analysis.attribution.faithfulness import (
     RANDOM,
+    RANDOM_ORDERS,
     SHARES,
+    Curves,
     area_over_curve,
     deletion_curves,
     mean_curves,
@@ -17,6 +21,7 @@ from core.analysis.attribution.faithfulness import (
     ranked_tokens,
     sample_curves,
 )
+from core.analysis.attribution.paired_differences import LEVEL, t_quantile, within_t
 from core.translator import Translator
 
 SOURCE, TARGET, OTHER = "Can you help me?", "Können Sie mir helfen?", 77
@@ -70,24 +75,120 @@ def test_the_area_over_a_curve():
     assert area_over_curve([0.75, 0.25, 0.5]) == pytest.approx((0 + 0.5 + 0.25) / 3)
 
 
+def examples_of(**falls: Sequence[float]) -> list[Curves]:
+    """Curves (1, 1 - x), whose AOPC is x / 2."""
+    return [
+        {method: (1.0, 1 - fall) for method, fall in zip(falls, of_one, strict=True)}
+        for of_one in zip(*falls.values(), strict=True)
+    ]
+
+
 def test_methods_are_ranked_by_their_mean():
-    """AOPC of (1, x) is (1 - x) / 2."""
     falls = {"good": (0.6, 0.8, 0.7), "even": (0.65, 0.7, 0.73), "bad": (0.1, 0.2, 0.1), RANDOM: (0.1, 0.1, 0.2)}
-    examples = [{method: (1.0, 1 - fall[number]) for method, fall in falls.items()} for number in range(3)]
-    ranked = rank_methods(examples)
-    assert [each.method for each in ranked] == ["good", "even", "bad", RANDOM]
-    assert [each.aopc for each in ranked[:2]] == pytest.approx([0.35, 2.08 / 6])
-    assert ranked[0].error == pytest.approx(0.05 / math.sqrt(3))
-    assert [each.is_best for each in ranked] == [True, True, False, False]
-    assert [each.beats_random for each in ranked] == [True, True, False, False]
+    examples = examples_of(**falls)
+    ranking = rank_methods(examples)
+    assert [each.method for each in ranking.methods] == ["good", "even", "bad", RANDOM]
+    assert [each.aopc for each in ranking.methods[:2]] == pytest.approx([0.35, 2.08 / 6])
+    assert ranking.methods[0].error == pytest.approx(0.05 / math.sqrt(3))
     assert mean_curves(examples)["bad"] == pytest.approx((1, 1 - 0.4 / 3))
 
 
+def test_methods_are_compared_with_the_control_example_by_example():
+    """Examples differ by far more than methods do, so that only their differences tell."""
+    levels = [0.05, 0.9, 0.3, 0.6, 0.1, 0.8]
+    above = [0.03, 0.05, 0.04, 0.03, 0.05, 0.04]
+    found = {
+        each.method: each
+        for each in rank_methods(
+            examples_of(
+                better=[level + each for level, each in zip(levels, above, strict=True)],
+                same=[level + each - 0.04 for level, each in zip(levels, above, strict=True)],
+                worse=[level - each for level, each in zip(levels, above, strict=True)],
+                **{RANDOM: levels},
+            )
+        ).methods
+    }
+    error = math.sqrt(0.0004 / 5 / 6) / 2  # the squares of the differences from 0.04 sum to 0.0004
+    assert found["better"].above_random.mean == pytest.approx(0.02)
+    half = (found["better"].above_random.high - found["better"].above_random.low) / 2
+    assert half == pytest.approx(t_quantile(0.95, 5) * error)
+    assert [found[name].beats_random for name in ("better", "same", "worse", RANDOM)] == [True, False, False, False]
+    assert found["worse"].above_random.p_value < LEVEL
+
+
+def test_several_methods_need_more_to_beat_random():
+    """A difference of 3 standard errors of 6 examples has p = 0.03: enough for one method, not for two."""
+    control = [0.3] * 6
+    spread = [1.0, -1.0, 2.0, -2.0, 1.5, -1.5]
+    error = math.sqrt(sum(each**2 for each in spread) / 5 / 6)
+    some = [0.3 + (3 * error + each) / 100 for each in spread]
+    for others, beats in ((0, True), (1, False), (7, False)):
+        falls = {"some": some, **{f"other {number}": control for number in range(others)}, RANDOM: control}
+        found = next(each for each in rank_methods(examples_of(**falls)).methods if each.method == "some")
+        assert found.beats_random == beats
+        alone = 1 - within_t(3, 5)
+        assert found.above_random.p_value == pytest.approx(alone * (others + 1))
+
+
+def test_the_best_method_is_chosen_on_one_half_and_measured_on_the_other():
+    """The first, third and so on choose: there `lucky` is ahead, and behind on the others."""
+    near = [0.01, -0.01] * 4
+    falls = {
+        "lucky": [0.9, 0.3] * 6,
+        "steady": [0.8 + 0.01 * (number % 3) for number in range(12)],
+        RANDOM: [0.1 + 0.01 * (number % 2) for number in range(12)],
+    }
+    ranking = rank_methods(examples_of(**falls))
+    assert (ranking.best, ranking.num_best) == ("lucky", 6)
+    assert ranking.best_aopc == pytest.approx(0.15)
+    best = {each.method: each.is_best for each in ranking.methods}
+    assert best == {"lucky": True, "steady": True, RANDOM: False}  # not shown to be worse where it is measured
+    falls["behind"] = [0.2 + each for each in (*near, *near[:4])]
+    best = {each.method: each.is_best for each in rank_methods(examples_of(**falls)).methods}
+    assert not best["behind"]
+    assert best["steady"]
+
+
 def test_one_example_ranks_nothing():
-    ranked = rank_methods([{"a": (1.0, 0.0), RANDOM: (1.0, 0.5)}])
-    assert all(each.is_best and not each.beats_random and math.isnan(each.error) for each in ranked)
+    ranking = rank_methods([{"a": (1.0, 0.0), "b": (1.0, 0.2), RANDOM: (1.0, 0.5)}])
+    assert all(not each.beats_random and math.isnan(each.error) for each in ranking.methods)
+    assert [each.is_best for each in ranking.methods] == [True, True, False]
+    assert ranking.num_best == 0
     with pytest.raises(ValueError, match="give at least one"):
         rank_methods([])
+
+
+def test_the_control_is_the_mean_over_many_orders(translator: Translator):
+    """Its spread over seeds is that of one order divided by the root of 40, so far below a third."""
+    found = attribute_contrast(translator, SOURCE, TARGET, 7, against=OTHER, methods=["alti"])
+    one, many = (
+        [area_over_curve(deletion_curves(found, *orders, seed=seed)[RANDOM]) for seed in range(8)]
+        for orders in ([1], [])
+    )
+    assert stdev(many) < stdev(one) / 3
+
+
+def test_each_prediction_and_each_seed_have_random_orders_of_their_own(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+):
+    drawn: list[tuple[frozenset[int], ...]] = []
+
+    def record(_: Contrast, deletions: Sequence[Collection[int]]) -> list[float]:
+        drawn.append(tuple(map(frozenset, deletions[len(SHARES) + 1 :])))  # after those of the method
+        return [0.0] * len(deletions)
+
+    monkeypatch.setattr("core.analysis.attribution.faithfulness.probabilities_without", record)
+    for source, target, seed in (
+        (SOURCE, [7, 8, 9], 0),
+        (SOURCE, [7, 8, 9], 1),
+        (SOURCE, [7, 9, 8], 0),
+        (SOURCE[::-1], [7, 8, 9], 0),
+        (SOURCE, [7, 8, 9], 0),
+    ):
+        deletion_curves(attribute_contrast(translator, source, target, 3, methods=["attention"]), seed=seed)
+    assert drawn[0] == drawn[4]
+    assert len(set(drawn)) == 4
+    assert len(drawn[0]) == RANDOM_ORDERS * (len(SHARES) + 1)
 
 
 def test_a_sample_is_the_same_for_equal_seeds(translator: Translator, monkeypatch: pytest.MonkeyPatch):
@@ -95,6 +196,7 @@ def test_a_sample_is_the_same_for_equal_seeds(translator: Translator, monkeypatc
     sentences = ["A dog runs.", "Where is it?"]
     first, again = (list(sample_curves(translator, sentences, methods=["attention"])) for _ in range(2))
     assert first == again
+    assert list(sample_curves(translator, sentences[1:], methods=["attention"])) == first[1:]
     assert [example.source for example in first] == sentences
     assert all(example.token != example.against for example in first)
     assert all(set(example.curves) == {"attention", RANDOM} for example in first)
@@ -103,9 +205,24 @@ def test_a_sample_is_the_same_for_equal_seeds(translator: Translator, monkeypatc
     assert alone.token == first[0].token
 
 
+def test_the_seed_of_a_sample_is_that_of_its_random_orders(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 2)
+    seeds: list[int] = []
+
+    def record(_: object, seed: int = 0) -> Curves:
+        seeds.append(seed)
+        return {}
+
+    monkeypatch.setattr("core.analysis.attribution.faithfulness.deletion_curves", record)
+    list(sample_curves(translator, ["A dog runs.", "Where is it?"], methods=["attention"], seed=3))
+    assert seeds == [3, 3]
+
+
 def test_what_cannot_be_deleted_or_translated_is_named(translator: Translator):
     contrast = contrast_at(translator, SOURCE, TARGET, 3)
-    with pytest.raises(ValueError, match="token 99 cannot be deleted: it is special, or not one of"):
+    with pytest.raises(
+        ValueError, match=r"token 99 cannot be deleted: it is not one of the \d+ tokens of the sentence"
+    ):
         probabilities_without(contrast, [{99}])
     with pytest.raises(ValueError, match="cannot be deleted"):
         probabilities_without(contrast, [{contrast.tokens.index("<s>")}])

@@ -17,7 +17,9 @@ from core.analysis.heads.gating import gated
 from core.analysis.heads.head import Head, all_heads
 from core.capture import AttentionMap, attention_path, capture_attention
 from core.decoding import NonFiniteError
+from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.core.analysis.conftest import random_translator
 
 SOURCE, TARGET = "Can you help me?", "Können Sie mir helfen?"
 
@@ -66,6 +68,16 @@ def test_importance_is_the_derivative_by_a_gate(post_or_pre: Translator):
 
     for head in (Head("encoder_self", 1, 0), Head("decoder_self", 0, 2), Head("cross", 2, 1)):
         assert importance[head] == pytest.approx(abs(loss(head, 1.005) - loss(head, 0.995)) / 0.01, rel=0.03, abs=2e-4)
+
+
+def test_a_forced_first_token_is_no_prediction(tokenizer: SentencePieceTokenizer):
+    translator = random_translator(tokenizer, forced_first_id=9)
+    whole = attention_gradients(translator, SOURCE, TARGET)
+    count = len(translator.explain(SOURCE, TARGET).predicted_tokens)
+    predicted = attention_gradients(translator, SOURCE, TARGET, range(1, count))
+    assert whole.num_predicted == count - 1
+    assert head_importance(whole) == head_importance(predicted)
+    assert attention_gradients(translator, SOURCE, TARGET, [0]).num_predicted == 1
 
 
 def test_one_position_knows_nothing_of_what_comes_after(translator: Translator):

@@ -5,7 +5,7 @@ import torch
 
 from core.analysis.attribution.logit_lexicon import head_lexicon
 from core.analysis.attribution.logit_trace import FeedForwardWrite, FrozenNorm, trace_logits
-from core.analysis.corpus.promotion import MOST_PROMOTED, promoted_by_neuron, promoted_tokens, promotes
+from core.analysis.corpus.promotion import promoted_by_neuron, promoted_tokens, promotes
 from core.analysis.corpus.recording import feed_forward_networks, record_batch
 from core.analysis.heads.head import Head
 from core.capture import AttentionMap
@@ -22,7 +22,7 @@ def test_promoted_tokens_are_those_of_the_lexicon(name: str, request: pytest.Fix
     for layer in range(3):
         found = promoted_tokens(translator.model, "cross", layer, memories["cross", layer])[0]
         for head in range(4):
-            expected = head_lexicon(trace, Head("cross", layer, head), MOST_PROMOTED)
+            expected = head_lexicon(trace, Head("cross", layer, head), 5)
             assert found[head].tolist() == [[token_id for token_id, _ in entries] for entries in expected]
 
 
@@ -35,7 +35,8 @@ def test_a_neuron_promotes_what_its_column_adds_to_the_logits(name: str, request
     for norm in (each for each in trace.stream[place:] if isinstance(each, FrozenNorm)):
         vector = norm.unscaled(vector) / norm.sigma[2]  # of any row
     expected = (trace.unembedding.double() @ vector).topk(4).indices.tolist()
-    assert promoted_by_neuron(translator.model, 1, 7, 4) == expected
+    assert promoted_by_neuron(translator.model, 1, 7)[:4] == promoted_by_neuron(translator.model, 1, 7, 4) == expected
+    assert len(promoted_by_neuron(translator.model, 1, 7)) == 5
 
 
 def test_a_head_copies_its_key_and_translates_to_what_is_predicted():

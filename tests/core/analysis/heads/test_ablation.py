@@ -3,7 +3,9 @@ import pytest
 from core.analysis.heads import ablation
 from core.analysis.heads.ablation import ablate_each_head, gate_effect
 from core.analysis.heads.head import Head, all_heads
+from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.core.analysis.conftest import random_translator
 
 SOURCE, TARGET = "Where is the nearest station?", "Wo ist der nächste Bahnhof?"
 
@@ -28,6 +30,15 @@ def test_ablating_each_head_equals_its_gate_at_zero(translator: Translator, monk
         assert effects[head].log_probs == pytest.approx(alone.log_probs, abs=1e-4)
         assert effects[head].change == pytest.approx(alone.change, abs=1e-3)
         assert abs(alone.change) > 1e-3
+
+
+def test_a_forced_first_token_is_no_prediction(tokenizer: SentencePieceTokenizer):
+    translator = random_translator(tokenizer, forced_first_id=9)
+    for head, effect in ablate_each_head(translator, SOURCE, TARGET):
+        alone = gate_effect(translator, SOURCE, TARGET, {head: 0.0})
+        assert effect.log_probs[0] == effect.changes[0] == alone.changes[0] == 0
+        assert effect.change == pytest.approx(alone.change, abs=1e-3)
+        assert any(effect.changes[1:])
 
 
 def test_changes_are_after_minus_before(translator: Translator):

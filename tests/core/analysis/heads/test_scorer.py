@@ -78,6 +78,23 @@ def test_causal_rows_are_measured_by_what_they_see():
     assert found.rare_token == 0
 
 
+@pytest.mark.parametrize("weights", [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+def test_the_rarest_token_is_one_that_a_causal_row_sees(weights: list[float]):
+    """`y` is the rarest of all, but row 1 sees `x` alone."""
+    tokens, rows = ("<s>", "\u2581x", "\u2581y"), torch.tensor([[[1.0, 0, 0], [0, 1, 0], weights]])
+    maps = {"decoder_self": [AttentionMap("decoder_self", 0, rows, tokens, tokens, ("\u2581x", "\u2581y", "</s>"))]}
+    assert score_cards([maps], {"\u2581x": 3, "\u2581y": 1})[0].rare_token == pytest.approx((1 + weights[2]) / 2)
+
+
+@pytest.mark.parametrize("start", ["<s>", "</s>", "<pad>", ".", "\u2581x"])
+def test_a_token_at_the_start_is_one_sink_whatever_its_name(start: str):
+    """The start of some models is `</s>`."""
+    tokens = (start, "\u2581y", "\u2581z")
+    rows = torch.tensor([[[1.0, 0, 0], [1, 0, 0], [1, 0, 0]]])
+    maps = {"decoder_self": [AttentionMap("decoder_self", 0, rows, tokens, tokens, ("\u2581y", "\u2581z", "</s>"))]}
+    assert score_cards([maps])[0].sink_share == pytest.approx(1)
+
+
 def test_rare_tokens():
     counts = {"▁a": 10, "▁b": 2, ",": 30}
     assert card(one_hot(1, 1, 1, 0, 0), frequencies=counts).rare_token == pytest.approx(3 / 5)

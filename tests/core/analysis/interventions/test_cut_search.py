@@ -12,8 +12,9 @@ from core.analysis.interventions import cut_search
 from core.analysis.interventions.cut_search import CutSearch, find_cuts, first_order_effects
 from core.analysis.interventions.cuts import Cut, apply_cuts, cut_translator
 from core.capture import Kind
+from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from tests.core.analysis.conftest import SOURCE
+from tests.core.analysis.conftest import SOURCE, random_translator
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,16 @@ def test_the_cuts_change_the_token_and_none_can_be_left_out(
             logits[target[position]] = -torch.inf
             assert state.margin == pytest.approx(own - float(logits.max()), abs=1e-4)
     assert changed
+
+
+def test_the_winner_is_a_token_that_a_search_generates(
+    tokenizer: SentencePieceTokenizer, translator: Translator, target: tuple[int, ...]
+):
+    *_, last = find_cuts(translator, SOURCE, target, 0)
+    assert last.has_changed
+    other = random_translator(tokenizer, never_ids=(last.winner,))
+    for state in find_cuts(other, SOURCE, target, 0):
+        assert state.winner == top_token(other, target, 0, state.cuts) != last.winner
 
 
 def test_the_order_of_the_kinds_does_not_matter(translator: Translator, target: tuple[int, ...]):

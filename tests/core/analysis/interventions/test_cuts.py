@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -34,6 +36,19 @@ ALL = torch.ones(2, 3, dtype=torch.bool)
 )
 def test_weights_are_set(cuts: list[Cut], expected: list[list[float]]):
     assert torch.allclose(apply_cuts(WEIGHTS, cuts, ALL), torch.tensor(expected))
+
+
+def test_cuts_to_zero_with_the_rest_scaled_are_masks_before_the_softmax():
+    """The attention knockout of Geva et al. 2023: scores of minus infinity."""
+    scores, head = torch.randn(1, 3, 6, generator=torch.Generator().manual_seed(0)), Head("cross", 0, 0)
+    masked = scores.clone()
+    masked[0, 1, 2:4] = masked[0, 2, :] = -torch.inf
+    masked[0, 2, 5] = 0
+    cuts = [Cut(head, range(1, 2), range(2, 4), renormalise=True), Cut(head, range(2, 3), range(5), renormalise=True)]
+    visible = torch.ones(3, 6, dtype=torch.bool)
+    assert torch.allclose(apply_cuts(scores.softmax(-1), cuts, visible), masked.softmax(-1), atol=1e-6)
+    unscaled = apply_cuts(scores.softmax(-1), [replace(cut, renormalise=False) for cut in cuts], visible)
+    assert (unscaled.sum(-1)[0, 1:] < 0.99).all()
 
 
 def test_keys_that_are_masked_stay_zero():

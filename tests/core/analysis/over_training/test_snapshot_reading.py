@@ -16,6 +16,7 @@ from core.history import open_history
 from core.model import Transformer
 from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
+from tests.core.analysis.conftest import random_translator
 
 SOURCE = "A dog runs through the green grass."
 
@@ -46,6 +47,13 @@ def test_the_last_snapshot_is_the_checkpoint(
     lens = logit_lens(own, SOURCE, translation.hypotheses[0].token_ids)
     means = lens.predicted_log_probs.mean(1).exp().tolist()
     assert last.level_probabilities == pytest.approx(means, rel=1e-4)
+
+
+def test_a_forced_first_token_is_no_prediction(tokenizer: SentencePieceTokenizer) -> None:
+    translator = random_translator(tokenizer, forced_first_id=9)
+    target = translator.target_ids("Ein Hund.", SOURCE)
+    reading = SnapshotReading(0, translator.score(SOURCE, target), logit_lens(translator, SOURCE, target), ())
+    assert reading.level_probabilities[-1] == pytest.approx(math.exp(reading.log_prob / len(target)), rel=1e-4)
 
 
 def test_all_snapshots_have_the_same_axes(readings: list[SnapshotReading]) -> None:

@@ -1,0 +1,24 @@
+"""Recipes against sections 5 and 6.2 of the paper."""
+
+import re
+
+import pytest
+
+from core.paper import TABLE_3
+from train.recipe import recipe_for
+
+
+def test_the_recipe_of_the_base_model_is_that_of_the_paper() -> None:
+    """Sections 5.1 to 5.4."""
+    base = recipe_for("base")
+    assert (base.steps, base.batch_tokens, base.warmup, base.label_smoothing) == (100_000, 25_000, 4_000, 0.1)
+    assert (base.rate_scale, base.cooldown, base.r_drop, base.clip_norm, base.accumulate) == (1, 0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("name", TABLE_3)
+def test_a_row_of_table_3_differs_from_it_in_what_it_says(name: str) -> None:
+    smoothing = re.search(r"label smoothing ([\d.]+)", TABLE_3[name].change)
+    recipe, base = recipe_for(name), recipe_for("base")
+    assert recipe.label_smoothing == (float(smoothing[1]) if smoothing else base.label_smoothing)
+    assert recipe.steps == (300_000 if name == "big" else base.steps)
+    assert (recipe.warmup, recipe.batch_tokens, recipe.rate_scale) == (base.warmup, base.batch_tokens, base.rate_scale)
