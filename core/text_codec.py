@@ -54,13 +54,21 @@ class TextCodec:
         """
         self.require_autoregressive("predicting each token of a given target from those before it")
         source_ids = self._source_ids(source)
-        target_ids = (
-            self._begun(self.tokenizer.target.encode(target), source) if isinstance(target, str) else list(target)
-        )
+        target_ids = self.target_ids(target, source) if isinstance(target, str) else list(target)
         if target_ids and target_ids[-1] == self.config.eos_id:
             target_ids.pop()
         self._require_target(target_ids)
         return PassIds(source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id])
+
+    def scored_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
+        """Token ids of a source and a target to score: a text is whole, token ids may be a beginning.
+
+        Raises:
+            ValueError: as `token_ids`.
+        """
+        self.require_autoregressive("scoring a given target")
+        ids = [*self.target_ids(target, source), self.config.eos_id] if isinstance(target, str) else list(target)
+        return self.token_ids(source, ids)._replace(predicted=ids)
 
     def target_ids(self, text: str, source: str = "") -> list[int]:
         """Tokens of a target text, without `</s>`, with white space normalised.
@@ -188,13 +196,15 @@ class TextCodec:
         first = self.config.forced_first_id if first is None else first
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
-    def with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
-        """Log-probabilities of a target, 0 for a forced first token.
-
-        The model or the text forces it.
-        """
+    def num_forced(self, source: str, token_ids: Sequence[int]) -> int:
+        """Number of tokens at the start of a target that the model or the source forces, 0 or 1."""
         first = self._begun([], source)
-        return [0.0, *log_probs[1:]] if first and list(token_ids[:1]) == first else log_probs
+        return int(bool(first) and list(token_ids[:1]) == first)
+
+    def with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
+        """Log-probabilities of a target, 0 for a forced first token."""
+        num_forced = self.num_forced(source, token_ids)
+        return [0.0] * num_forced + log_probs[num_forced:]
 
     def _require_target(self, token_ids: Sequence[int]) -> None:
         """Check target ids, without `</s>`.

@@ -62,23 +62,30 @@ def ablate_each_head(
         ValueError: as `Translator.explain`.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
-    before = _log_probs(translator, source_ids, fed, predicted, [])[0]
+    num_forced = translator.num_forced(source, predicted)
+    before = _log_probs(translator, source_ids, fed, predicted, num_forced, [])[0]
     heads = all_heads(translator.model)
     size = max(1, BLOCK_TOKENS // (len(source_ids) + len(fed)))
     for start in range(0, len(heads), size):
         block = heads[start : start + size]
-        after = _log_probs(translator, source_ids, fed, predicted, block)
+        after = _log_probs(translator, source_ids, fed, predicted, num_forced, block)
         for head, log_probs in zip(block, after, strict=True):
             yield head, GateEffect(_floats(log_probs), _floats(log_probs - before))
 
 
 @torch.inference_mode()
 def _log_probs(
-    translator: Translator, source_ids: list[int], fed: list[int], predicted: list[int], off: Sequence[Head]
+    translator: Translator,
+    source_ids: list[int],
+    fed: list[int],
+    predicted: list[int],
+    num_forced: int,
+    off: Sequence[Head],
 ) -> Tensor:
     """Log-probabilities of the predicted tokens: [len(off) or 1, T].
 
     Args:
+        num_forced: number of tokens at the start that are certain.
         off: heads to turn off, one in each row of the batch.
     """
     rows = max(1, len(off))
@@ -90,7 +97,9 @@ def _log_probs(
         fed_ids = torch.tensor(fed, device=model.device).expand(rows, -1)
         logits = model.project(model.decode(fed_ids, memory, mask)).float()  # [rows, T, V]
     wanted = torch.tensor(predicted, device=logits.device)[:, None].expand(rows, -1, 1)
-    return (logits.gather(-1, wanted).squeeze(-1) - logits.logsumexp(-1)).cpu()
+    log_probs = logits.gather(-1, wanted).squeeze(-1) - logits.logsumexp(-1)
+    log_probs[:, :num_forced] = 0.0
+    return log_probs.cpu()
 
 
 def _encode(model: Transformer, source_ids: list[int], rows: int, differs: bool) -> tuple[Tensor, Tensor]:

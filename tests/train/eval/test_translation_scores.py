@@ -88,6 +88,28 @@ def test_the_perplexity_of_a_uniform_model_is_the_size_of_the_vocabulary(
     assert perplexity(Translator(model, tokenizer), parallel_text) == pytest.approx(tokenizer.vocab_size, rel=1e-5)
 
 
+def test_white_space_that_translation_removes_is_not_scored(parrot: Parrot, parallel_text: Pairs) -> None:
+    pairs = parallel_text[:3]
+    spaced = [(f" {source}", target.replace(" ", "\u00a0 ") + "\t") for source, target in pairs]
+    parrot.answers = dict(pairs) | {source: target for (source, _), (_, target) in zip(spaced, pairs, strict=True)}
+    expected, found = (evaluate(parrot, TestSet("dev", tuple(each)))[0] for each in (pairs, spaced))
+    assert found.perplexity == pytest.approx(expected.perplexity, rel=1e-5)
+    assert (found.bleu, found.chrf) == (expected.bleu, expected.chrf)
+
+
+def test_a_reference_that_cannot_be_scored_is_refused_before_the_search(parrot: Parrot, parallel_text: Pairs) -> None:
+    parrot.answers = {}  # a search would fail
+    pairs = (parallel_text[0], ("Where?", "so " * 600))
+    with pytest.raises(ValueError, match=r"sentence 2: the target has \d+ tokens, at most \d+ can be scored"):
+        evaluate(parrot, TestSet("dev", pairs))
+
+
+def test_what_perplexity_counts_is_printed(parrot: Parrot, parallel_text: Pairs) -> None:
+    parrot.answers = dict(parallel_text)
+    text = str(evaluate(parrot, TestSet("dev", tuple(parallel_text[:2])))[0])
+    assert "per piece, the </s> of each reference included, first pieces that are forced left out" in text
+
+
 def test_a_test_set_without_a_translation_for_every_sentence_is_refused(tmp_path: Path) -> None:
     source = write(tmp_path / "dev.en", ["one", "two", "three"])
     with pytest.raises(DataError, match="empty side in line 2"):
