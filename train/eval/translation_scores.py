@@ -117,7 +117,7 @@ def evaluate(
 
     Args:
         beam_size, length_penalty, iterations: as for `Translator.translate`.
-        language: of the targets, for BLEU of tokenized text.
+        language: of the targets, for the tokenizers of BLEU.
 
     Returns:
         The score, and the translations in the order of the test set.
@@ -130,7 +130,7 @@ def evaluate(
     hypotheses, num_tokens = _translate(translator, test_set, beam_size, length_penalty, iterations)
     seconds = time.perf_counter() - began
     references = [target for _, target in test_set.pairs]
-    bleu, chrf = sacre_bleu(hypotheses, references), CHRF()
+    bleu, chrf = sacre_bleu(hypotheses, references, language), CHRF()
     paper, lowercased = paper_bleu(hypotheses, references, language), lowercased_bleu(hypotheses, references, language)
     score = Score(
         test_set=test_set.name,

@@ -104,6 +104,22 @@ def test_a_reference_that_cannot_be_scored_is_refused_before_the_search(parrot: 
         evaluate(parrot, TestSet("dev", pairs))
 
 
+def test_texts_without_spaces_have_a_tokenizer_that_is_named(
+    parrot: Parrot, tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = [("I go to school.", "我今天去学校。"), ("The weather is good.", "今天天气很好。")]
+    parrot.answers = dict(pairs)
+    score, _ = evaluate(parrot, TestSet("dev", tuple(pairs)))
+    for number in (score.bleu, score.chrf, score.paper_bleu, score.lowercased_bleu):
+        assert number == pytest.approx(100)
+    assert "tok:zh" in score.bleu_signature
+    source, target = map(str, files(tmp_path, pairs))
+    assert main(["evaluate", str(tiny_checkpoint), "--source", source, "--target", target, "--beam-size", "1"]) == 0
+    printed = capsys.readouterr()
+    assert "dev: BLEU has the tokenizer zh: 13a would look for words between spaces" in printed.err
+    assert "|tok:zh|" in printed.out
+
+
 def test_what_perplexity_counts_is_printed(parrot: Parrot, parallel_text: Pairs) -> None:
     parrot.answers = dict(parallel_text)
     text = str(evaluate(parrot, TestSet("dev", tuple(parallel_text[:2])))[0])
