@@ -29,7 +29,7 @@ SCORED_TOKENS = 4096  # tokens a side of a batch of given targets, padding inclu
 
 
 class BatchTranslator(TextCodec):
-    """A model with its tokenizer, behind a lock, that translates and scores many sentences.
+    """A model with its tokenizer, behind a lock, for many sentences.
 
     See `Translator`.
     """

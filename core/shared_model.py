@@ -54,9 +54,9 @@ class SharedModel:
     def log_probs(
         self, sources: Sequence[Sequence[int]], fed: Sequence[Sequence[int]], predicted: Sequence[Sequence[int]]
     ) -> list[list[float]]:
-        """Log-probabilities of the tokens of given targets, in one exact, teacher-forced pass.
+        """Log-probabilities of the tokens of given targets.
 
-        The logits of a few tokens at a time are in memory.
+        By one exact, teacher-forced pass. The logits of a few tokens at a time are in memory.
 
         Args:
             sources: token ids of each sentence, `</s>` included.

@@ -61,7 +61,9 @@ class TextCodec:
         return PassIds(source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id])
 
     def scored_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
-        """Token ids of a source and a target to score: a text is whole, token ids may be a beginning.
+        """Token ids of a source and a target to score.
+
+        Those of a text are whole, given ones may be a beginning.
 
         Raises:
             ValueError: as `token_ids`.
@@ -197,7 +199,10 @@ class TextCodec:
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
     def num_forced(self, source: str, token_ids: Sequence[int]) -> int:
-        """Number of tokens at the start of a target that the model or the source forces, 0 or 1."""
+        """Number of forced tokens at the start of a target, 0 or 1.
+
+        The model or the source forces them.
+        """
         first = self._begun([], source)
         return int(bool(first) and list(token_ids[:1]) == first)
 

@@ -66,7 +66,10 @@ def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], langua
 
 
 def bleu_notes(hypotheses: Sequence[str], references: Sequence[str], language: str = "") -> list[str]:
-    """Return remarks on the tokenizer of BLEU: another than the default, or one that does not fit."""
+    """Return remarks on the tokenizer of BLEU.
+
+    Another than the default is named, and texts that it does not fit are.
+    """
     tokenizer, usual = bleu_tokenizer(references, language), usual_tokenizer(references, language)
     if tokenizer != DEFAULT:
         missing = missing_packages(usual)
@@ -103,7 +106,10 @@ def _score(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -
 def _tokenized_bleu(
     metric: BLEU, hypotheses: Sequence[str], references: Sequence[str], language: str, compounds: bool = False
 ) -> Bleu:
-    """BLEU of text tokenized by Moses, or by the tokenizer of sacreBLEU that fits the references."""
+    """BLEU of tokenized text.
+
+    By Moses, or where the references have another tokenizer than the default, by that of sacreBLEU.
+    """
     name = bleu_tokenizer(references, language)
     if name == DEFAULT:
         sides = [tokenized(lines, language) for lines in (hypotheses, references)]
