@@ -1,5 +1,6 @@
-"""Translation of many sentences at once, batched by length."""
+"""Translation and scoring of many sentences at once, batched by length."""
 
+import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -8,19 +9,28 @@ import torch
 from torch import Tensor
 
 from core.cpu_inference import Precision
-from core.decoding import Hypothesis, NextLogits, Progress, SearchOptions, beam_search, mask_predict
+from core.decoding import (
+    Hypothesis,
+    NextLogits,
+    NonFiniteError,
+    Progress,
+    SearchOptions,
+    beam_search,
+    mask_predict,
+)
 from core.model import Transformer
-from core.results import TextTranslation, Translation
+from core.results import ScoredText, TextTranslation, Translation
 from core.sentences import split_sentences, with_language_codes
 from core.shared_model import SharedModel, Source
-from core.text_codec import TextCodec, require_text
+from core.text_codec import PassIds, TextCodec, require_text
 from core.tokenizer import Tokenizer
 
 BATCH_TOKENS = 1024  # source tokens of a batch, padding included
+SCORED_TOKENS = 4096  # tokens a side of a batch of given targets, padding included
 
 
 class BatchTranslator(TextCodec):
-    """A model with its tokenizer, behind a lock, that translates many sentences.
+    """A model with its tokenizer, behind a lock, for many sentences.
 
     See `Translator`.
     """
@@ -128,6 +138,35 @@ class BatchTranslator(TextCodec):
                 progress(len(found), len(texts))
         return [found[index] for index in range(len(texts))]
 
+    def score_batch(
+        self, pairs: Sequence[tuple[str, str | Sequence[int]]], length_penalty: float = 0.6
+    ) -> list[ScoredText]:
+        """Forced decoding of many given targets, batched by length.
+
+        Log-probabilities equal those of `Translator.score` up to rounding.
+
+        Args:
+            pairs: sources and targets, as for `Translator.score`.
+
+        Returns:
+            One scored target per pair, in order.
+
+        Raises:
+            ValueError: as `Translator.score`, naming the sentence.
+        """
+        options = self.search_options(1, length_penalty)
+        passes: list[PassIds] = []
+        for number, (source, target) in enumerate(pairs, start=1):
+            with naming_sentence(number):
+                passes.append(self.scored_ids(source, target))
+        found: dict[int, ScoredText] = {}
+        for batch in batches_by_length([max(len(ids.source), len(ids.fed)) for ids in passes], SCORED_TOKENS):
+            sources, fed, predicted = zip(*(passes[index] for index in batch), strict=True)
+            for index, log_probs in zip(batch, self._shared.log_probs(sources, fed, predicted), strict=True):
+                with naming_sentence(index + 1):
+                    found[index] = self._scored(pairs[index][0], passes[index].predicted, log_probs, options)
+        return [found[index] for index in range(len(pairs))]
+
     def translate_text(
         self,
         text: str,
@@ -156,6 +195,21 @@ class BatchTranslator(TextCodec):
             progress,
         )
         return TextTranslation(tuple(translations), (before, *(separator for _, separator in sentences)))
+
+    def _scored(
+        self, source: str, token_ids: Sequence[int], log_probs: list[float], options: SearchOptions
+    ) -> ScoredText:
+        """A given target with the log-probabilities of its tokens.
+
+        Raises:
+            NonFiniteError: one is not finite.
+        """
+        log_probs = self.with_certain_first(log_probs, token_ids, source)
+        total, ended = sum(log_probs), token_ids[-1:] == [self.config.eos_id]
+        if not math.isfinite(total):
+            raise NonFiniteError("for this target")
+        score = options.score(total, len(token_ids))
+        return self.scored_text(Hypothesis(tuple(token_ids), tuple(log_probs), total, score, ended))
 
     def _mask_predicted(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], options: SearchOptions, iterations: int

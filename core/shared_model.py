@@ -9,6 +9,7 @@ from typing import get_args
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from core.cache import cached_decoder, chain_decoder
@@ -20,6 +21,7 @@ from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, AttentionWeights, Trans
 from core.recorded_search import DecoderPass, RecordedSearch, records
 
 RECORDED_SEARCHES = 4  # that are kept for `decoder_pass`
+CHUNK_LOGITS = 2**23  # in memory at once for `log_probs`: 32 MiB
 Source = Sequence[int] | Tensor  # token ids, or image patches [S, P]
 
 
@@ -49,10 +51,30 @@ class SharedModel:
             yield self.model
 
     @torch.inference_mode()
-    def logits(self, source_ids: Sequence[int], fed: Sequence[int]) -> Tensor:
-        """Logits [T, V] of the tokens after each of T tokens of one target."""
+    def log_probs(
+        self, sources: Sequence[Sequence[int]], fed: Sequence[Sequence[int]], predicted: Sequence[Sequence[int]]
+    ) -> list[list[float]]:
+        """Log-probabilities of the tokens of given targets.
+
+        By one exact, teacher-forced pass. The logits of a few tokens at a time are in memory.
+
+        Args:
+            sources: token ids of each sentence, `</s>` included.
+            fed: token ids of each target as they are fed to the decoder.
+            predicted: the tokens to score, at the same positions; at most as many.
+        """
+        lengths = [len(ids) for ids in predicted]
         with self._lock:
-            return self._packed_model("exact")(self.batch([source_ids]), self.batch([fed]))[0]
+            model, source_ids = self._packed_model("exact"), self.batch(sources)
+            states = model.decode(self.batch(fed), model.encode(source_ids), model.source_mask(source_ids))  # [B, T, D]
+            states = torch.cat([row[:length] for row, length in zip(states, lengths, strict=True)])  # [N, D]
+            labels = torch.tensor([token_id for ids in predicted for token_id in ids], dtype=torch.long)
+            rows = max(1, CHUNK_LOGITS // model.config.target_size)
+            found = [
+                -F.cross_entropy(model.project(part).float(), label, reduction="none")
+                for part, label in zip(states.split(rows), labels.to(states.device).split(rows), strict=True)
+            ]
+        return [values.tolist() for values in torch.cat(found).cpu().split(lengths)]
 
     @torch.inference_mode()
     def decoder_pass(

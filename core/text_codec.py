@@ -54,13 +54,23 @@ class TextCodec:
         """
         self.require_autoregressive("predicting each token of a given target from those before it")
         source_ids = self._source_ids(source)
-        target_ids = (
-            self._begun(self.tokenizer.target.encode(target), source) if isinstance(target, str) else list(target)
-        )
+        target_ids = self.target_ids(target, source) if isinstance(target, str) else list(target)
         if target_ids and target_ids[-1] == self.config.eos_id:
             target_ids.pop()
         self._require_target(target_ids)
         return PassIds(source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id])
+
+    def scored_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
+        """Token ids of a source and a target to score.
+
+        Those of a text are whole, given ones may be a beginning.
+
+        Raises:
+            ValueError: as `token_ids`.
+        """
+        self.require_autoregressive("scoring a given target")
+        ids = [*self.target_ids(target, source), self.config.eos_id] if isinstance(target, str) else list(target)
+        return self.token_ids(source, ids)._replace(predicted=ids)
 
     def target_ids(self, text: str, source: str = "") -> list[int]:
         """Tokens of a target text, without `</s>`, with white space normalised.

@@ -1,6 +1,5 @@
 """Translator: a sentence to its translation and explanation, for many threads."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,9 +14,7 @@ from core.checkpoint import load_checkpoint
 from core.cpu_inference import Precision
 from core.decoding import (
     BeamState,
-    Hypothesis,
     MaskPredictState,
-    NonFiniteError,
     Progress,
     SpeculativeStep,
     beam_steps,
@@ -179,7 +176,6 @@ class Translator(BatchTranslator):
         masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates)
         return mask_predict_steps(masked_logits, lengths, options, self.model.device)
 
-    @torch.inference_mode()
     def score(self, source: str, target: str | Sequence[int], length_penalty: float = 0.6) -> ScoredText:
         """Forced decoding: the log-probability of a given target.
 
@@ -191,26 +187,9 @@ class Translator(BatchTranslator):
         Returns:
             The target with the log-probabilities and the score that a search would assign.
         """
-        ids = [*self.target_ids(target, source), self.config.eos_id] if isinstance(target, str) else list(target)
-        self.require_autoregressive("scoring a given target")
-        source_ids, fed, _ = self.token_ids(source, ids)
-        log_probs = (
-            self._shared.logits(source_ids, fed)
-            .float()
-            .log_softmax(-1)
-            .cpu()[: len(ids)]
-            .gather(1, torch.tensor(ids, dtype=torch.long)[:, None])
-            .squeeze(1)
-            .tolist()
-        )
-        log_probs = self.with_certain_first(log_probs, ids, source)
-        total = sum(log_probs)
-        if not math.isfinite(total):
-            raise NonFiniteError("for this target")
-        score = self.search_options(1, length_penalty).score(total, len(ids))
-        return self.scored_text(
-            Hypothesis(tuple(ids), tuple(log_probs), total, score, ids[-1:] == [self.config.eos_id])
-        )
+        ids, options = self.scored_ids(source, target), self.search_options(1, length_penalty)
+        [log_probs] = self._shared.log_probs(*([each] for each in ids))
+        return self._scored(source, ids.predicted, log_probs, options)
 
     @torch.inference_mode()
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:

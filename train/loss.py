@@ -53,7 +53,7 @@ class TranslationLoss(nn.Module):
         states, labels = states[real], target_out[real]
         return smoothed_cross_entropy(
             states.view(passes, -1, states.size(-1)),
-            self.model.embedding.tokens.weight,
+            self.model.unembedding,
             labels[: len(labels) // passes],
             self.label_smoothing,
             self.r_drop,
@@ -107,8 +107,10 @@ def loss_module(model: Transformer, label_smoothing: float, r_drop: float = 0.0)
     """Return a model with the loss that fits it.
 
     Raises:
-        ValueError: there is no R-Drop for this model.
+        ValueError: there is no R-Drop for this model, or its logits have a bias.
     """
+    if model.config.output_bias:
+        raise ValueError("output_bias (True) must be False to train: the loss has no bias of the logits")
     if model.config.autoregressive:
         return TranslationLoss(model, label_smoothing, r_drop)
     if r_drop:

@@ -57,7 +57,8 @@ class SearchOptions:
 
     def score(self, log_prob: float, length: int) -> float:
         """Score that hypotheses are ranked by."""
-        return log_prob / (length if self.penalty_formula == "length" else (5 + length) / 6) ** self.length_penalty
+        penalised = max(length, 1) if self.penalty_formula == "length" else (5 + length) / 6  # a beginning may be empty
+        return log_prob / penalised**self.length_penalty
 
     @property
     def excluded(self) -> tuple[int, ...]:

@@ -47,6 +47,40 @@ def test_batches_are_limited_by_tokens(translator: Translator, monkeypatch: pyte
     assert sum(rows for rows, _ in sizes) == 6
 
 
+def test_a_batch_of_given_targets_has_the_scores_of_each_alone(
+    translator: Translator, parallel_text: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = translator.target_ids(parallel_text[1][1])
+    pairs = [
+        *parallel_text[:6],
+        ("No.", ""),
+        (SENTENCE, ids),
+        (SENTENCE, [*ids, translator.config.eos_id]),
+        ("No.", []),
+    ]
+    monkeypatch.setattr("core.batch_translator.SCORED_TOKENS", 90)
+    monkeypatch.setattr("core.shared_model.CHUNK_LOGITS", 3 * translator.config.vocab_size)
+    together = translator.score_batch(pairs, 0.7)
+    assert translator.score_batch([]) == []
+    for (source, target), found in zip(pairs, together, strict=True):
+        alone = translator.score(source, target, 0.7)
+        assert (found.text, found.token_ids, found.tokens, found.finished) == (
+            alone.text,
+            alone.token_ids,
+            alone.tokens,
+            alone.finished,
+        )
+        assert found.token_log_probs == pytest.approx(alone.token_log_probs, abs=1e-4)
+        assert found.score == pytest.approx(alone.score, abs=1e-4)
+
+
+def test_a_pair_that_cannot_be_scored_is_named(translator: Translator) -> None:
+    with pytest.raises(ValueError, match="sentence 2: the target has the token id 400"):
+        translator.score_batch([(SENTENCE, "Ein Hund."), (SENTENCE, [400])])
+    with pytest.raises(ValueError, match="sentence 1: there is nothing to translate"):
+        translator.score_batch([(" ", "Ein Hund.")])
+
+
 def test_no_texts_no_translations(translator: Translator) -> None:
     assert translator.translate_batch([]) == []
 

@@ -72,7 +72,8 @@ def test_any_target_is_scored_as_one_pass_scores_it(translator: Translator, targ
     scored = translator.score(SENTENCE, target, length_penalty=1.0)
     assert scored.text == " ".join(target.split())
     assert scored.finished
-    assert scored.token_log_probs == pytest.approx(translator.explain(SENTENCE, scored.token_ids).log_probs, abs=1e-4)
+    for explained in (target, scored.token_ids):
+        assert scored.token_log_probs == pytest.approx(translator.explain(SENTENCE, explained).log_probs, abs=1e-4)
     assert scored.score == pytest.approx(scored.log_prob / ((5 + len(scored.tokens)) / 6))
 
 

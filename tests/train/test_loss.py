@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -111,6 +112,19 @@ def test_under_autocast_the_products_alone_are_rounded() -> None:
 def test_a_uniform_model_has_the_loss_of_the_vocabulary() -> None:
     loss = smoothed_cross_entropy(torch.zeros(1, 5, 4), torch.randn(30, 4), torch.arange(5), 0.1)
     assert float(loss.smoothed) == pytest.approx(5 * math.log(30), rel=1e-6)
+
+
+@pytest.mark.parametrize("changes", [{"tied": "none"}, {"tied": "target", "target_vocab_size": 60}])
+def test_the_output_matrix_is_the_models_own(changes: dict[str, Any], tiny_model: Transformer) -> None:
+    model = Transformer(replace(tiny_model.config, **changes)).eval()
+    batch = make_batch([([5, 6, 7], [8, 9, 10])])
+    expected = F.cross_entropy(model(batch.source, batch.target_in)[0], batch.target_out[0], reduction="sum")
+    torch.testing.assert_close(TranslationLoss(model, 0.0)(batch).nll, expected)
+
+
+def test_a_bias_of_the_logits_is_refused(tiny_model: Transformer) -> None:
+    with pytest.raises(ValueError, match=r"output_bias \(True\) must be False to train: the loss has no bias"):
+        loss_module(Transformer(replace(tiny_model.config, output_bias=True)), 0.1)
 
 
 def test_padding_adds_nothing(tiny_model: Transformer) -> None:

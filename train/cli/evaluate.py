@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -10,7 +11,9 @@ from core.file_writing import write_text
 from core.translator import Translator
 from train.card import record_scores
 from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
+from train.data.bleu_tokenizers import LANGUAGES
 from train.data.parallel_text import TEXT_FORMATS
+from train.eval.bleu import bleu_notes
 from train.eval.translation_scores import Score, TestSet, evaluate
 
 
@@ -46,7 +49,10 @@ def add_command(commands: Commands) -> None:
         help=f"iterations of mask-predict, for a model without causal mask ({DEFAULT})",
     )
     parser.add_argument(
-        "--language", default="de", help=f"language of the references, for BLEU of tokenized text ({DEFAULT})"
+        "--language",
+        default="de",
+        help=f"language of the references, for BLEU of tokenized text; {', '.join(LANGUAGES)} have tokenizers of their "
+        f"own for every BLEU, which the references' script chooses, too ({DEFAULT})",
     )
     parser.add_argument(
         "--precision", choices=get_args(Precision), default="exact", help=f"precision of the search ({DEFAULT})"
@@ -72,6 +78,8 @@ def _evaluate(options: argparse.Namespace) -> None:
             translator, test, options.beam_size, options.length_penalty, options.language, options.iterations
         )
         scores.append(score)
+        for note in bleu_notes(hypotheses, [target for _, target in test.pairs], options.language):
+            print(f"{test.name}: {note}", file=sys.stderr)
         if not options.json:
             print(score)
         if options.write:

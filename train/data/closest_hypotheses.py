@@ -11,6 +11,7 @@ from pathlib import Path
 from sacrebleu.metrics.bleu import BLEU
 
 from core.file_writing import check_folder_of, write_atomically
+from train.data.bleu_tokenizers import bleu_tokenizer
 from train.data.parallel_text import read_parallel
 
 
@@ -40,7 +41,8 @@ def write_closest(
     """Write the hypothesis of each line that has the highest BLEU with the reference.
 
     BLEU of a sentence is of sacreBLEU, in lower case, smoothed (`smooth:exp`), up to the longest n-grams that the
-    sentence has (`eff:yes`). Of equally close ones the one of lower rank is written, then that of the first file.
+    sentence has (`eff:yes`), with the tokenizer of the reference's script (`bleu_tokenizer`). Of equally close ones the
+    one of lower rank is written, then that of the first file.
 
     Args:
         reference: one sentence a line, plain or compressed.
@@ -85,7 +87,7 @@ def closest(reference: str, lists: Sequence[Sequence[str]]) -> tuple[str, int] |
     Returns:
         None if there is no hypothesis.
     """
-    bleu = BLEU(lowercase=True, effective_order=True)
+    bleu = BLEU(lowercase=True, effective_order=True, tokenize=bleu_tokenizer([reference]))
     scores: dict[str, float] = {}
     candidates: list[tuple[float, int, int, str]] = []
     for index, hypotheses in enumerate(lists):

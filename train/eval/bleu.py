@@ -10,6 +10,15 @@ from importlib.metadata import version
 
 from sacrebleu.metrics.bleu import BLEU
 
+from train.data.bleu_tokenizers import (
+    DEFAULT,
+    LANGUAGES,
+    bleu_tokenizer,
+    lacks_spaces,
+    missing_packages,
+    usual_tokenizer,
+)
+
 
 @dataclass(frozen=True)
 class Bleu:
@@ -19,9 +28,14 @@ class Bleu:
     signature: str
 
 
-def sacre_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
-    """Cased BLEU of untokenized text with sacreBLEU's defaults: the comparable one."""
-    return _score(BLEU(), hypotheses, references)
+def sacre_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str = "") -> Bleu:
+    """Cased BLEU of untokenized text with sacreBLEU's defaults: the comparable one.
+
+    Args:
+        language: code of the references' language; see `bleu_tokenizer` for the texts that have another tokenizer than
+            the default, which the signature names.
+    """
+    return _score(BLEU(tokenize=bleu_tokenizer(references, language)), hypotheses, references)
 
 
 def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
@@ -29,17 +43,14 @@ def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], language: s
 
     Compounds are split at hyphens. Follows tensor2tensor's `get_ende_bleu.sh`: Moses `tokenizer.perl`, then `rich-text`
     to `rich ##AT##-##AT## text`, then `multi-bleu.perl` without smoothing. The tokenizer is sacremoses, a port of
-    Moses. These scores are higher than sacreBLEU's: one correct hyphenated word counts as three.
+    Moses, or that of `sacre_bleu` where this is not the default. These scores are higher than sacreBLEU's: one correct
+    hyphenated word counts as three.
 
     Args:
         language: code of the target language, such as `de`, for the tokenizer's abbreviations.
     """
-    texts = [[split_compounds(line) for line in tokenized(lines, language)] for lines in (hypotheses, references)]
-    return _tokenized_score(
-        BLEU(tokenize="none", smooth_method="none", force=True),
-        *texts,
-        tokenizer=f"{_moses(language)} and compounds split",
-    )
+    metric = BLEU(tokenize="none", smooth_method="none", force=True)
+    return _tokenized_bleu(metric, hypotheses, references, language, compounds=True)
 
 
 def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
@@ -51,9 +62,25 @@ def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], langua
         language: as for `paper_bleu`.
     """
     metric = BLEU(tokenize="none", smooth_method="none", lowercase=True, force=True)
-    return _tokenized_score(
-        metric, tokenized(hypotheses, language), tokenized(references, language), tokenizer=_moses(language)
-    )
+    return _tokenized_bleu(metric, hypotheses, references, language)
+
+
+def bleu_notes(hypotheses: Sequence[str], references: Sequence[str], language: str = "") -> list[str]:
+    """Return remarks on the tokenizer of BLEU.
+
+    Another than the default is named, and texts that it does not fit are.
+    """
+    tokenizer, usual = bleu_tokenizer(references, language), usual_tokenizer(references, language)
+    if tokenizer != DEFAULT:
+        missing = missing_packages(usual)
+        instead = f", for want of {usual} ({missing})" if missing else ""
+        return [f"BLEU has the tokenizer {tokenizer}{instead}: {DEFAULT} would look for words between spaces"]
+    return [
+        f"the {name} have hardly any spaces, so that BLEU takes whole lines for words and says little: give their "
+        f"--language, one of {', '.join(LANGUAGES)}, or go by chrF"
+        for name, texts in (("references", references), ("translations", hypotheses))
+        if lacks_spaces(texts)
+    ]
 
 
 def tokenized(lines: Sequence[str], language: str) -> list[str]:
@@ -72,14 +99,26 @@ def split_compounds(line: str) -> str:
     return re.sub(r"(\S)-(\S)", r"\1 ##AT##-##AT## \2", line)
 
 
-def _moses(language: str) -> str:
-    return f"tokenized by sacremoses {version('sacremoses')} ({language})"
-
-
 def _score(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -> Bleu:
     return Bleu(metric.corpus_score(list(hypotheses), [list(references)]).score, str(metric.get_signature()))
 
 
-def _tokenized_score(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str], tokenizer: str) -> Bleu:
-    bleu = _score(metric, hypotheses, references)
-    return Bleu(bleu.score, f"{bleu.signature}, {tokenizer}")
+def _tokenized_bleu(
+    metric: BLEU, hypotheses: Sequence[str], references: Sequence[str], language: str, compounds: bool = False
+) -> Bleu:
+    """BLEU of tokenized text.
+
+    By Moses, or where the references have another tokenizer than the default, by that of sacreBLEU.
+    """
+    name = bleu_tokenizer(references, language)
+    if name == DEFAULT:
+        sides = [tokenized(lines, language) for lines in (hypotheses, references)]
+        name = f"sacremoses {version('sacremoses')} ({language})"
+    else:
+        tokenizer = BLEU(tokenize=name).tokenizer
+        sides = [[str(tokenizer(line)) for line in lines] for lines in (hypotheses, references)]
+        name = f"sacreBLEU's {name}"
+    if compounds:
+        sides, name = [[split_compounds(line) for line in lines] for lines in sides], f"{name} and compounds split"
+    bleu = _score(metric, *sides)
+    return Bleu(bleu.score, f"{bleu.signature}, tokenized by {name}")

@@ -6,20 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import numpy as np
-import torch
 from sacrebleu.metrics.chrf import CHRF
 
 from core.translator import Translator
-from train.data.batches import cut
 from train.data.parallel_text import read_parallel
-from train.data.token_shards import DataError, make_batch
+from train.data.token_shards import DataError
 from train.eval.bleu import lowercased_bleu, paper_bleu, sacre_bleu
 from train.eval.progress_bar import sentence_bar
-from train.loss import TranslationLoss
 from train.runs.run_folder import now
 
-LIKELIHOOD_TOKENS = 4_096  # padded ids a side of a batch for perplexity
+COUNTED = "the </s> of each reference included, first pieces that are forced left out"
 
 
 @dataclass(frozen=True)
@@ -55,8 +51,7 @@ class Score:
     Attributes:
         bleu, chrf: cased sacreBLEU and chrF of the whole set, with their signatures.
         paper_bleu, lowercased_bleu: other variants of BLEU, to compare with papers; see `train.eval.bleu`.
-        perplexity: per target piece, `</s>` included, without label smoothing; None for a model without causal mask,
-            which has none.
+        perplexity: per predicted piece, see `perplexity`; None for a model without causal mask, which has none.
         beam_size: of the search; with `iterations`, the number of length candidates.
         iterations: of mask-predict; None for a search for next tokens.
         seconds, tokens_per_second: of the search; tokens are pieces of the translations, `</s>` included.
@@ -92,7 +87,7 @@ class Score:
             f"  chrF {self.chrf:.2f}  {self.chrf_signature}\n"
             f"  BLEU as in the paper, tokenized and compound-split {self.paper_bleu:.2f}  {self.paper_bleu_signature}\n"
             f"  BLEU, tokenized and lower-cased {self.lowercased_bleu:.2f}  {self.lowercased_bleu_signature}"
-            + ("" if self.perplexity is None else f"\n  perplexity {self.perplexity:.3f} per piece")
+            + ("" if self.perplexity is None else f"\n  perplexity {self.perplexity:.3f} per piece, {COUNTED}")
         )
 
     def facts(self) -> dict[str, object]:
@@ -122,16 +117,20 @@ def evaluate(
 
     Args:
         beam_size, length_penalty, iterations: as for `Translator.translate`.
-        language: of the targets, for BLEU of tokenized text.
+        language: of the targets, for the tokenizers of BLEU.
 
     Returns:
         The score, and the translations in the order of the test set.
+
+    Raises:
+        ValueError: as `Translator.translate_batch` and `Translator.score_batch`, before the search.
     """
+    likelihood = perplexity(translator, test_set.pairs) if translator.config.autoregressive else None
     began = time.perf_counter()
     hypotheses, num_tokens = _translate(translator, test_set, beam_size, length_penalty, iterations)
     seconds = time.perf_counter() - began
     references = [target for _, target in test_set.pairs]
-    bleu, chrf = sacre_bleu(hypotheses, references), CHRF()
+    bleu, chrf = sacre_bleu(hypotheses, references, language), CHRF()
     paper, lowercased = paper_bleu(hypotheses, references, language), lowercased_bleu(hypotheses, references, language)
     score = Score(
         test_set=test_set.name,
@@ -144,7 +143,7 @@ def evaluate(
         paper_bleu_signature=paper.signature,
         lowercased_bleu=lowercased.score,
         lowercased_bleu_signature=lowercased.signature,
-        perplexity=perplexity(translator, test_set.pairs) if translator.config.autoregressive else None,
+        perplexity=likelihood,
         beam_size=beam_size,
         length_penalty=length_penalty,
         seconds=seconds,
@@ -168,17 +167,14 @@ def _translate(
     )
 
 
-@torch.no_grad()
 def perplexity(translator: Translator, pairs: Sequence[tuple[str, str]]) -> float:
-    """Return exp(negative log-likelihood per target piece, `</s>` included) (6.2)."""
-    loss_of = TranslationLoss(translator.model, label_smoothing=0.0).eval()
-    of_source, of_target = translator.tokenizer, translator.tokenizer.target
-    encoded = [(of_source.encode(source), of_target.encode(target)) for source, target in pairs]
-    lengths = np.array([max(len(source), len(target)) + 1 for source, target in encoded])
-    order = lengths.argsort(kind="stable")
-    nll, num_tokens = 0.0, 0
-    for indices in cut(order, lengths[order], LIKELIHOOD_TOKENS):
-        batch = make_batch([encoded[index] for index in indices]).to(translator.model.device)
-        nll += float(loss_of(batch).nll)
-        num_tokens += batch.num_tokens
-    return math.exp(nll / num_tokens)
+    """Return exp(negative log-likelihood per predicted piece) (6.2).
+
+    The pieces of the targets and each `</s>` count; first tokens that the model or the text forces do not.
+    """
+    log_probs = [
+        log_prob
+        for (source, _), target in zip(pairs, translator.score_batch(pairs), strict=True)
+        for log_prob in target.token_log_probs[translator.num_forced(target.token_ids, source) :]
+    ]
+    return math.exp(-math.fsum(log_probs) / len(log_probs))

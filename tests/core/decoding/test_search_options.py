@@ -19,6 +19,7 @@ def test_the_length_penalty_is_that_of_wu_et_al_and_counts_the_end() -> None:
 def test_the_length_penalty_of_other_projects_is_a_power_of_the_length() -> None:
     by_length = SearchOptions(bos_id=BOS, eos_id=EOS, never=(), length_penalty=0.7, penalty_formula="length")
     assert [by_length.score(-6.0, length) for length in (1, 4)] == pytest.approx([-6.0, -6.0 / 4**0.7])
+    assert by_length.score(0.0, 0) == 0
 
 
 @pytest.mark.parametrize(

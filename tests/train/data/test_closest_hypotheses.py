@@ -28,6 +28,12 @@ def test_case_does_not_count_and_of_equals_the_lower_rank_and_then_the_first_fil
     assert closest(REFERENCE, [[lower], [REFERENCE]]) == (lower, 0)
 
 
+def test_a_script_without_spaces_has_n_grams_too() -> None:
+    far, near = "我每天都去学校。", "我今天去大学。"
+    assert closest("我今天去学校。", [[far, near]]) == (near, 0)
+    assert closest("我今天去学校。", [[near], [far]]) == (near, 0)
+
+
 def test_without_any_hypothesis() -> None:
     assert closest(REFERENCE, [[""], [" ", ""]]) is None
     assert closest(REFERENCE, [[""], ["", "unlike"]]) == ("unlike", 1)

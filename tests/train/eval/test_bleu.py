@@ -2,7 +2,9 @@ import math
 
 import pytest
 
-from train.eval.bleu import lowercased_bleu, paper_bleu, sacre_bleu, split_compounds, tokenized
+from tests.train.data.test_bleu_tokenizers import CHINESE, GERMAN, JAPANESE, KOREAN, THAI
+from train.data import bleu_tokenizers
+from train.eval.bleu import bleu_notes, lowercased_bleu, paper_bleu, sacre_bleu, split_compounds, tokenized
 
 
 def test_compounds_are_split_as_the_script_does() -> None:
@@ -45,3 +47,47 @@ def test_lower_case_forgives_capitals_and_nothing_else() -> None:
 def test_short_translations_are_penalised() -> None:
     bleu = lowercased_bleu(["a b c d e"], ["a b c d e f"], "de")
     assert bleu.score == pytest.approx(100 * math.exp(1 - 6 / 5))
+
+
+@pytest.mark.parametrize(
+    ("texts", "tokenizer"),
+    [
+        (CHINESE, "zh"),
+        (JAPANESE, "char"),
+        (KOREAN, "char"),
+        (THAI, "char"),
+        ([*THAI, *CHINESE], "char"),
+        (GERMAN, "13a"),
+    ],
+)
+def test_a_text_of_any_script_equals_itself(texts: list[str], tokenizer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bleu_tokenizers, "find_spec", lambda _name: None)
+    others = [text[1:] for text in texts]
+    cased, paper, lowercased = (
+        lambda hypotheses: sacre_bleu(hypotheses, texts),
+        lambda hypotheses: paper_bleu(hypotheses, texts, "de"),
+        lambda hypotheses: lowercased_bleu(hypotheses, texts, "de"),
+    )
+    for bleu in (cased, paper, lowercased):
+        assert bleu(texts).score == pytest.approx(100)
+        assert 0 < bleu(others).score < 100
+    assert f"|tok:{tokenizer}|" in cased(texts).signature
+    chosen = "sacremoses" if tokenizer == "13a" else f"sacreBLEU's {tokenizer}"
+    assert f"tokenized by {chosen}" in lowercased(texts).signature
+    assert f"tokenized by {chosen}" in paper(texts).signature
+    assert paper(texts).signature.endswith("and compounds split")
+
+
+def test_notes_name_the_tokenizer_and_texts_that_it_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bleu_tokenizers, "find_spec", lambda _name: None)
+    assert bleu_notes(GERMAN, GERMAN, "de") == []
+    assert bleu_notes(CHINESE, CHINESE) == ["BLEU has the tokenizer zh: 13a would look for words between spaces"]
+    assert bleu_notes([], JAPANESE) == [
+        "BLEU has the tokenizer char, for want of ja-mecab (pip install 'sacrebleu[ja]'): 13a would look for words "
+        "between spaces"
+    ]
+    (note,) = bleu_notes(CHINESE, GERMAN)
+    assert note.startswith("the translations have hardly any spaces, so that BLEU takes whole lines for words")
+    (note,) = bleu_notes(GERMAN, ["HeutegeheichindieSchule."])
+    assert "the references have hardly any spaces" in note
+    assert "--language, one of zh, ja, ko, th, lo, km, my, bo, or go by chrF" in note

@@ -88,6 +88,44 @@ def test_the_perplexity_of_a_uniform_model_is_the_size_of_the_vocabulary(
     assert perplexity(Translator(model, tokenizer), parallel_text) == pytest.approx(tokenizer.vocab_size, rel=1e-5)
 
 
+def test_white_space_that_translation_removes_is_not_scored(parrot: Parrot, parallel_text: Pairs) -> None:
+    pairs = parallel_text[:3]
+    spaced = [(f" {source}", target.replace(" ", "\u00a0 ") + "\t") for source, target in pairs]
+    parrot.answers = dict(pairs) | {source: target for (source, _), (_, target) in zip(spaced, pairs, strict=True)}
+    expected, found = (evaluate(parrot, TestSet("dev", tuple(each)))[0] for each in (pairs, spaced))
+    assert found.perplexity == pytest.approx(expected.perplexity, rel=1e-5)
+    assert (found.bleu, found.chrf) == (expected.bleu, expected.chrf)
+
+
+def test_a_reference_that_cannot_be_scored_is_refused_before_the_search(parrot: Parrot, parallel_text: Pairs) -> None:
+    parrot.answers = {}  # a search would fail
+    pairs = (parallel_text[0], ("Where?", "so " * 600))
+    with pytest.raises(ValueError, match=r"sentence 2: the target has \d+ tokens, at most \d+ can be scored"):
+        evaluate(parrot, TestSet("dev", pairs))
+
+
+def test_texts_without_spaces_have_a_tokenizer_that_is_named(
+    parrot: Parrot, tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = [("I go to school.", "我今天去学校。"), ("The weather is good.", "今天天气很好。")]
+    parrot.answers = dict(pairs)
+    score, _ = evaluate(parrot, TestSet("dev", tuple(pairs)))
+    for number in (score.bleu, score.chrf, score.paper_bleu, score.lowercased_bleu):
+        assert number == pytest.approx(100)
+    assert "tok:zh" in score.bleu_signature
+    source, target = map(str, files(tmp_path, pairs))
+    assert main(["evaluate", str(tiny_checkpoint), "--source", source, "--target", target, "--beam-size", "1"]) == 0
+    printed = capsys.readouterr()
+    assert "dev: BLEU has the tokenizer zh: 13a would look for words between spaces" in printed.err
+    assert "|tok:zh|" in printed.out
+
+
+def test_what_perplexity_counts_is_printed(parrot: Parrot, parallel_text: Pairs) -> None:
+    parrot.answers = dict(parallel_text)
+    text = str(evaluate(parrot, TestSet("dev", tuple(parallel_text[:2])))[0])
+    assert "per piece, the </s> of each reference included, first pieces that are forced left out" in text
+
+
 def test_a_test_set_without_a_translation_for_every_sentence_is_refused(tmp_path: Path) -> None:
     source = write(tmp_path / "dev.en", ["one", "two", "three"])
     with pytest.raises(DataError, match="empty side in line 2"):
