@@ -83,7 +83,7 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
     if len(words) < MIN_WORDS:
         return SourceFamiliarity(unknown, math.inf, math.nan)
     best = translation.hypotheses[0].token_log_probs
-    copied = translator.score(translation.source, " ".join(translation.source.split())).token_log_probs
+    copied = translator.score(translation.source, translation.source).token_log_probs
     log_prob = sum(copied) / len(copied)
     return SourceFamiliarity(unknown, sum(best) / len(best) - log_prob, log_prob)
 
