@@ -10,7 +10,7 @@ from core.cpu_inference import Precision
 from core.decoding import Hypothesis, NextLogits, Progress, SearchOptions, beam_search, mask_predict
 from core.model import Transformer
 from core.results import TextTranslation, Translation
-from core.sentences import split_sentences, with_language_codes
+from core.sentences import space_after, split_sentences, with_language_codes
 from core.shared_model import SharedModel, Source
 from core.text_codec import TextCodec, require_text
 from core.tokenizer import Tokenizer
@@ -128,7 +128,8 @@ class BatchTranslator(TextCodec):
     ) -> TextTranslation:
         """Translate a text of any length sentence by sentence, see `core.sentences`.
 
-        Line breaks and spaces between sentences are kept. Codes of languages such as `>>fra<<` are for all sentences
+        Line breaks and spaces between sentences are kept; where a source has none, a space stands between translations
+        that need one. Codes of languages such as `>>fra<<` are for all sentences
         up to the next ones.
 
         Raises:
@@ -145,7 +146,11 @@ class BatchTranslator(TextCodec):
             num_hypotheses,
             progress,
         )
-        return TextTranslation(tuple(translations), (before, *(separator for _, separator in sentences)))
+        gaps = [
+            separator or space_after(translation.text)
+            for (_, separator), translation in zip(sentences[:-1], translations[:-1], strict=True)
+        ]
+        return TextTranslation(tuple(translations), (before, *gaps, sentences[-1][1]))
 
     def _mask_predicted(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], options: SearchOptions, iterations: int
