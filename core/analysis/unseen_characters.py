@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from core.byte_pieces import BYTES, UNKNOWN, ZERO_WIDTH_JOINER, is_standalone
+from core.sentences import LANGUAGE_CODES
 from core.text_normalization import normalized
 from core.tokenizer import Tokenizer
 
@@ -32,7 +33,10 @@ class Alphabet:
 
         They are in the order of their first occurrence.
         """
-        return tuple(character for character in dict.fromkeys(normalized(text)) if not self._knows(character))
+        text = normalized(text)
+        if self._tokenizer.language_codes and (codes := LANGUAGE_CODES.match(text)):
+            text = text[codes.end() :]
+        return tuple(character for character in dict.fromkeys(text) if not self._knows(character))
 
     def plain_form(self, text: str) -> str:
         """The text with a plainer form of what the vocabulary lacks, if there is one.

@@ -80,7 +80,7 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
     with place.container():
         if text:
             st.warning(text, icon=ICON)
-        if plainer:
+        if plainer and model.parser is None:
             st.button(
                 tr("Translate instead: {sentence}", sentence=plain(shortened(plainer))),
                 key="plainer-sentence",

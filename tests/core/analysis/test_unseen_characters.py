@@ -61,7 +61,7 @@ def test_unseen_characters_are_those_spelled_as_bytes(
 
 def test_characters_of_words_are_known_though_no_words() -> None:
     class Words:
-        vocab_size = 3
+        vocab_size, language_codes = 3, (">>fra<<",)
 
         def encode(self, text: str) -> list[int]:
             return [1 if text == "ab" else 0]
@@ -69,7 +69,7 @@ def test_characters_of_words_are_known_though_no_words() -> None:
         def pieces(self, token_ids: list[int]) -> list[str]:
             return [("<unk>", "\u2581ab", "\u2581cd")[token_id] for token_id in token_ids]
 
-    assert Alphabet(Words()).unseen("abcde") == ("e",)  # pyright: ignore[reportArgumentType]
+    assert Alphabet(Words()).unseen(">>fra<< abcde") == ("e",)  # pyright: ignore[reportArgumentType]
 
 
 def test_names_show_a_character_or_say_what_it_is() -> None:
