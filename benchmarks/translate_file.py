@@ -21,6 +21,7 @@ from itertools import chain, islice, product
 from pathlib import Path
 
 from benchmarks import ratios, turns
+from core.text_files import read_text, split_lines
 
 CORES = len(os.sched_getaffinity(0))
 SIDES = {  # options, threads of each process
@@ -74,7 +75,7 @@ def main() -> None:
     times: dict[str, list[float]] = {side: [] for side in SIDES}
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source.txt"
-        sentences = options.source.read_text(encoding="utf-8").splitlines()
+        sentences = split_lines(read_text(options.source))
         source.write_text(
             "".join(f"{line}\n" for line in islice(with_pairs(sentences), options.lines)), encoding="utf-8"
         )

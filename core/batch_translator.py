@@ -20,7 +20,7 @@ from core.decoding import (
 )
 from core.model import Transformer
 from core.results import ScoredText, TextTranslation, Translation
-from core.sentences import split_sentences, with_language_codes
+from core.sentences import space_after, split_sentences, with_language_codes
 from core.shared_model import SharedModel, Source
 from core.text_codec import PassIds, TextCodec, require_text
 from core.tokenizer import Tokenizer
@@ -177,7 +177,8 @@ class BatchTranslator(TextCodec):
     ) -> TextTranslation:
         """Translate a text of any length sentence by sentence, see `core.sentences`.
 
-        Line breaks and spaces between sentences are kept. Codes of languages such as `>>fra<<` are for all sentences
+        Line breaks and spaces between sentences are kept; where a source has none, a space stands between translations
+        that need one. Codes of languages such as `>>fra<<` are for all sentences
         up to the next ones.
 
         Raises:
@@ -194,7 +195,11 @@ class BatchTranslator(TextCodec):
             num_hypotheses,
             progress,
         )
-        return TextTranslation(tuple(translations), (before, *(separator for _, separator in sentences)))
+        gaps = [
+            separator or space_after(translation.text)
+            for (_, separator), translation in zip(sentences[:-1], translations[:-1], strict=True)
+        ]
+        return TextTranslation(tuple(translations), (before, *gaps, sentences[-1][1]))
 
     def _scored(
         self, source: str, token_ids: Sequence[int], log_probs: list[float], options: SearchOptions

@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from core import text_normalization
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SETTINGS, DictionaryTokenizer
 from core.file_writing import NotWrittenError, write_atomically
@@ -200,7 +201,22 @@ def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerCon
         config = TransformerConfig(**values)
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{path.name}: its config cannot be used: {error}") from error
-    return config, _json_object(path, "training", metadata.get("training", "{}"))
+    training = _json_object(path, "training", metadata.get("training", "{}"))
+    if (text := text_version(training)) not in range(text_normalization.VERSION + 1):
+        raise CheckpointError(
+            f"{path.name} was trained on text of text_normalization {text!r:.60}, this Headlight knows up to "
+            f"{text_normalization.VERSION}: try a newer version of Headlight"
+        )
+    return config, training
+
+
+def text_version(training: dict[str, Any]) -> Any:
+    """Version of `core.text_normalization` of the training text; 0 without.
+
+    It may be any value of JSON: the facts are untrusted.
+    """
+    manifest = training.get("manifest")
+    return cast("dict[str, Any]", manifest).get("text_normalization", 0) if isinstance(manifest, dict) else 0
 
 
 def _json_object(path: Path, key: str, text: str) -> dict[str, Any]:

@@ -4,33 +4,68 @@ import re
 from collections.abc import Iterable
 
 LANGUAGE_CODES = re.compile(r"(>>[^<>\s]+<<\s*)+")  # such as `>>fra<<`, at the start of a source
-ENDS = (".", "!", "?", "…")
+ENDS = (".", "!", "?", "…", "‼", "⁇", "⁈", "⁉")
+# Ends of sentences in scripts without spaces, or that have no other use: Chinese and Japanese, Hindi, Arabic and Urdu,
+# Armenian, Amharic, Burmese and Khmer.
+STOPS = "。｡！？।॥؟۔։።፧။។"
 # allowed between the end of a sentence and white space; German closing quotes are the English opening ones
-CLOSERS = "\"')]}»”’“‘"
+CLOSERS = "\"')]}»”’“‘）］｝」』】》〉〕〗｣"
+OPENERS = "\"'([{«“„‘‚"
+QUOTING = "と"  # after a quotation in Japanese, whose sentence goes on
+ABBREVIATIONS = {
+    *("Mr.", "Mrs.", "Ms.", "Dr.", "Prof.", "St.", "Rep.", "Sen.", "Gen.", "Gov."),
+    *("Mme.", "Mlle.", "Hr.", "Fr.", "Nr.", "bzw.", "ca.", "vs."),
+}
+_INITIALS_OR_ORDINAL = re.compile(r"([^\W\d_]\.)+|\d\d?\.")  # J. Smith, the U.S. Senate, am 3. Mai
+_UNSPACED_CLOSERS = CLOSERS.translate(str.maketrans("", "", "“‘"))
+_GAP = re.compile(rf"\s+|[{STOPS}]+[{re.escape(_UNSPACED_CLOSERS)}]*")
 
 
 def split_sentences(text: str) -> list[tuple[str, str]]:
-    """Split at line breaks, and at white space after . ! ? or an ellipsis.
+    """Split at line breaks and after the ends of sentences.
 
-    No split is made before a lower-case letter: "e.g. this" stays whole; "Mr. Smith" does not.
+    These are . ! ? and an ellipsis before white space, and stops such as 。 which need none. No split is made before a
+    lower-case letter, "e.g. this", nor after titles, initials and ordinals: "Mr. J. Smith", "3. Mai".
 
     Returns:
-        Pairs of a sentence and the white space after it; joined, they are the text. The first sentence is empty if the
-        text begins with white space; no other is.
+        Pairs of a sentence and the white space after it, which may be none after a stop; joined, they are the text. The
+        first sentence is empty if the text begins with white space; no other is.
     """
     pairs: list[tuple[str, str]] = []
     start = word = 0  # start of the sentence, and of its last word
-    for gap in re.finditer(r"\s+", text):
-        ended = (
-            text[word : gap.start()].rstrip(CLOSERS).endswith(ENDS) and not text[gap.end() : gap.end() + 1].islower()
-        )
-        if gap.start() == 0 or gap.end() == len(text) or "\n" in gap[0] or ended:
+    for gap in _GAP.finditer(text):
+        following = text[gap.end() : gap.end() + 1]
+        if not gap[0].isspace():
+            if following and not following.isspace() and not following.islower() and following != QUOTING:
+                pairs.append((text[start : gap.end()], ""))
+                start = word = gap.end()
+            continue
+        ended = _is_end(text[word : gap.start()]) and not following.islower()
+        if gap.start() == 0 or not following or "\n" in gap[0] or ended:
             pairs.append((text[start : gap.start()], gap[0]))
             start = gap.end()
         word = gap.end()
     if start < len(text):
         pairs.append((text[start:], ""))
     return pairs
+
+
+def _is_end(word: str) -> bool:
+    """Whether a sentence ends with a word, if no lower-case letter follows."""
+    word = word.rstrip(CLOSERS)
+    bare = word.lstrip(OPENERS)
+    is_abbreviation = bare in ABBREVIATIONS or _INITIALS_OR_ORDINAL.fullmatch(bare) is not None
+    return word.endswith((*ENDS, *STOPS)) and not is_abbreviation
+
+
+def num_sentences(text: str) -> int:
+    """Number of sentences that have a letter or a digit."""
+    return sum(any(map(str.isalnum, sentence)) for sentence, _ in split_sentences(text))
+
+
+def space_after(sentence: str) -> str:
+    """What stands between a sentence and the next: a space, if it has no stop."""
+    return "" if sentence.rstrip(CLOSERS).endswith(tuple(STOPS)) else " "
 
 
 def with_language_codes(sentences: Iterable[str]) -> list[str]:

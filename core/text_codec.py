@@ -7,6 +7,7 @@ from core.byte_pieces import MASK, resolve_bytes
 from core.config import TransformerConfig
 from core.decoding import Hypothesis, MaskPredictOptions, SearchOptions, check_prefix
 from core.results import ScoredText, Translation
+from core.text_normalization import normalized
 from core.tokenizer import Tokenizer
 
 MAX_SOURCE_TOKENS = 512  # with `</s>`
@@ -73,13 +74,13 @@ class TextCodec:
         return self.token_ids(source, ids)._replace(predicted=ids)
 
     def target_ids(self, text: str, source: str = "") -> list[int]:
-        """Tokens of a target text, without `</s>`, with white space normalised.
+        """Tokens of a target text, `normalized`, without `</s>`.
 
         Args:
             source: whose target it is, which some tokenizers need to know its language.
         """
         _require_encodable(text)
-        return self._begun(self.tokenizer.target.encode(" ".join(text.split())), source)
+        return self._begun(self.tokenizer.target.encode(normalized(text)), source)
 
     def prefix_ids(self, source: str, prefix: str | Sequence[int]) -> list[int]:
         """Tokens of a prefix for `translate`.
@@ -202,7 +203,7 @@ class TextCodec:
 
     def _begun(self, token_ids: list[int], source: str) -> list[int]:
         """A target that begins with the forced first token, if there is one."""
-        first = self.tokenizer.first_target_id(" ".join(source.split()))
+        first = self.tokenizer.first_target_id(normalized(source))
         first = self.config.forced_first_id if first is None else first
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
@@ -272,8 +273,8 @@ class TextCodec:
         return token_ids
 
     def _encode(self, source: str) -> list[int]:
-        """Tokens of a source; white space is normalised to single spaces, as in training."""
-        config, token_ids = self.config, self.tokenizer.encode(" ".join(source.split()))
+        """Tokens of a source, `normalized`."""
+        config, token_ids = self.config, self.tokenizer.encode(normalized(source))
         end = [config.eos_id] if config.source_end else []
         return [*config.source_prefix, *token_ids, *end, *config.source_suffix]
 
@@ -294,7 +295,7 @@ def require_text(text: str) -> None:
     Raises:
         ValueError: it is blank, or has a lone surrogate, which cannot be encoded.
     """
-    if not text.strip():
+    if not normalized(text):
         raise ValueError("there is nothing to translate: the text is empty or only white space")
     _require_encodable(text)
 

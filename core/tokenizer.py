@@ -4,7 +4,7 @@ Kudo & Richardson 2018.
 """
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import sentencepiece
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
 SPACE_MARK = "\u2581"  # SentencePiece's space, at the start of a word's first piece
+MAX_LEARNED_BYTES = 4192  # of a line, from which SentencePiece learns; it would leave out longer ones without a word
 
 
 class Tokenizer(Protocol):
@@ -97,7 +98,7 @@ class SentencePieceTokenizer:
         """Train byte-pair encoding (Sennrich et al. 2016) with byte fallback.
 
         Args:
-            lines: sentences of both languages.
+            lines: sentences of both languages, of any length.
             symbols: strings that are always one piece; with `SPACE_MARK` for a space before them.
 
         Raises:
@@ -106,7 +107,8 @@ class SentencePieceTokenizer:
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(lines),
+                sentence_iterator=(part for line in lines for part in _parts(line)),
+                max_sentence_length=MAX_LEARNED_BYTES,
                 model_writer=model,
                 model_type="bpe",
                 vocab_size=vocab_size,
@@ -239,6 +241,25 @@ def load_sentencepiece(model: bytes) -> sentencepiece.SentencePieceProcessor:
     except (RuntimeError, UnicodeDecodeError) as error:
         raise ValueError(f"not a SentencePiece model ({len(model)} bytes): {error}") from error
     return processor
+
+
+def _parts(line: str) -> Iterator[str]:
+    """Yield a line in parts of at most `MAX_LEARNED_BYTES`.
+
+    They end at a space if they have one.
+    """
+    encoded = line.encode()
+    start = 0
+    while len(encoded) - start > MAX_LEARNED_BYTES:
+        end = encoded.rfind(b" ", start + 1, start + MAX_LEARNED_BYTES + 1)
+        is_space = end >= 0
+        if not is_space:
+            end = start + MAX_LEARNED_BYTES
+            while 0x80 <= encoded[end] < 0xC0:  # not within a character
+                end -= 1
+        yield encoded[start:end].decode()
+        start = end + is_space
+    yield encoded[start:].decode()
 
 
 def _encodable(text: str) -> str:

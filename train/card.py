@@ -200,6 +200,8 @@ def _data(manifest: dict[str, Any]) -> str:
     )
     if bpe_dropout := manifest.get("bpe_dropout"):
         summary += f" Each time a pair is in other pieces: BPE-dropout of {bpe_dropout:g} (Provilkov et al. 2020)."
+    if manifest.get("text_normalization"):
+        summary += " Both sides have single spaces and none at their ends, as the text that a `Translator` encodes."
     return "\n\n".join(
         part for part in (_table(("origin", "pairs", "times an epoch"), rows) if rows else "", summary) if part
     )

@@ -84,7 +84,7 @@ def fit(
         groups = batches.groups(training.position, recipe.accumulate, world.rank, world.size)
         log = stack.enter_context(Log(run, world, training.step, recipe.steps))
         log.print(_summary(training, batches, recipe, world))
-        for line in filter(None, (note, initial and initial.note(config.vocab_size))):
+        for line in filter(None, (note, corpus.note(), initial and initial.note(config.vocab_size))):
             log.print(line)
         if compiled and world.device.type != "cuda":
             log.print(f"--compile needs a GPU: on {world.device} nothing is compiled")

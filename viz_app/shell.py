@@ -84,7 +84,7 @@ if model is not None:
                 value=shortened(name, 60),
             )
             unknown.error(sentence_case(problem))
-        if reading is not None and has_model and shown.has_sentence and not model.mask_predicts:
+        if reading is not None and has_model and shown.has_sentence:
             source_note(reading, note)
         if reading is not None and shown.title in badges.PAGES:
             badges.badges(reading)

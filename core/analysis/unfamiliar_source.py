@@ -83,7 +83,7 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
     words = [group for group in word_groups(tokens) if any(map(_has_letters, tokens[group.start : group.stop]))]
     if len(words) < MIN_WORDS:
         return SourceFamiliarity(unknown, math.inf, math.nan)
-    copied = translator.score(translation.source, " ".join(translation.source.split()))
+    copied = translator.score(translation.source, translation.source)
     best, log_prob = (
         translator.mean_log_prob(each, translation.source) for each in (translation.hypotheses[0], copied)
     )

@@ -15,6 +15,7 @@ from core.device import usable_cores
 from core.file_translation.engine import Engine, TranslateBatches, threads_per_process
 from core.file_translation.interrupt import stop_on_signals
 from core.file_translation.job_output import FileOutput, StreamOutput, open_output
+from core.file_translation.line_notes import LineNotes
 from core.file_translation.lines import InputReader, LineWindow, count_lines, open_input, read_windows
 from core.file_translation.progress_bar import LineProgress, line_progress
 from core.file_translation.windows import TranslatedLines, translate_windows
@@ -149,7 +150,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             output = StreamOutput(sys.stdout.buffer)
         progress = stack.enter_context(line_progress(total, output.progress.lines))
-        codes = _required_codes(translator)
+        codes, notes = _required_codes(translator), LineNotes(translator)
         parts = stack.enter_context(closing(_translated(read_windows(reader), translator, engine, options, progress)))
         for part in parts:
             for problem in part.problems:
@@ -160,7 +161,10 @@ def run(options: argparse.Namespace) -> int:
                 )
                 codes = ""
             output.write(part.lines, len(part.problems), part.window.digest)
+            notes.add(part.window.start, part.window.lines, part.lines)
         progress.complete()
+    for message in notes.messages():
+        print(message, file=sys.stderr)
     if output.progress.untranslated:
         counts = f"{output.progress.untranslated} of {output.progress.lines} lines"
         print(f"{counts} could not be translated and are empty", file=sys.stderr)

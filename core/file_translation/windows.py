@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from core.batch_translator import BATCH_TOKENS, batches_by_length
 from core.file_translation.engine import Hypotheses, TranslateBatches
 from core.file_translation.lines import LineWindow, split_lines
+from core.text_files import one_line
 from core.translator import Translator
 
 
@@ -105,10 +106,5 @@ class _Pending:
         """
         translations = iter(self._translations)
         found = [[next(translations) for _ in line] for line in self._sentences]
-        lines = ["\t".join(_one_line(" ".join(ranked)) for ranked in zip(*line, strict=False)) for line in found]
+        lines = ["\t".join(one_line(" ".join(ranked)) for ranked in zip(*line, strict=False)) for line in found]
         return TranslatedLines(self.window, lines, self._problems)
-
-
-def _one_line(text: str) -> str:
-    """The text with line breaks and tabs replaced by spaces."""
-    return " ".join(text.splitlines()).replace("\t", " ")

@@ -25,6 +25,7 @@ from core.formats.source_files import SourceFiles
 from core.formats.weights import Weights
 from core.marian_tokenizer import PAD, SOURCE_MODEL, TARGET_MODEL, TARGET_VOCABULARY, VOCABULARY, MarianTokenizer
 from core.model import Transformer
+from core.text_files import split_lines
 from core.tokenizer import load_sentencepiece
 from core.untrusted_parameters import fill_model, meta_model
 
@@ -88,7 +89,7 @@ def flat_yaml(text: str) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     name = ""
-    for line in text.splitlines():
+    for line in split_lines(text):
         if line.lstrip().startswith("- ") and isinstance(found.get(name), list):
             found[name].append(_unquoted(line.strip()[2:]))
         elif ":" in line and not line.startswith((" ", "#")):

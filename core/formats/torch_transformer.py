@@ -34,6 +34,7 @@ from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
 from core.formats.weights import Weights, in_memory, open_weights
+from core.text_files import split_lines
 from core.tokenizer import load_sentencepiece
 from core.untrusted_parameters import fill_model, meta_model
 
@@ -247,7 +248,7 @@ def _pieces(files: SourceFiles, side: str, model: bytes | None) -> list[str]:
     """
     name = next((name for name in (f"{side}_vocab.txt", "vocab.txt") if name in files.names), None)
     if name is not None:
-        return files.read(name).decode("utf-8-sig").removesuffix("\n").split("\n")
+        return split_lines(files.read(name).decode())
     if model is None:
         raise CheckpointError(f"{files.label} has no {side}_vocab.txt or vocab.txt: expected the pieces, one per line")
     processor = load_sentencepiece(model)

@@ -9,6 +9,7 @@ AttributeError for any text.
 import re
 
 from core.parsing.trees import ESCAPED
+from core.text_normalization import normalized
 
 _QUOTES = {"\u201c": " `` ", "\u201d": " '' ", "\u2018": " ` ", "\u2019": "'"}
 _OTHERS = {"\u2013": " -- ", "\u2014": " -- ", "\u2026": " ... ", "\u2581": " "}
@@ -33,7 +34,7 @@ def treebank_words(text: str) -> list[str]:
 
     "He said, \\"It's (not) here.\\"" -> He said , `` It 's -LRB- not -RRB- here . ''
     """
-    text = " ".join(text.translate(_PLAIN).split())
+    text = normalized(text.translate(_PLAIN))
     for pattern, replacement in _RULES:
         text = re.sub(pattern, replacement, text)
     return [escape_brackets(word) for word in text.split()]

@@ -3,6 +3,7 @@
 import pytest
 
 from core.model import Transformer
+from core.sentences import space_after
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
@@ -99,3 +100,10 @@ def test_a_text_is_translated_sentence_by_sentence(translator: Translator) -> No
         translator.translate(source, beam_size=1).text for source in ("It rains.", "We stay.", "Where is the sea?")
     ]
     assert translation.text == f"  {parts[0]} {parts[1]}\n\n{parts[2]} "
+
+
+def test_translations_have_a_space_between_them_though_their_sentences_have_none(translator: Translator) -> None:
+    translation = translator.translate_text("It rains。We stay。", beam_size=1)
+    assert [sentence.source for sentence in translation.sentences] == ["It rains。", "We stay。"]
+    assert translation.text == f"{translation.sentences[0].text} {translation.sentences[1].text}"
+    assert [space_after(text) for text in ("Es regnet.", "下雨了。", "「はい。」")] == [" ", "", ""]

@@ -18,6 +18,7 @@ from core.checkpoint import TOKENIZER_KEY, CheckpointError, load_checkpoint, sav
 from core.config import TransformerConfig
 from core.model import Transformer
 from core.preset_configs import PRESETS
+from core.text_normalization import VERSION
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from core.untrusted_parameters import MAX_WEIGHT
@@ -140,6 +141,20 @@ def test_a_config_that_does_not_hold(changes: dict[str, Any], message: str, rema
 def test_training_facts_that_are_none(text: str, message: str, remake: Remake) -> None:
     path = remake(lambda _, metadata: metadata.update(training=text))
     assert_refused(path, rf"^changed\.safetensors: training in its metadata {message}")
+
+
+@pytest.mark.parametrize("version", [VERSION + 1, -1, "1", None, []])
+def test_text_of_an_unknown_normalization(version: Any, remake: Remake) -> None:
+    training = {"manifest": {"text_normalization": version}}
+    with pytest.raises(CheckpointError, match=r"of text_normalization .*, this Headlight knows up to \d+: try a newer"):
+        load_checkpoint(remake(lambda _, metadata: metadata.update(training=json.dumps(training))))
+
+
+@pytest.mark.parametrize("manifest", [{"text_normalization": VERSION}, {"text_normalization": 0}, {}, [], None])
+def test_text_of_a_known_normalization(manifest: Any, remake: Remake) -> None:
+    training = {"manifest": manifest}
+    path = remake(lambda _, metadata: metadata.update(training=json.dumps(training)))
+    assert load_checkpoint(path).training == training
 
 
 def test_training_facts_are_optional(remake: Remake) -> None:

@@ -116,7 +116,8 @@ def test_more_hypotheses_than_the_search_has_are_an_error(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"b\xffd", "line 2 of the input is not UTF-8: invalid start byte at byte 1"),
+        (b"b\xffd", "line 2 of the input is not UTF-8 text: byte 0xff at position 1; convert it to UTF-8"),
+        (b"a\0b", "line 2 of the input is not UTF-8 text: byte 0x00 at position 1; convert it to UTF-8"),
         (b"x" * 600, "line 2: the text has 602 tokens, at most 512 can be translated at once: shorten or split it"),
         (b"x" * (2**20 + 1), "line 2 of the input has more than 1,048,576 bytes: split it"),
     ],
@@ -133,6 +134,33 @@ def test_a_line_that_cannot_be_translated_is_reported_and_left_empty(
     assert err.splitlines()[-1] == "1 of 3 lines could not be translated and are empty"
 
 
+def test_a_byte_order_mark_is_not_translated(
+    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
+) -> None:
+    outputs: list[str] = []
+    for data in (b"No.\r\nA dog\xe2\x80\xa8runs.", b"\xef\xbb\xbfNo.\n\xef\xbb\xbfA dog runs.\n"):
+        feed(data)
+        assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint)]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+    assert outputs[0].count("\n") == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_no_line_of_another_encoding_is_translated(
+    feed: Callable[[bytes], None],
+    capsys: pytest.CaptureFixture[str],
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    encoding: str,
+) -> None:
+    feed("A dog runs.\nNo.\n".encode(encoding))
+    output = tmp_path / "out"
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), "--output", str(output)]) == 1
+    assert "translate: the input is not UTF-8 text: it is UTF-16" in capsys.readouterr().err
+    assert not output.exists()
+
+
 def test_no_lines_in_no_lines_out(
     feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
 ) -> None:
@@ -144,7 +172,7 @@ def test_no_lines_in_no_lines_out(
 @pytest.mark.parametrize(
     ("data", "arguments", "message"),
     [
-        (b"fine\nb\xffd\n", ["--strict"], "translate: line 2 of the input is not UTF-8: invalid start byte at byte 1"),
+        (b"fine\nb\xffd\n", ["--strict"], "translate: line 2 of the input is not UTF-8 text: byte 0xff at position 1"),
         (b"fine\n", ["--beam-size", "0"], r"translate: beam_size (0) must be an integer from 1 to 64"),
         (b"fine\n", ["--length-penalty", "nan"], r"translate: length_penalty (nan) must be a number from 0 to 5"),
         (b"fine\n" + b"x" * 600, ["--strict"], "translate: line 2: the text has 60"),

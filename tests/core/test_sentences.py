@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.sentences import split_sentences, with_language_codes
+from core.sentences import num_sentences, split_sentences, with_language_codes
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,19 @@ from core.sentences import split_sentences, with_language_codes
         ("It costs 3.50 euros, e.g. at home. 12 men know", ["It costs 3.50 euros, e.g. at home.", "12 men know"]),
         ("Wait... what", ["Wait... what"]),
         ("no end", ["no end"]),
+        (
+            "Mr. Smith of the U.S. Senate (Dr. J. R. Jones) came. It was 1995. Am 3. Mai",
+            ["Mr. Smith of the U.S. Senate (Dr. J. R. Jones) came.", "It was 1995.", "Am 3. Mai"],
+        ),
+        ("今天很好，我们去公园。你呢？！“走吧。”他说。", ["今天很好，我们去公园。", "你呢？！", "“走吧。”", "他说。"]),
+        (
+            "他走了。“好！”（真的。）\n彼は「はい。」と言った｡ええ。",
+            ["他走了。", "“好！”", "（真的。）", "彼は「はい。」と言った｡", "ええ。"],
+        ),
+        ("यह अच्छा है। वह गया।फिर?", ["यह अच्छा है।", "वह गया।", "फिर?"]),
+        ("كيف حالك؟ أنا بخير. شكراً", ["كيف حالك؟", "أنا بخير.", "شكراً"]),
+        ("آپ کیسے ہیں؟ میں ٹھیک ہوں۔ شکریہ۔", ["آپ کیسے ہیں؟", "میں ٹھیک ہوں۔", "شکریہ۔"]),
+        ("A girl runs！A boy sits。 And！then", ["A girl runs！", "A boy sits。", "And！then"]),
     ],
 )
 def test_sentences(text: str, sentences: list[str]) -> None:
@@ -22,7 +35,21 @@ def test_sentences(text: str, sentences: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "\n\n", " a. B \n\n c.", "a", "...", "? ! .\t.", "x.\u00a0Y.\u2028Z", "م؟ ن"]
+    "text",
+    [
+        "",
+        " ",
+        "\n\n",
+        " a. B \n\n c.",
+        "a",
+        "...",
+        "? ! .\t.",
+        "x.\u00a0Y.\u2028Z",
+        "م؟ ن",
+        "。 。。」a",
+        "。",
+        " 。\n",
+    ],
 )
 def test_nothing_is_lost(text: str) -> None:
     pairs = split_sentences(text)
@@ -35,6 +62,13 @@ def test_it_takes_time_in_proportion_to_the_text() -> None:
     assert len(split_sentences("a " * 200_000)) == 1
     assert len(split_sentences(" " * 200_000)) == 1
     assert len(split_sentences("a.\n" * 100_000)) == 100_000
+    assert len(split_sentences("今。" * 100_000)) == 100_000
+    assert len(split_sentences("。" * 200_000)) == len(split_sentences("”" * 200_000)) == 1
+
+
+def test_only_sentences_with_a_word_or_a_number_are_counted() -> None:
+    texts = ("", "...", "A dog runs.", "It rains. We stay! 。 今天。", "- ! Yes.")
+    assert [num_sentences(text) for text in texts] == [0, 0, 1, 3, 1]
 
 
 def test_language_codes_are_for_all_sentences_up_to_the_next_ones() -> None:

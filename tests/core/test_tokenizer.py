@@ -6,7 +6,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SPACE_MARK, UNK_ID, SentencePieceTokenizer
+from core.text_normalization import normalized
+from core.tokenizer import (
+    BOS_ID,
+    EOS_ID,
+    MAX_LEARNED_BYTES,
+    PAD_ID,
+    SPACE_MARK,
+    UNK_ID,
+    SentencePieceTokenizer,
+    _parts,
+)
 
 TEXTS = [
     "A dog runs.",
@@ -145,6 +155,29 @@ def test_a_truncated_model_is_refused(tokenizer: SentencePieceTokenizer) -> None
     for length in (len(data) - 1, len(data) // 2, 100):
         with pytest.raises(ValueError, match="not a SentencePiece model"):
             SentencePieceTokenizer(data[:length])
+
+
+def test_lines_of_any_length_are_learned(
+    tokenizer: SentencePieceTokenizer, parallel_text: list[tuple[str, str]]
+) -> None:
+    line = " ".join(sentence for pair in parallel_text for sentence in pair)
+    times = MAX_LEARNED_BYTES // len(line) + 2
+    whole = SentencePieceTokenizer.train([" ".join([line] * times)], 400, num_threads=1)
+    parts = SentencePieceTokenizer.train([line] * times, 400, num_threads=1)
+    assert whole.pieces(range(400)) == parts.pieces(range(400))
+    unspaced = SentencePieceTokenizer.train(["\u4eca\u65e5" * MAX_LEARNED_BYTES], 270, num_threads=1)
+    assert unspaced.token_id("\u4eca\u65e5" * 8)
+
+
+@given(st.text("ab\u00fc\u4eca\U0001f642 ", max_size=40).map(normalized), st.integers(4, 9))
+def test_parts_of_a_line_have_all_of_it(line: str, most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.tokenizer.MAX_LEARNED_BYTES", most)
+        parts = list(_parts(line))
+    assert all(len(part.encode()) <= most for part in parts)
+    assert "".join(parts).replace(" ", "") == line.replace(" ", "")
+    if all(len(word.encode()) <= most for word in line.split()):
+        assert " ".join(parts) == line
 
 
 def test_too_little_text_to_learn_from() -> None:

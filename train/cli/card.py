@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from core.text_files import read_text
 from train.card import write_card
 from train.cli.shared_options import Commands, command_parser
 
@@ -33,7 +34,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _card(options: argparse.Namespace) -> None:
-    licences, limits = (path.read_text(encoding="utf-8") if path else "" for path in (options.licences, options.limits))
+    licences, limits = (read_text(path) if path else "" for path in (options.licences, options.limits))
     output = options.output or options.checkpoint.with_suffix(".md")
     write_card(
         options.checkpoint,

@@ -8,6 +8,7 @@ from typing import get_args
 
 from core.cpu_inference import Precision
 from core.file_writing import write_text
+from core.text_files import one_line
 from core.translator import Translator
 from train.card import record_scores
 from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
@@ -84,7 +85,7 @@ def _evaluate(options: argparse.Namespace) -> None:
             print(score)
         if options.write:
             options.write.mkdir(parents=True, exist_ok=True)
-            lines = "".join(f"{line}\n" for line in hypotheses)
+            lines = "".join(f"{one_line(line)}\n" for line in hypotheses)
             write_text(options.write / f"{test.name}.txt", lines)
     if options.json:
         print(json.dumps([score.facts() for score in scores], indent=2, ensure_ascii=False))

@@ -16,12 +16,12 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, cast
 
+from core.text_files import NotTextError, decode_lines
 from train.data.token_shards import DataError
 
 Pair = tuple[str, str]
 COMPRESSED = (".gz", ".xz", ".bz2", ".zst")
 TEXT_FORMATS = f"plain, {', '.join(COMPRESSED[:-1])} or {COMPRESSED[-1]}"  # for help texts
-BOM = "\ufeff"
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,11 @@ def _decoded(file: IO[bytes], name: str) -> Iterator[str]:
     """Yield the lines of an open file, whose `name` stands in errors."""
     number = 0
     try:
-        for number, line in enumerate(file, 1):
-            text = line.decode("utf-8").rstrip("\n").rstrip("\r")
-            yield text.removeprefix(BOM) if number == 1 else text
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name} is not UTF-8 (byte {error.object[error.start]:#04x} in line {number}): convert it to UTF-8"
-        ) from error
+        for line in decode_lines(file, name):
+            number += 1
+            yield line
+    except NotTextError as error:
+        raise DataError(str(error)) from error
     except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
         raise DataError(f"{name} cannot be read after line {number}: {error}") from error
 

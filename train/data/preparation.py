@@ -9,7 +9,7 @@ import json
 import shutil
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from core import text_normalization
 from core.checkpoint import load_checkpoint
 from core.file_writing import NotWrittenError, write_atomically
+from core.text_normalization import normalized
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
 from train.data.filters import PairFilter
 from train.data.parallel_text import Pair, ParallelText, read_lines
@@ -76,6 +78,7 @@ def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> di
             **survey,
             "repeat": wanted.repeat,
             **asdict(wanted.segmentation),
+            "text_normalization": text_normalization.VERSION,
             "train": counts,
             "valid": valid_counts,
         }
@@ -93,7 +96,7 @@ def _require_files(train: ParallelText, valid: ParallelText) -> None:
 
 def _validation_pairs(valid: ParallelText) -> list[Pair]:
     """Read the validation pairs without an empty side."""
-    pairs = [pair for pair in valid if pair[0].strip() and pair[1].strip()]
+    pairs = [pair for pair in _normalized(valid) if all(pair)]
     if not pairs:
         raise DataError(f"there is no validation pair in {_names(valid)}: every pair has an empty side")
     return pairs
@@ -302,8 +305,13 @@ def _finish(folder: Path, work: Path) -> dict[str, Any]:
 
 
 def _with_progress(pairs: ParallelText, what: str, total: int | None = None) -> Iterator[Pair]:
-    """Iterate over pairs, with a progress bar on a terminal."""
-    yield from tqdm(pairs, desc=what, total=total, unit=" pairs", unit_scale=True, disable=None)
+    """Iterate over normalized pairs, with a progress bar on a terminal."""
+    yield from _normalized(tqdm(pairs, desc=what, total=total, unit=" pairs", unit_scale=True, disable=None))
+
+
+def _normalized(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    """Iterate over pairs whose sides are as a `Translator` makes tokens of them."""
+    return ((normalized(source), normalized(target)) for source, target in pairs)
 
 
 def _names(text: ParallelText) -> str:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.text_normalization import VERSION
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
 from train.data.token_shards import MANIFEST, DataError
@@ -83,6 +84,7 @@ class Preparation:
             "files": files,
             "languages": self.train.languages,
             "options": [str(option) for option in (*options, *self.symbols)],
+            "text_normalization": VERSION,
         }
 
     def settings(self) -> dict[str, Any]:
@@ -103,6 +105,7 @@ class Preparation:
             **asdict(self.filters),
             **asdict(self.segmentation),
             "symbols": list(self.symbols),
+            "text_normalization": VERSION,
         }
 
 
@@ -120,7 +123,7 @@ def require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
     """
     if not (folder / MANIFEST).exists():
         return
-    existing: dict[str, Any] = asdict(Segmentation())  # of folders that do not name it
+    existing: dict[str, Any] = {**asdict(Segmentation()), "text_normalization": 0}  # of folders that do not name them
     for name in (MANIFEST, SETTINGS):
         if (folder / name).exists():
             existing |= json.loads((folder / name).read_text(encoding="utf-8"))

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.checkpoint import text_version
 from core.config import TransformerConfig
+from core.text_normalization import VERSION
 from core.tokenizer import SentencePieceTokenizer
 from train.data.parallel_text import read_parallel
 from train.data.token_shards import DataError, TokenShards, read_manifest
@@ -31,6 +33,11 @@ class Corpus:
             DataError: `prepare` did not finish, a file is missing or has changed, or the model has another vocabulary.
         """
         manifest = read_manifest(folder)
+        if (version := text_version({"manifest": manifest})) not in range(VERSION + 1):
+            raise DataError(
+                f"{folder} holds text of text_normalization {version!r:.60}, this Headlight knows up to {VERSION}: "
+                f"prepare it again, or use a newer version of Headlight"
+            )
         try:
             tokenizer = SentencePieceTokenizer.from_file(folder / "tokenizer.model")
         except (OSError, ValueError) as error:
@@ -62,6 +69,15 @@ class Corpus:
                     f"data were prepared for"
                 )
         return cls(manifest, tokenizer, *shards, samples=_samples(folder))
+
+    def note(self) -> str:
+        """Return a line on text that is not as a `Translator` encodes it, or nothing."""
+        if self.train.patch_pixels or text_version({"manifest": self.manifest}) == VERSION:
+            return ""
+        return (
+            "the data were prepared with white space as it stands in the text, of which translation makes single "
+            "spaces: prepare them again, unless there are none at the ends of lines and no double ones"
+        )
 
 
 def _samples(folder: Path) -> dict[int, tuple[str, str]]:

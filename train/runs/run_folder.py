@@ -27,6 +27,7 @@ import torch
 
 from core.config import TransformerConfig
 from core.file_writing import NotWrittenError, write_atomically, write_text
+from core.text_files import split_lines
 from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
 
 # Recipe fields missing from the records of older runs, with the values that those runs had.
@@ -125,7 +126,7 @@ class RunFolder:
         """
         if not self.log.exists():
             return
-        kept = [line for line in self.log.read_text(encoding="utf-8").splitlines() if _step_of(line) <= last_step]
+        kept = [line for line in split_lines(self.log.read_text(encoding="utf-8")) if _step_of(line) <= last_step]
         write_text(self.log, "".join(f"{line}\n" for line in kept))
 
     def precision(self) -> TrainingPrecision | None:

@@ -143,8 +143,8 @@ def words_part(name: str, text: str) -> str:
 
     It is made from the text or, if that is long, from its file.
     """
-    content = repr(text) if len(text) <= EMBEDDED else f"Path({name!r}).read_text(encoding='utf-8')"
-    imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\n"
+    content = repr(text) if len(text) <= EMBEDDED else f"read_text(Path({name!r}))"
+    imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\nfrom core.text_files import read_text\n"
     return f"""{imports}from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
 from viz_app.figures.word_table import word_table
 text = {content}

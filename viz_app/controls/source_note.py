@@ -1,11 +1,12 @@
-"""Note that a sentence is not in the language that the model translates from."""
+"""Notes on a sentence whose translation means little, with what to enter instead."""
 
 import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_app.language import marked, tr
+from viz_app.figures.display_text import isolated, plain, shortened
+from viz_app.language import marked, tr, tr_count
 from viz_app.session import readings
 from viz_app.session.models import MODEL_HASH, Model
 
@@ -18,31 +19,76 @@ if TYPE_CHECKING:
 UNKNOWN = marked(
     "The model does not know most of these characters and reads them byte by byte: its translation means little."
 )
+ICON = ":material/translate:"
+NAMED = 5  # characters that the vocabulary lacks
+SENTENCES_KEY = "sentence-by-sentence"
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
-def _familiarity(model: Model, source: str, _translation: "Translation") -> "SourceFamiliarity":
+def _familiarity(model: Model, source: str, _translation: "Translation") -> "SourceFamiliarity | None":
+    """Compare the source with its translation.
+
+    Returns None if the model cannot score the source as a translation.
+    """
     from core.analysis.unfamiliar_source import source_familiarity
 
-    return source_familiarity(model.translator, _translation)
+    try:
+        return None if model.mask_predicts else source_familiarity(model.translator, _translation)
+    except ValueError:
+        return None
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
+def _unseen(model: Model, source: str) -> tuple[tuple[str, ...], str]:
+    """Characters that the vocabulary lacks, and the source in a plainer form, if any."""
+    from core.analysis.unseen_characters import Alphabet
+    from core.text_normalization import normalized
+
+    alphabet = Alphabet(model.translator.tokenizer)
+    plainer = alphabet.plain_form(source)
+    return alphabet.unseen(source), "" if plainer == normalized(source) else plainer
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def _sentence_by_sentence(model: Model, source: str, beam_size: int, length_penalty: float) -> list[tuple[str, str]]:
+    """Sentences of the source with their translations."""
+    found = model.translator.translate_text(source, beam_size, length_penalty)
+    return [(each.source, each.text) for each in found.sentences]
 
 
 def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
-    """Draw the note, if there is one.
+    """Draw the notes, if there are any.
 
     Call it after the page is drawn: it may run the model once.
 
     Args:
         place: an empty one, close to the sentence.
     """
-    try:
-        found = _familiarity(reading.model, reading.translation.source, reading.translation)
-    except ValueError:  # the model cannot score the source as a translation
+    model, source = reading.model, reading.translation.source
+    unseen, plainer = _unseen(model, source)
+    found = _familiarity(model, source, reading.translation)
+    text = ""
+    if found and found.is_unknown:
+        text = f"{tr(UNKNOWN)} {_names(unseen)}".rstrip()
+    elif found and found.is_copied:
+        text = copied_text(found)
+    elif unseen:
+        text = unseen_text(unseen)
+    counts = (0, 0) if model.parser is not None or reading.forced is not None else _counts(reading)
+    if not text and counts[0] <= counts[1]:
         return
-    if found.is_unknown:
-        place.warning(tr(UNKNOWN), icon=":material/translate:")
-    elif found.is_copied:
-        place.warning(copied_text(found), icon=":material/translate:")
+    with place.container():
+        if text:
+            st.warning(text, icon=ICON)
+        if plainer and model.parser is None:
+            st.button(
+                tr("Translate instead: {sentence}", sentence=plain(shortened(plainer))),
+                key="plainer-sentence",
+                on_click=readings.new_sentence,
+                args=(plainer,),
+            )
+        if counts[0] > counts[1]:
+            _sentences_note(reading, *counts)
 
 
 def copied_text(found: "SourceFamiliarity") -> str:
@@ -56,3 +102,59 @@ def copied_text(found: "SourceFamiliarity") -> str:
         ratio=math.exp(found.margin),
         ordinary=math.exp(MARGIN),
     )
+
+
+def unseen_text(characters: tuple[str, ...]) -> str:
+    """Name the characters that the vocabulary lacks."""
+    return tr_count(
+        "The vocabulary of the model lacks the character {characters}. It met it in training seldom or never, and may "
+        "write anything in its place.",
+        "The vocabulary of the model lacks the characters {characters}. It met them in training seldom or never, and "
+        "may write anything in their place.",
+        len(characters),
+        characters=_names(characters),
+    )
+
+
+def _names(characters: tuple[str, ...]) -> str:
+    """Names of the first characters."""
+    from core.analysis.unseen_characters import character_names
+
+    names = [plain(isolated(name)) for name in character_names(characters[:NAMED])]
+    return ", ".join([*names, *(["\u2026"] if len(characters) > NAMED else [])])
+
+
+def _counts(reading: readings.Reading) -> tuple[int, int]:
+    """Number of sentences of the source and of its translation."""
+    from core.sentences import num_sentences
+
+    return num_sentences(reading.translation.source), num_sentences(reading.hypothesis.text)
+
+
+def _sentences_note(reading: readings.Reading, source: int, target: int) -> None:
+    """Say that the translation has fewer sentences, and translate them one by one."""
+    st.warning(
+        tr(
+            "You entered {source} sentences, and the translation has {target}. The model learned to translate single "
+            "sentences: it may leave out some of several.",
+            source=source,
+            target=target,
+        ),
+        icon=ICON,
+    )
+    menu = st.popover(tr("Sentence by sentence"), key=SENTENCES_KEY, on_change="rerun")
+    if not menu.open:
+        return
+    search = reading.search
+    with menu:
+        st.caption(tr("Select a sentence to see it alone, on every page."))
+        pairs = _sentence_by_sentence(reading.model, search.text, search.beam_size, search.length_penalty)
+        for number, (sentence, translation) in enumerate(pairs):
+            st.button(
+                plain(sentence),
+                type="tertiary",
+                key=f"{SENTENCES_KEY}-{number}",
+                on_click=readings.new_sentence,
+                args=(sentence,),
+            )
+            st.markdown(plain(translation))

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link, format_links, gold_pairs
+from core.text_files import split_lines
 from viz_app.language import marked, tr, tr_count
 from viz_app.session.state import Widget
 from viz_app.session.uploaded_text import decoded
@@ -70,7 +71,7 @@ def pasted_pairs(text: str) -> list[GoldPair]:
     Raises:
         ValueError: a line does not have three parts, or as `gold_pairs`.
     """
-    lines = [(number, line.split(SEPARATOR)) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    lines = [(number, line.split(SEPARATOR)) for number, line in enumerate(split_lines(text), start=1) if line.strip()]
     for number, parts in lines:
         if len(parts) != 3:
             raise ValueError(
@@ -97,4 +98,4 @@ def uploaded_pairs(files: Sequence[tuple[str, bytes]]) -> list[GoldPair]:
 
 
 def _lines(name: str, content: bytes) -> list[str]:
-    return decoded(name, content, MAX_BYTES, TOO_LARGE).removesuffix("\n").split("\n")
+    return split_lines(decoded(name, content, MAX_BYTES, TOO_LARGE))

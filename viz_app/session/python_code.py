@@ -32,7 +32,7 @@ def joined(*parts: str) -> str:
     """Join parts to a script, with the imports of all in front."""
     imports: dict[str, set[str]] = {}
     lines: list[str] = []
-    for line in "\n".join(filter(None, parts)).splitlines():
+    for line in "\n".join(filter(None, parts)).split("\n"):
         if line.startswith("from "):
             module, _, names = line.removeprefix("from ").partition(" import ")
             imports.setdefault(module, set()).update(names.split(", "))

@@ -1,5 +1,6 @@
 """Sentences for measurements on a sample: a shipped list, or a visitor's own."""
 
+from core.text_files import split_lines
 from viz_app.language import marked, tr
 from viz_app.session.uploaded_text import decoded
 
@@ -56,7 +57,7 @@ def sentences_of(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: there is none, or there are too many.
     """
-    sentences = tuple(line.strip() for line in text.splitlines() if line.strip())
+    sentences = tuple(line.strip() for line in split_lines(text) if line.strip())
     if not sentences:
         raise ValueError(tr("there is no sentence in this text: enter one per line"))
     if len(sentences) > MAX_SENTENCES:

@@ -1,5 +1,6 @@
 """Uploaded text files, which may be anything."""
 
+from core.text_files import NotTextError, decode
 from viz_app.language import marked, tr
 
 NOT_TEXT = marked("{name} is not UTF-8 text: {error}")
@@ -18,6 +19,6 @@ def decoded(name: str, content: bytes, most_bytes: int, too_large: str, not_text
     if len(content) > most_bytes:
         raise ValueError(tr(too_large, name=name, most=most_bytes // 2**20))
     try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(tr(not_text, name=name, error=error)) from error
+        return decode(content, name)
+    except NotTextError as error:
+        raise ValueError(tr(not_text, name=name, error=error.problem)) from error

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.text_files import read_text, split_lines
+
 Link = tuple[int, int]  # source word, target word; from 0
 
 _LINK = re.compile(r"([0-9]+)([-?p])([0-9]+)")
@@ -109,10 +111,7 @@ def gold_pairs(source_lines: list[str], target_lines: list[str], link_lines: lis
 
 
 def _read_lines(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not UTF-8 text: {error}") from error
+    text = read_text(path)
     if not text.strip():
         raise ValueError(f"{path.name} is empty or has only white space: expected one line for each sentence pair")
-    return text.removesuffix("\n").split("\n")
+    return split_lines(text)

@@ -12,6 +12,7 @@ from core.analysis.attribution.contrast_methods import METHODS, ContrastMethod, 
 from core.analysis.attribution.faithfulness import Example, rank_methods, sample_curves
 from core.analysis.csv_output import write_csv
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
+from core.text_files import read_text, split_lines
 from core.translator import Translator
 
 
@@ -91,11 +92,7 @@ def run_faithfulness(options: argparse.Namespace) -> None:
         ValueError: the file has no sentences, or one that cannot be translated.
         OSError: a file cannot be read.
     """
-    try:
-        lines = options.input.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{options.input} is not UTF-8 text: {error}") from error
-    sentences = [line.strip() for line in lines if line.strip()]
+    sentences = [line.strip() for line in split_lines(read_text(options.input)) if line.strip()]
     if not sentences:
         raise ValueError(f"{options.input} has no sentences: give a file with one per line")
     translator = Translator.from_checkpoint(options.checkpoint)

@@ -18,6 +18,7 @@ from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, load_index, save_index
 from core.analysis.word_scores.scored_lines import Line, parse_lines
 from core.file_writing import check_folder_of
+from core.text_files import read_text
 from core.translator import Translator
 
 GIVEN = "given"  # `CorpusFacts.translations` of translations that the file has
@@ -112,9 +113,10 @@ def _sentences(options: argparse.Namespace) -> tuple[Sequence[Line], CorpusFacts
         lines = [Line(each.line, each.source) for each in former.sentences]
         facts = replace(former.facts, checkpoint=facts.checkpoint, digest=facts.digest)
     else:
+        text = read_text(source)
         try:
-            lines = parse_lines(source.read_bytes().decode())
-        except ValueError as error:  # a UnicodeDecodeError, too
+            lines = parse_lines(text)
+        except ValueError as error:
             raise ValueError(f"{source.name}: {error}") from error
     given = {
         name: value

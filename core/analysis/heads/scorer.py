@@ -20,6 +20,7 @@ from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.tokens.words import is_punctuation
 from core.capture import AttentionMap, Kind
+from core.text_normalization import normalized
 from core.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Scorer:
 
 def piece_counts(tokenizer: Tokenizer, texts: Iterable[str]) -> Counter[str]:
     """Number of occurrences of each piece in texts, for `score_cards`."""
-    return Counter(piece for text in texts for piece in tokenizer.pieces(tokenizer.encode(text)))
+    return Counter(piece for text in texts for piece in tokenizer.pieces(tokenizer.encode(normalized(text))))
 
 
 def piece_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[str, float]:

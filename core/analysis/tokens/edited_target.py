@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from core.byte_pieces import character_groups, is_special
+from core.text_normalization import normalized
 from core.tokenizer import SPACE_MARK, Tokenizer
 
 # Unicode categories of characters with no space before them, such as commas and closing brackets
@@ -28,7 +29,7 @@ def replace_token(tokenizer: Tokenizer, token_ids: Sequence[int], position: int,
     Raises:
         ValueError: the text is blank.
     """
-    word = " ".join(text.split())
+    word = normalized(text)
     if not word:
         raise ValueError("the text is blank: type a word, or choose one of the alternatives")
     pieces = tokenizer.pieces(token_ids)

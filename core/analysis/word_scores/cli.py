@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from core.analysis.word_scores.scored_lines import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
 from core.file_writing import check_folder_of, write_atomically
+from core.text_files import decode
 from core.translator import Translator
 
 COLUMNS = ("log_prob", "probability", "word", "line", "number", "source", "translation", "link")
@@ -72,9 +73,10 @@ def run(arguments: argparse.Namespace, output: TextIO | None = None) -> None:
         if arguments.input
         else ("standard input", sys.stdin.buffer.read())
     )
+    sentences = decode(content, name)
     try:
-        lines = parse_lines(content.decode())
-    except ValueError as error:  # a UnicodeDecodeError, too
+        lines = parse_lines(sentences)
+    except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
     translator = Translator.from_checkpoint(arguments.checkpoint)
     with open(arguments.checkpoint, "rb") as file:

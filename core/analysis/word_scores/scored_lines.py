@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from core.analysis.tokens.words import word, word_groups
 from core.results import ScoredText
+from core.text_files import split_lines
 from core.translator import Translator
 
 WINDOW = 16  # lines that are translated together
@@ -74,8 +75,8 @@ def parse_lines(text: str) -> list[Line]:
         ValueError: there is no sentence, or a line has no source or more than one tab; the message names the line.
     """
     lines: list[Line] = []
-    for number, content in enumerate(text.split("\n"), start=1):
-        source, *targets = content.rstrip("\r").split(TAB)
+    for number, content in enumerate(split_lines(text), start=1):
+        source, *targets = content.split(TAB)
         if not content.strip():
             continue
         if len(targets) > 1:
@@ -121,7 +122,7 @@ def score_lines(
 def _given(translator: Translator, line: Line, length_penalty: float) -> ScoredText:
     assert line.target is not None
     try:
-        return translator.score(line.source, " ".join(line.target.split()), length_penalty)
+        return translator.score(line.source, line.target, length_penalty)
     except ValueError as error:
         raise ValueError(f"line {line.number}: {error}") from error
 

@@ -187,7 +187,8 @@ def stopped(tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Path) -> 
         assert job.run("--strict", "--workers", "1") == 1
     assert err.getvalue().splitlines()[-2:] == [
         f"100 lines are written to {job.output}; the same command with --resume continues it",
-        "python -m core translate: line 101 of the input is not UTF-8: invalid start byte at byte 0",
+        "python -m core translate: line 101 of the input is not UTF-8 text: byte 0xff at position 0; "
+        "convert it to UTF-8",
     ]
     return job.output.parent
 

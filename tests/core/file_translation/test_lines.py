@@ -66,10 +66,10 @@ def test_lines_that_cannot_be_translated(translator: Translator) -> None:
     sentences, problems = split_lines(window, translator)
     assert sentences == [("A dog.",), (), (), (), ("It rains.",) * 100, ()]
     assert problems == [
-        "line 13 of the input is not UTF-8: invalid start byte at byte 1",
+        "line 13 of the input is not UTF-8 text: byte 0xff at position 1; convert it to UTF-8",
         "line 14: the text has 602 tokens, at most 512 can be translated at once: shorten or split it",
     ]
-    with pytest.raises(ValueError, match="line 13 of the input is not UTF-8"):
+    with pytest.raises(ValueError, match="line 13 of the input is not UTF-8 text"):
         split_lines(window, translator, strict=True)
 
 

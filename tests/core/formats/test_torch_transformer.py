@@ -106,14 +106,16 @@ def test_a_converted_file_is_the_same_model_and_explains_itself(copy: Path, tmp_
     assert explanation.log_probs[: len(best.token_ids)] == pytest.approx(best.token_log_probs, abs=1e-4)
 
 
-def test_characters_are_pieces(copy: Path) -> None:
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_characters_are_pieces(copy: Path, end: str) -> None:
     sizes = [len((copy / f"{side}_vocab.txt").read_text().splitlines()) for side in ("source", "target")]
     for side, size in zip(("source", "target"), sizes, strict=True):
-        pieces = ["<unk>", "<pad>", "<s>", "</s>", "▁", "a", "b", *(f"unused {number}" for number in range(size - 7))]
-        (copy / f"{side}_vocab.txt").write_text("\n".join(pieces))
+        pieces = ["<unk>", "<pad>", "<s>", "</s>", "▁", "a", "b", "\u2028", "c"]
+        pieces += [f"unused {number}" for number in range(size - len(pieces))]
+        (copy / f"{side}_vocab.txt").write_text(end.join(pieces), encoding="utf-8", newline="")
     change(copy, split="characters")
     tokenizer = import_checkpoint(copy).tokenizer
-    assert tokenizer.encode("a bc") == [5, 4, 6, 0]
+    assert tokenizer.encode("a bcd") == [5, 4, 6, 8, 0]
     assert tokenizer.pieces([5, 4, 6]) == ["a", "▁", "b"]
     assert tokenizer.target.decode([5, 4, 6, 3]) == "a b"
 

@@ -25,6 +25,10 @@ def test_leaves_what_is_cut_already(text: str) -> None:
     assert treebank_words(text) == text.split()
 
 
+def test_a_byte_order_mark_is_no_word() -> None:
+    assert treebank_words("\ufeff\u201cYes.\u201d") == treebank_words("\u201cYes.\u201d")
+
+
 def test_no_bracket_is_left_that_a_tree_could_not_hold() -> None:
     assert not {"(", ")"} & set("".join(treebank_words("f(x) :( ((a)b) x)y")))
     assert treebank_words(" \n ") == []

@@ -2,6 +2,7 @@ import itertools
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,16 @@ import numpy as np
 import pytest
 
 import train.data.preparation
+from core.preset_configs import PRESETS
+from core.text_codec import TextCodec
+from core.text_normalization import VERSION
 from core.tokenizer import SentencePieceTokenizer
 from train.__main__ import main
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation, Segmentation
+from train.data.prepared_corpus import Corpus
 from train.data.token_shards import DataError, TokenShards, read_manifest
 
 Pairs = list[tuple[str, str]]
@@ -75,6 +80,46 @@ def test_tokens_decode_to_the_text(
     assert sorted(path.name for path in folder.iterdir()) == [
         "manifest.json", "settings.json", "tokenizer.model", "train", "valid", "valid.source.txt", "valid.target.txt"
     ]  # fmt: skip
+
+
+def test_training_reads_the_tokens_that_translation_reads(
+    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs
+) -> None:
+    strange = [
+        (f"\ufeff {source}\u2028 ".replace(" a ", "  a\u00a0"), f"\t{target.replace(' ', ' ' * 3)}\r")
+        for source, target in parallel_text
+    ]
+    manifest = prepare(
+        tmp_path / "data", Preparation(text(tmp_path, "t", strange[:16]), text(tmp_path, "v", strange[16:]), 400)
+    )
+    assert manifest["text_normalization"] == VERSION
+    assert decoded(tmp_path / "data", "train") == parallel_text[:16]
+    for name in ("valid.source.txt", "valid.target.txt", "tokenizer.model"):
+        assert (tmp_path / "data" / name).read_bytes() == (finished / name).read_bytes()
+    tokenizer = SentencePieceTokenizer.from_file(tmp_path / "data" / "tokenizer.model")
+    codec, shards = TextCodec(replace(PRESETS["tiny"], vocab_size=400), tokenizer), TokenShards(tmp_path / "data/train")
+    for (source, target), (source_ids, target_ids) in zip(strange, map(shards.pair, range(16)), strict=False):
+        assert codec.source_ids(source) == [*source_ids, tokenizer.eos_id]
+        assert codec.target_ids(target) == codec.token_ids(source, target).predicted[:-1] == [*target_ids]
+
+
+def test_text_of_another_normalization_is_named(
+    tmp_path: Path, finished: Path, texts: tuple[ParallelText, ParallelText]
+) -> None:
+    config = replace(PRESETS["tiny"], vocab_size=400)
+    assert not Corpus.open(finished, config).note()
+    folder = shutil.copytree(finished, tmp_path / "data")
+    for name in ("manifest.json", "settings.json"):
+        facts = json.loads((folder / name).read_text(encoding="utf-8"))
+        del facts["text_normalization"]  # as folders were before
+        (folder / name).write_text(json.dumps(facts), encoding="utf-8")
+    assert "prepared with white space as it stands in the text" in Corpus.open(folder, config).note()
+    with pytest.raises(DataError, match=r"prepared with another text_normalization \(0, not 1\)"):
+        prepare(folder, Preparation(*texts, vocab_size=400))
+    facts = read_manifest(folder) | {"text_normalization": VERSION + 1}
+    (folder / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
+    with pytest.raises(DataError, match=r"text of text_normalization 2, this Headlight knows up to 1: prepare it"):
+        Corpus.open(folder, config)
 
 
 def test_labels_weigh_pairs(tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs) -> None:

@@ -35,6 +35,13 @@ def test_pasted_and_uploaded_texts_are_the_same_pairs():
     assert gold_links.given_pairs(files[:2], LINES) == pairs
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\f"])
+def test_no_other_character_than_a_line_feed_ends_a_pasted_line(separator: str) -> None:
+    (pair,) = gold_links.pasted_pairs(f"\ufeffa dog{separator}runs ||| ein Hund l\u00e4uft ||| 0-0 1-1 2-2")
+    assert len(pair.links.sure) == 3
+    assert pair.source.split() == ["a", "dog", "runs"]
+
+
 def test_texts_that_are_not_as_expected_are_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(ValueError, match="line 3 has 2 parts, expected 3"):
         gold_links.pasted_pairs("a ||| b ||| 0-0\n\na ||| b")

@@ -7,7 +7,8 @@ from viz_app.session import sample_sentences
 
 def test_text_is_a_sentence_a_line() -> None:
     assert sample_sentences.sentences_of("A dog.\r\n\n  A cat. \n") == ("A dog.", "A cat.")
-    assert sample_sentences.uploaded_sentences("x.txt", "Ein Hund läuft.".encode()) == ("Ein Hund läuft.",)
+    assert sample_sentences.sentences_of("\ufeffA\u2028dog.\nA\x85cat.\f") == ("A\u2028dog.", "A\x85cat.")
+    assert sample_sentences.uploaded_sentences("x.txt", "\ufeffEin Hund läuft.".encode()) == ("Ein Hund läuft.",)
 
 
 @pytest.mark.parametrize(
@@ -15,7 +16,8 @@ def test_text_is_a_sentence_a_line() -> None:
     [
         (b" \n", "there is no sentence in this text"),
         (b"a\n" * 501, "the text has 501 lines, at most 500 can be scored"),
-        (b"\xff\xfe", "x.txt is not UTF-8 text"),
+        (b"\xff\xfe", "x.txt is not UTF-8 text: it is UTF-16"),
+        (b"a\n\0b", "x.txt is not UTF-8 text: byte 0x00 in line 2"),
         (b"a" * (2**20 + 1), "x.txt is larger than 1 MB"),
     ],
 )

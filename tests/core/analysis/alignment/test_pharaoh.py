@@ -51,6 +51,12 @@ def test_three_files_together(tmp_path: Path):
     assert not pairs[1].links.possible
 
 
+def test_a_byte_order_mark_and_other_separators_are_no_lines_or_links(tmp_path: Path):
+    pairs = read_gold_pairs(*files(tmp_path, "\ufeffa\u2028b\fc\r\n", "\ufeffx\n", "\ufeff0-0 2-0\r\n"))
+    assert [(pair.source, pair.target) for pair in pairs] == [("a\u2028b\fc", "x")]
+    assert pairs[0].links.sure == {(0, 0), (2, 0)}
+
+
 def test_errors_name_the_line(tmp_path: Path):
     with pytest.raises(ValueError, match="2 source lines, 1 target lines and 2 lines of links: expected equal numbers"):
         read_gold_pairs(*files(tmp_path, "a\nb", "x", "0-0\n0-0\n"))

@@ -52,8 +52,8 @@ def test_the_ranking_of_a_file(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 2)
-    file, sentences = tmp_path / "sentences.txt", ["A dog.", "Where?"]
-    file.write_text("\n".join(sentences) + "\n\n")
+    file, sentences = tmp_path / "sentences.txt", ["A\u2028dog.", "Where?"]
+    file.write_text("\ufeff" + "\n".join(sentences) + "\n\n", encoding="utf-8")
     command = ["faithfulness", "--checkpoint", str(tiny_checkpoint), "--input", str(file), *FAST]
     assert main([*command, "--seed", "3"]) == 0
     printed = capsys.readouterr()

@@ -36,12 +36,15 @@ def test_the_worst_words_with_links(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
     assert main([*command, "--top", "2"]) == 0
     assert rows_of(capsys.readouterr().out) == rows[:2]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"\ufeff{TEXT}".encode())))
+    assert main(command) == 0
+    assert rows_of(capsys.readouterr().out) == rows
 
 
 @pytest.mark.parametrize(
     ("content", "arguments", "said"),
     [
-        (b"\xff\xfe", [], "in.tsv: 'utf-8' codec can't decode"),
+        (b"\xff\xfe", [], "in.tsv is not UTF-8 text: it is UTF-16; convert it to UTF-8"),
         (b"a\tb\tc\n", [], "in.tsv: line 1 has 3 columns"),
         (b"a\n", ["--top", "0"], "--top (0) must be at least 1"),
         (

@@ -1,0 +1,114 @@
+"""Characters that a model's vocabulary lacks, and a plainer form of a text.
+
+The model reads such a character as the bytes of its UTF-8, or as unknown. It has met it in training seldom or never, so
+it may write anything in its place: a ligature or a zero-width space within an English word changes its translation.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from core.byte_pieces import BYTES, UNKNOWN, ZERO_WIDTH_JOINER, is_standalone
+from core.sentences import LANGUAGE_CODES
+from core.text_normalization import normalized
+from core.tokenizer import Tokenizer
+
+ZERO_WIDTH_SPACE = "\u200b"
+# Marks that NFKC keeps apart from those of a keyboard: hyphens and a minus, apostrophes, ideographic comma and stop.
+_MARKS = str.maketrans("\u2010\u2011\u2212\u2018\u02bc\u00b4`\u3001\u3002", "---'''',.")
+
+
+class Alphabet:
+    """The characters of a tokenizer's vocabulary.
+
+    Characters that the tokenizer itself replaces by others of its vocabulary, or leaves out, count as those.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._known: dict[str, bool] = {}
+
+    def unseen(self, text: str) -> tuple[str, ...]:
+        """The characters of a text that the vocabulary lacks.
+
+        They are in the order of their first occurrence.
+        """
+        text = normalized(text)
+        if self._tokenizer.language_codes and (codes := LANGUAGE_CODES.match(text)):
+            text = text[codes.end() :]
+        return tuple(character for character in dict.fromkeys(text) if not self._knows(character))
+
+    def plain_form(self, text: str) -> str:
+        """The text with a plainer form of what the vocabulary lacks, if there is one.
+
+        The form is NFKC (Unicode Standard Annex 15), of these characters alone: letters for ligatures and full-width
+        letters, accents joined with their letters; and the digits, hyphens and apostrophes of a keyboard. Soft hyphens,
+        marks of direction and other invisible characters are left out, and a zero-width space is a space.
+        """
+        return normalized("".join(map(self._plain, _clusters(text))))
+
+    def _plain(self, cluster: str) -> str:
+        """The plain form of a character with its accents, if less of it is unseen."""
+        lacking = self.unseen(cluster)
+        if not lacking or unicodedata.category(cluster[0]) == "So":  # an emoji of several
+            return cluster
+        visible = "".join(
+            " " if character == ZERO_WIDTH_SPACE else character
+            for character in cluster
+            if character not in lacking or character == ZERO_WIDTH_SPACE or not _is_invisible(character)
+        )
+        plain = "".join(map(_keyboard_form, unicodedata.normalize("NFKC", visible.translate(_MARKS))))
+        is_composed = len(self.unseen(plain)) == len(lacking) and plain == unicodedata.normalize("NFC", cluster)
+        return plain if is_composed or len(self.unseen(plain)) < len(lacking) else cluster
+
+    def _knows(self, character: str) -> bool:
+        if character not in self._known:
+            pieces = self._tokenizer.pieces(self._tokenizer.encode(character))
+            # A vocabulary of words has characters in its words that are no words themselves.
+            is_known = UNKNOWN not in pieces or character in self._of_pieces
+            self._known[character] = character.isspace() or (is_known and not any(piece in BYTES for piece in pieces))
+        return self._known[character]
+
+    @cached_property
+    def _of_pieces(self) -> set[str]:
+        pieces = self._tokenizer.pieces(range(self._tokenizer.vocab_size))
+        return set().union(*(piece for piece in pieces if piece not in BYTES and not is_standalone(piece)))
+
+
+def _keyboard_form(character: str) -> str:
+    digit = unicodedata.decimal(character, None)
+    return character.translate(_MARKS) if digit is None else str(digit)
+
+
+def _clusters(text: str) -> Iterator[str]:
+    """Yield characters with the combining ones after them, and joined emoji."""
+    cluster = ""
+    for character in text:
+        is_joined = unicodedata.category(cluster[:1] or " ") == "So" and (
+            character == ZERO_WIDTH_JOINER or cluster.endswith(ZERO_WIDTH_JOINER)
+        )
+        if cluster and not is_joined and not unicodedata.category(character).startswith("M"):
+            yield cluster
+            cluster = ""
+        cluster += character
+    if cluster:
+        yield cluster
+
+
+def _is_invisible(character: str) -> bool:
+    """Whether a character is a control, a format or a variation selector."""
+    is_selector = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    return unicodedata.category(character) in ("Cc", "Cf") or is_selector or character == "\u034f"
+
+
+def character_names(characters: Iterable[str]) -> list[str]:
+    """Names to display: the character and its code.
+
+    Without a glyph of its own, it is the code and the Unicode name.
+    """
+    return [
+        f"{character} (U+{ord(character):04X})"
+        if character.isprintable() and not unicodedata.category(character).startswith("M")
+        else f"U+{ord(character):04X} {unicodedata.name(character, '').lower()}".rstrip()
+        for character in characters
+    ]
