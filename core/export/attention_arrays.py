@@ -186,10 +186,12 @@ def attention_facts(explanation: Explanation) -> dict[str, str]:
 def _spellings(found: NDArray[Any] | None, source: Sequence[str], target: Sequence[str]) -> tuple[Spelling, Spelling]:
     """How the tokens of both sides are spelled: as given, as they show, or as those of the other side do."""
     if found is None:
-        shown = [spelling_of(source), spelling_of(target)]
-        return shown[0] or shown[1] or "words", shown[1] or shown[0] or "words"
-    names = found.reshape(-1).tolist() if found.dtype.kind == "U" and found.shape in ((), (1,), (2,)) else []
-    if not names or any(name not in SPELLINGS for name in names):
+        of_source, of_target = spelling_of(source), spelling_of(target)
+        return of_source or of_target or "words", of_target or of_source or "words"
+    given: list[Any] = found.reshape(-1).tolist() if found.shape in ((), (1,), (2,)) else []
+    names: list[Spelling] = [name for name in SPELLINGS for each in given if name == each]
+    names.sort(key=given.index)
+    if not names or len(names) < len(given):
         raise ArrayError(
             f"{SPELLING} is {found.tolist()!r:.60}, expected one of {', '.join(SPELLINGS)}, or one for the source and "
             f"one for the target"
