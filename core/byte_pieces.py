@@ -4,16 +4,17 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from core.tokenizer import SPACE_MARK
+from core.tokenizer import BYTES, SPACE_MARK, Role
 
-SPECIAL_TOKENS = frozenset({"<s>", "</s>", "<pad>"})
+# Roles of special tokens by their usual names, of tokens that are known by their name only.
+USUAL_ROLES: dict[str, Role] = {"<s>": "start", "<pad>": "start", "</s>": "end"}
 UNKNOWN = "<unk>"
 MASK = "<mask>"  # of mask-predict, in place of tokens still to be predicted
 # Tokens of languages: of OPUS-MT (`>>deu<<`), M2M100 (`__de__`) and NLLB (`deu_Latn`).
 LANGUAGE = re.compile(r">>[^<>\s]+<<|__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")
+_BYTE_SEQUENCE = re.compile(f"{SPACE_MARK}?(?:<0x[0-9A-F]{{2}}>)+")
 BLANK = "\u2423"  # shown for a token without a visible character, such as a lone space
 DOTTED_CIRCLE = "\u25cc"  # base of a combining character without a letter
-BYTES = {f"<0x{value:02X}>": value for value in range(256)}  # values of the tokens of single bytes
 ZERO_WIDTH_JOINER = "\u200d"
 LEFT_TO_RIGHT_MARK = "\u200e"
 _OVERRIDES: dict[int, int | None] = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
@@ -48,9 +49,43 @@ class BytePiece(str):
         return piece
 
 
+class PlacedPiece(str):
+    """A piece that has a role by its place in the sentence, whatever it is spelled.
+
+    A decoder may start with `</s>`, and a text may have the word `</s>`. Equal to the plain string.
+    """
+
+    role: Role
+
+    def __new__(cls, token: str, role: Role = "text") -> "PlacedPiece":
+        piece = super().__new__(cls, token)
+        piece.role = role
+        return piece
+
+
+def with_roles(tokens: Sequence[str], roles: Sequence[Role]) -> tuple[str, ...]:
+    """Tokens that know their roles."""
+    return tuple(
+        token if token_role(token) == role else PlacedPiece(token, role)
+        for token, role in zip(tokens, roles, strict=True)
+    )
+
+
+def token_role(token: str) -> Role:
+    """Role of a token by its place if it knows it, or else by its usual name."""
+    if isinstance(token, PlacedPiece):
+        return token.role
+    if isinstance(token, Word):
+        return "text"
+    return USUAL_ROLES.get(token) or ("language" if LANGUAGE.fullmatch(token) else "text")
+
+
 def is_special(token: str) -> bool:
-    """Whether the token is `<s>`, `</s>` or `<pad>`, and not a `Word` spelled like it."""
-    return token in SPECIAL_TOKENS and not isinstance(token, Word)
+    """Whether the token is not of the text.
+
+    A start, an end, the code of a language, or a piece of a prefix that the model needs.
+    """
+    return token_role(token) != "text"
 
 
 def is_standalone(token: str) -> bool:
@@ -58,12 +93,19 @@ def is_standalone(token: str) -> bool:
 
     Words, special and unknown tokens, and codes of languages do.
     """
-    return (
-        isinstance(token, Word)
-        or is_special(token)
-        or token in (UNKNOWN, MASK)
-        or LANGUAGE.fullmatch(token) is not None
-    )
+    return isinstance(token, Word) or token in (UNKNOWN, MASK) or token_role(token) in ("start", "end", "language")
+
+
+def bytes_of(token: str) -> bytes | None:
+    """Bytes of UTF-8 that a byte token stands for; None for other tokens.
+
+    `<0xC3>` is one of a SentencePiece model. Other tokenizers have tokens of several, `<0xE4><0xBD>`, also with
+    `SPACE_MARK` before them, which is left out.
+    """
+    if token in BYTES:
+        return bytes([BYTES[token]])
+    found = token.endswith(">") and _BYTE_SEQUENCE.fullmatch(token)
+    return bytes.fromhex("".join(re.findall("0x(..)", token))) if found else None
 
 
 def character_groups(tokens: Sequence[str]) -> Iterator[range]:
@@ -77,8 +119,11 @@ def character_groups(tokens: Sequence[str]) -> Iterator[range]:
 
 def _continues(tokens: Sequence[str], position: int) -> bool:
     """Whether the token is a byte of the character that the byte before it belongs to."""
+    if tokens[position].startswith(SPACE_MARK):
+        return False
+    here = bytes_of(tokens[position])
     # a continuation byte is 10xxxxxx
-    return 0x80 <= BYTES.get(tokens[position], 0) < 0xC0 and tokens[position - 1] in BYTES
+    return here is not None and 0x80 <= here[0] < 0xC0 and bytes_of(tokens[position - 1]) is not None
 
 
 def grapheme_groups(tokens: Sequence[str]) -> Iterator[range]:
@@ -106,14 +151,16 @@ def resolve_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
 
     Bytes that read as one character, such as a joined emoji, are counted together.
     """
-    if not any(token in BYTES for token in tokens):
+    if all(bytes_of(token) is None for token in tokens):
         return tuple(tokens)
     found = list(tokens)
     for group in grapheme_groups(tokens):
-        positions = [position for position in group if tokens[position] in BYTES]
-        spells, count = _character([BYTES[tokens[position]] for position in positions], group.stop == len(tokens))
-        for number, position in enumerate(positions, start=1):
+        encoded = {position: each for position in group if (each := bytes_of(tokens[position])) is not None}
+        spells, count = _character(b"".join(encoded.values()), group.stop == len(tokens))
+        number = 1
+        for position, each in encoded.items():
             found[position] = BytePiece(tokens[position], spells, number if count else 0, count)
+            number += len(each)
     return tuple(found)
 
 
@@ -124,7 +171,7 @@ def alternative_piece(tokens: Sequence[str], position: int, token: str) -> str:
     """
     if token == tokens[position]:
         return tokens[position]
-    if token not in BYTES:
+    if bytes_of(token) is None:
         return token
     found = (*tokens[:position], token)
     return resolve_bytes(found[_last_start(found) :])[-1]
@@ -151,7 +198,7 @@ def byte_label(token: str) -> str:
     """`ä 1/2`: the character and the index of the byte; hexadecimal if it is unknown."""
     piece = token if isinstance(token, BytePiece) else resolve_bytes((token,))[0]
     assert isinstance(piece, BytePiece)
-    spells = piece.spells or f"0x{BYTES[piece]:02X}"
+    spells = piece.spells or f"0x{(bytes_of(piece) or b'').hex().upper()}"
     # without it, the number would be displayed right to left
     mark = LEFT_TO_RIGHT_MARK if unicodedata.bidirectional(spells[-1]) in ("R", "AL") else ""
     return f"{spells}{mark} {piece.number}/{piece.num_bytes}" if piece.num_bytes > 1 else spells
@@ -159,8 +206,12 @@ def byte_label(token: str) -> str:
 
 def decode_pieces(tokens: Sequence[str]) -> str:
     """Join pieces and decode bytes as UTF-8, with replacement characters."""
-    encoded = b"".join(bytes([BYTES[token]]) if token in BYTES else token.encode() for token in tokens)
-    return encoded.decode(errors="replace")
+    encoded: list[bytes] = []
+    for token in tokens:
+        found = bytes_of(token)
+        space = SPACE_MARK if found is not None and token.startswith(SPACE_MARK) else ""
+        encoded.append(token.encode() if found is None else space.encode() + found)
+    return b"".join(encoded).decode(errors="replace")
 
 
 def visible(text: str) -> str:

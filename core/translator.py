@@ -238,7 +238,7 @@ class Translator(BatchTranslator):
         """Explain one pass."""
         num_best = min(num_alternatives, self.config.target_size)
         found = self._shared.decoder_pass(*ids, num_best)
-        source_tokens, fed_tokens = self.source_pieces(ids.source), self.pieces(ids.fed)
+        source_tokens, fed_tokens = self.source_pieces(ids.source), self.fed_pieces(ids.fed)
         predicted_tokens = self.pieces(ids.predicted)
         target_pieces = self.tokenizer.target.pieces
 
@@ -246,6 +246,8 @@ class Translator(BatchTranslator):
             """Piece of an alternative after the token fed at a position."""
             if token_id == ids.predicted[position]:
                 return predicted_tokens[position]
+            if token_id == self.config.eos_id:
+                return self.piece(token_id)
             found = alternative_piece(predicted_tokens, position, target_pieces([ids.fed[position], token_id])[-1])
             # A whole word may be spelled like the predicted beginning of a word.
             return found + SPACE_MARK if found == predicted_tokens[position] else found

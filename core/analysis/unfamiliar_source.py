@@ -30,7 +30,7 @@ import math
 from dataclasses import dataclass
 
 from core.analysis.tokens.words import is_special, word_groups
-from core.byte_pieces import BYTES, UNKNOWN, grapheme_groups
+from core.byte_pieces import UNKNOWN, bytes_of, grapheme_groups
 from core.results import Translation
 from core.tokenizer import SPACE_MARK
 from core.translator import Translator
@@ -74,8 +74,7 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
     Raises:
         ValueError: as `Translator.score`.
     """
-    places = translator.text_positions(translation.source)
-    tokens = [token for token in translation.source_tokens[places.start : places.stop] if not is_special(token)]
+    tokens = [token for token in translation.source_tokens if not is_special(token)]
     characters = [[tokens[position] for position in group] for group in grapheme_groups(tokens)]
     seen = [pieces for pieces in characters if "".join(pieces).strip(SPACE_MARK)]
     lengths = [1 if _is_unknown(pieces) else sum(len(piece.strip(SPACE_MARK)) for piece in pieces) for pieces in seen]
@@ -91,8 +90,8 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
 
 
 def _is_unknown(pieces: list[str]) -> bool:
-    return any(piece == UNKNOWN or piece in BYTES for piece in pieces)
+    return any(piece == UNKNOWN or bytes_of(piece) is not None for piece in pieces)
 
 
 def _has_letters(piece: str) -> bool:
-    return any(map(str.isalnum, piece)) and piece not in BYTES
+    return any(map(str.isalnum, piece)) and bytes_of(piece) is None

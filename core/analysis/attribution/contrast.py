@@ -47,8 +47,6 @@ class Contrast:
         token: id of A.
         against: id of B; None for log p(A) alone.
         source_tokens, prefix_tokens: the same S and T tokens as pieces.
-        ordinary: indices in `tokens` of those of the sentence and its translation. The others are special tokens, codes
-            of languages, and words of a task, which the model takes with every sentence.
     """
 
     translator: Translator
@@ -59,12 +57,19 @@ class Contrast:
     against: int | None
     source_tokens: tuple[str, ...]
     prefix_tokens: tuple[str, ...]
-    ordinary: list[int]
 
     @property
     def tokens(self) -> tuple[str, ...]:
         """All S + T tokens, in the order of gates and scores."""
         return (*self.source_tokens, *self.prefix_tokens)
+
+    @property
+    def ordinary(self) -> list[int]:
+        """Indices in `tokens` of those of the sentence and its translation.
+
+        The others are special tokens, codes of languages and the words of a task.
+        """
+        return [index for index, token in enumerate(self.tokens) if not is_special(token)]
 
     def ones(self) -> Tensor:
         """[1, S + T] gates of the sentence itself."""
@@ -166,13 +171,9 @@ def contrast_at(
             raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")
     if token == against:
         raise ValueError(
-            f"token {token} ({translator.pieces([token])[0]}) is compared with itself: give another token, or none"
+            f"token {token} ({translator.piece(token)}) is compared with itself: give another token, or none"
         )
     prefix = fed[: position + 1]
-    source_tokens, prefix_tokens = translator.source_pieces(source_ids), translator.pieces(prefix)
-    places = [*translator.text_positions(source)]
-    places += range(len(source_ids) + 1 + translator.num_forced(predicted, source), len(source_ids) + len(prefix))
-    tokens = source_tokens + prefix_tokens
     return Contrast(
         translator=translator,
         position=position,
@@ -180,9 +181,8 @@ def contrast_at(
         prefix_ids=tuple(prefix),
         token=token,
         against=against,
-        source_tokens=source_tokens,
-        prefix_tokens=prefix_tokens,
-        ordinary=[place for place in places if not is_special(tokens[place])],
+        source_tokens=translator.source_pieces(source_ids),
+        prefix_tokens=translator.fed_pieces(prefix),
     )
 
 
