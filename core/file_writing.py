@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import secrets
-import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -78,28 +77,3 @@ def check_folder_of(path: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write text in UTF-8 atomically, see `write_atomically`."""
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
-
-
-def error_message(error: Exception) -> str:
-    """The message of an error that ends a command.
-
-    An OSError that names no file is taken for one of standard output.
-    """
-    if isinstance(error, NotWrittenError) or not isinstance(error, OSError):
-        return str(error)
-    if error.filename is None and error.errno in NO_ROOM[:-1]:
-        return f"standard output cannot be written ({error.strerror}): free disk space, or redirect it elsewhere"
-    if error.filename is None or error.strerror is None:
-        return str(error)
-    return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
-
-
-def discard_output() -> None:
-    """Send standard output to /dev/null if it cannot be flushed.
-
-    Python flushes it once more at its end.
-    """
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

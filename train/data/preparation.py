@@ -7,7 +7,6 @@ folder without it is unfinished.
 
 import json
 import shutil
-import sys
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ import numpy as np
 from tqdm import tqdm
 
 from core.checkpoint import load_checkpoint
+from core.console import show
 from core.file_writing import NotWrittenError, write_atomically
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
 from train.data.filters import PairFilter
@@ -153,7 +153,7 @@ def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray
         "dropped": dict(pair_filter.dropped),
         "pairs_by_label": {name: int(count) for name, count in zip(names, found, strict=True)},
     }
-    print(f"{len(keep):,} pairs read; left out: {_counted(pair_filter.dropped) or 'none'}", file=sys.stderr)
+    show(f"{len(keep):,} pairs read; left out: {_counted(pair_filter.dropped) or 'none'}")
     np.save(work / "times.npy", times.astype(np.uint8))
     _write_json(work / "survey.json", survey)
     return survey, times
