@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from core.capture import AttentionMap, Kind
 from core.damaged_archives import DAMAGE
 from core.file_writing import write_atomically
-from core.npz_arrays import npz_arrays
+from core.npz_arrays import check_characters, npz_arrays
 from core.phrases import Phrase, listed
 from core.results import Explanation
 from core.tokenizer import SPACE_MARK
@@ -187,6 +187,10 @@ def _tokens(arrays: Arrays, name: str) -> tuple[str, ...]:
         raise ArrayError(f"{name} has {len(found)} tokens, expected 1 to {MAX_TOKENS}")
     if found.dtype.itemsize > 4 * MAX_TOKEN:
         raise ArrayError(f"{name} has a token of more than {MAX_TOKEN} characters")
+    try:
+        check_characters(name, found)
+    except ValueError as error:
+        raise ArrayError(str(error)) from error
     tokens: list[str] = found.tolist()
     for token in tokens:
         try:
