@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and the messages if they cannot be."""
+"""Files that are written whole or not at all, and errors that name the file."""
 
 import contextlib
 import errno
@@ -36,6 +36,24 @@ def writing(path: Path) -> Generator[None]:
         if isinstance(error, NotWrittenError) or error.errno in (None, errno.EINVAL):
             raise
         raise NotWrittenError(path, error) from error
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Generator[None]:
+    """Name the file in errors of reading it in the block.
+
+    Raises:
+        OSError: of the system, with the name.
+        ValueError: the file is text, but not in UTF-8.
+    """
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): convert it") from error
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:

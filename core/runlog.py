@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from core.file_writing import reading
+
 LogLine = dict[str, Any]
 KINDS = ("train", "valid", "sample")
 DIGITS = 5  # significant digits in a thinned log
@@ -26,7 +28,8 @@ def read_log(path: Path) -> list[LogLine]:
         OSError: the file cannot be read.
         ValueError: it is not a training log; the message has the line.
     """
-    *whole, last = path.read_bytes().split(b"\n")
+    with reading(path):
+        *whole, last = path.read_bytes().split(b"\n")
     lines = [_parse_line(text, f"{path}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
     if last.strip():
         try:

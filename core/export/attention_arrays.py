@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from core.capture import AttentionMap, Kind
 from core.damaged_archives import DAMAGE
-from core.file_writing import write_atomically
+from core.file_writing import reading, write_atomically
 from core.npz_arrays import check_characters, npz_arrays
 from core.phrases import Phrase, listed
 from core.results import Explanation
@@ -147,7 +147,7 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
         OSError: it cannot be read.
     """
     path = Path(path)
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         try:
             return npz_arrays(file)
         except ValueError as error:

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from core.file_writing import reading
 from train.card import write_card
 from train.cli.shared_options import Commands, command_parser
 
@@ -33,7 +34,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _card(options: argparse.Namespace) -> None:
-    licences, limits = (path.read_text(encoding="utf-8") if path else "" for path in (options.licences, options.limits))
+    licences, limits = map(_markdown, (options.licences, options.limits))
     output = options.output or options.checkpoint.with_suffix(".md")
     write_card(
         options.checkpoint,
@@ -46,3 +47,10 @@ def _card(options: argparse.Namespace) -> None:
         options.datasets,
     )
     print(output)
+
+
+def _markdown(path: Path | None) -> str:
+    if path is None:
+        return ""
+    with reading(path):
+        return path.read_text(encoding="utf-8")

@@ -22,6 +22,7 @@ from core.checkpoint import load_checkpoint
 from core.console import show
 from core.file_writing import NotWrittenError, write_atomically
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
+from core.tokenizer_files import naming
 from train.data.filters import PairFilter
 from train.data.parallel_text import Pair, ParallelText, read_lines
 from train.data.preparation_settings import SETTINGS, Preparation, Segmentation, require_same_settings
@@ -183,10 +184,9 @@ def _load_tokenizer(path: Path) -> SentencePieceTokenizer:
     """Load the tokenizer of a SentencePiece model or a checkpoint."""
     if not path.is_file():
         raise DataError(f"there is no tokenizer {path}")
-    if path.suffix == ".safetensors":
-        pieces = SentencePieceTokenizer(load_checkpoint(path).tokenizer.to_bytes())
-    else:
-        pieces = SentencePieceTokenizer.from_file(path)
+    data = load_checkpoint(path).tokenizer.to_bytes() if path.suffix == ".safetensors" else path.read_bytes()
+    with naming(str(path)):
+        pieces = SentencePieceTokenizer(data)
     special = {"pad_id": (pieces.pad_id, PAD_ID), "bos_id": (pieces.bos_id, BOS_ID), "eos_id": (pieces.eos_id, EOS_ID)}
     wrong = [f"{name} {found}, expected {expected}" for name, (found, expected) in special.items() if found != expected]
     if wrong:
