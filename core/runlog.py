@@ -30,17 +30,25 @@ def read_log(path: Path) -> list[LogLine]:
     """
     with reading(path):
         *whole, last = path.read_bytes().split(b"\n")
-    lines = [_parse_line(text, f"{path}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
+    lines = [parse_line(text, f"{path}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
     if last.strip():
         try:
-            lines.append(_parse_line(last, str(path)))
+            lines.append(parse_line(last, str(path)))
         except ValueError:
             if not whole:
                 raise
     return lines
 
 
-def _parse_line(text: bytes, place: str) -> LogLine:
+def parse_line(text: bytes, place: str) -> LogLine:
+    """Parse a line of a log.
+
+    Args:
+        place: for messages.
+
+    Raises:
+        ValueError: it is not one.
+    """
     try:
         line = json.loads(text)
     except ValueError as error:  # includes UnicodeDecodeError

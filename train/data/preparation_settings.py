@@ -3,12 +3,12 @@
 A repeated `prepare` must have them in common with it.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.strict_json import read_json
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
 from train.data.token_shards import MANIFEST, DataError
@@ -123,7 +123,10 @@ def require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
     existing: dict[str, Any] = asdict(Segmentation())  # of folders that do not name it
     for name in (MANIFEST, SETTINGS):
         if (folder / name).exists():
-            existing |= json.loads((folder / name).read_text(encoding="utf-8"))
+            try:
+                existing |= read_json(folder / name)
+            except ValueError as error:
+                raise DataError(f"{error}; give another folder, or --overwrite to replace it") from error
     differing = [name for name in settings if name in existing and existing[name] != settings[name]]
     if differing:
         values = {

@@ -7,7 +7,7 @@ from typing import Any
 from core.config import TransformerConfig
 from core.tokenizer import SentencePieceTokenizer
 from train.data.parallel_text import read_parallel
-from train.data.token_shards import DataError, TokenShards, read_manifest
+from train.data.token_shards import DataError, TokenShards, read_manifest, verify_checksums
 
 NUM_SAMPLES = 3
 MAX_SAMPLE_CHARACTERS = 300
@@ -31,6 +31,7 @@ class Corpus:
             DataError: `prepare` did not finish, a file is missing or has changed, or the model has another vocabulary.
         """
         manifest = read_manifest(folder)
+        verify_checksums(folder)
         try:
             tokenizer = SentencePieceTokenizer.from_file(folder / "tokenizer.model")
         except (OSError, ValueError) as error:
@@ -61,14 +62,18 @@ class Corpus:
                     f"the source of {part.folder} is {kinds[0]}, the model takes {kinds[1]}: train the preset that the "
                     f"data were prepared for"
                 )
-        return cls(manifest, tokenizer, *shards, samples=_samples(folder))
+        return cls(manifest, tokenizer, *shards, samples=_samples(folder, len(shards[1])))
 
 
-def _samples(folder: Path) -> dict[int, tuple[str, str]]:
-    """Return a few short validation pairs by their number.
+def _samples(folder: Path, count: int) -> dict[int, tuple[str, str]]:
+    """Return a few short ones of `count` validation pairs by their number.
 
     They are evenly spaced over the text.
     """
-    pairs = read_parallel([folder / "valid.source.txt"], [folder / "valid.target.txt"])
+    pairs = list(read_parallel([folder / "valid.source.txt"], [folder / "valid.target.txt"]))
+    if len(pairs) != count:
+        raise DataError(
+            f"{folder}/valid.source.txt has {len(pairs)} lines, but {folder}/valid {count} pairs: prepare it again"
+        )
     short = [(number, pair) for number, pair in enumerate(pairs) if len(pair[0]) <= MAX_SAMPLE_CHARACTERS]
     return dict(short[:: max(1, len(short) // NUM_SAMPLES)][:NUM_SAMPLES])

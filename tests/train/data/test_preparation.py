@@ -73,8 +73,15 @@ def test_tokens_decode_to_the_text(
         ["train.en", "train.de"],
     )
     assert sorted(path.name for path in folder.iterdir()) == [
-        "manifest.json", "settings.json", "tokenizer.model", "train", "valid", "valid.source.txt", "valid.target.txt"
-    ]  # fmt: skip
+        "checksums.json",
+        "manifest.json",
+        "settings.json",
+        "tokenizer.model",
+        "train",
+        "valid",
+        "valid.source.txt",
+        "valid.target.txt",
+    ]
 
 
 def test_labels_weigh_pairs(tmp_path: Path, texts: tuple[ParallelText, ParallelText], parallel_text: Pairs) -> None:
