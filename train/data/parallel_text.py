@@ -9,6 +9,7 @@ import gzip
 import io
 import lzma
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ def _decoded(file: IO[bytes], name: str) -> Iterator[str]:
         raise DataError(
             f"{name} is not UTF-8 (byte {error.object[error.start]:#04x} in line {number}): convert it to UTF-8"
         ) from error
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
         raise DataError(f"{name} cannot be read after line {number}: {error}") from error
 
 
