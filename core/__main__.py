@@ -20,11 +20,11 @@ from core.analysis.lens import cli as lens_cli
 from core.analysis.token_path import cli as step_cli
 from core.analysis.word_scores import cli as score_cli
 from core.checkpoint import Checkpoint
+from core.console import printable, run_command, show, standard_streams
 from core.cpu_inference import PackedTransformer, computation, packing_obstacle
 from core.export import cli as explain_cli
 from core.file_translation import cli as translate_cli
 from core.file_translation.interrupt import JobStoppedError
-from core.file_writing import discard_output, error_message
 from core.formats import cli as convert_cli
 from core.history import cli as history_cli
 
@@ -46,23 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         add_arguments(command)
         command.set_defaults(run=run)
-    options = parser.parse_args(arguments)
-    try:
-        status = options.run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the other end of the pipe was closed
-        discard_output()
-        return 1
-    except (ValueError, OSError) as error:
-        print(f"{parser.prog} {options.command}: {error_message(error)}", file=sys.stderr)
-        discard_output()
-        return 1
-    except JobStoppedError as stopped:
-        print(f"{parser.prog} {options.command}: {stopped}", file=sys.stderr)
-        return 128 + stopped.signal_number
-    except KeyboardInterrupt:
-        return 130
-    return status or 0
+    with standard_streams():
+        options = parser.parse_args(arguments)
+        name = f"{parser.prog} {options.command}"
+        try:
+            return run_command(name, lambda: options.run(options))
+        except JobStoppedError as stopped:
+            show(f"{name}: {stopped}")
+            return 128 + stopped.signal_number
+        except KeyboardInterrupt:
+            return 130
 
 
 def translate() -> int:
@@ -86,7 +79,7 @@ def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
 def _inspect(options: argparse.Namespace) -> None:
     checkpoint = convert_cli.read_checkpoint(options.sources)
     sizes = [path.stat().st_size for each in options.sources for path in (each.rglob("*") if each.is_dir() else [each])]
-    print(f"{', '.join(each.name for each in options.sources)}: {sum(sizes) / 1e6:.1f} MB")
+    print(printable(f"{', '.join(each.name for each in options.sources)}: {sum(sizes) / 1e6:.1f} MB"))
     for title, facts in [
         *_sections(checkpoint),
         ("Matrix products on this machine", _products(checkpoint)),
@@ -178,17 +171,12 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
     for name, value in facts.items():
         items = cast("list[Any]", value) if isinstance(value, list) else [value]
         if not any(isinstance(item, dict) for item in items):
-            yield _printable(f"{name:<{width}}  {', '.join(map(str, items)) or 'none'}")
+            yield printable(f"{name:<{width}}  {', '.join(map(str, items)) or 'none'}")
             continue
         for item in items:
-            yield _printable(name)
+            yield printable(name)
             nested = cast("dict[str, Any]", item) if isinstance(item, dict) else {"": item}
             yield from (f"  {line}" for line in _lines(nested))
-
-
-def _printable(text: str) -> str:
-    """Replace control characters: training facts come from an untrusted file."""
-    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]

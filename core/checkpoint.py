@@ -18,7 +18,7 @@ from torch import Tensor
 from core import text_normalization
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SETTINGS, DictionaryTokenizer
-from core.file_writing import NotWrittenError, write_atomically
+from core.file_writing import NotWrittenError, reading, write_atomically
 from core.marian_tokenizer import MarianTokenizer
 from core.model import Transformer
 from core.model.half_precision import is_large
@@ -157,7 +157,7 @@ def check_header(path: Path) -> None:
     if path.exists() and not path.is_file():
         raise CheckpointError(f"{path.name} is a folder, expected a .safetensors file: {CONVERSION}")
     size = path.stat().st_size
-    with open(path, "rb") as file:
+    with reading(path), open(path, "rb") as file:
         start = file.read(9)
     length = int.from_bytes(start[:8], "little")
     if start[8:] != b"{":

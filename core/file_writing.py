@@ -1,10 +1,9 @@
-"""Files that are written whole or not at all, and the messages if they cannot be."""
+"""Files that are written whole or not at all, and errors that name the file."""
 
 import contextlib
 import errno
 import os
 import secrets
-import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -37,6 +36,24 @@ def writing(path: Path) -> Generator[None]:
         if isinstance(error, NotWrittenError) or error.errno in (None, errno.EINVAL):
             raise
         raise NotWrittenError(path, error) from error
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Generator[None]:
+    """Name the file in errors of reading it in the block.
+
+    Raises:
+        OSError: of the system, with the name.
+        ValueError: the file is text, but not in UTF-8.
+    """
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}): convert it") from error
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -78,28 +95,3 @@ def check_folder_of(path: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write text in UTF-8 atomically, see `write_atomically`."""
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
-
-
-def error_message(error: Exception) -> str:
-    """The message of an error that ends a command.
-
-    An OSError that names no file is taken for one of standard output.
-    """
-    if isinstance(error, NotWrittenError) or not isinstance(error, OSError):
-        return str(error)
-    if error.filename is None and error.errno in NO_ROOM[:-1]:
-        return f"standard output cannot be written ({error.strerror}): free disk space, or redirect it elsewhere"
-    if error.filename is None or error.strerror is None:
-        return str(error)
-    return f"{error.filename}: {error.strerror[:1].lower()}{error.strerror[1:]}"
-
-
-def discard_output() -> None:
-    """Send standard output to /dev/null if it cannot be flushed.
-
-    Python flushes it once more at its end.
-    """
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,6 +2,7 @@
 
 import io
 import math
+import sys
 import zipfile
 from typing import IO, Any
 
@@ -49,4 +50,21 @@ def _array(archive: zipfile.ZipFile, name: str, entry: zipfile.ZipInfo) -> NDArr
     shape, in_columns, dtype = npy.read_array_header_1_0(start)
     if dtype.hasobject or start.tell() + math.prod(shape) * dtype.itemsize != len(data):
         raise ValueError(f"the array {name!r:.60} has type {dtype} and shape {list(shape)!s:.60}, in {len(data)} bytes")
-    return np.ndarray(shape, dtype, data, start.tell(), order="F" if in_columns else "C")
+    array = np.ndarray(shape, dtype, data, start.tell(), order="F" if in_columns else "C")
+    check_characters(name, array)
+    return array
+
+
+def check_characters(name: str, array: NDArray[Any]) -> None:
+    """Check the characters of an array of texts, which NumPy does not: Python cannot represent other ones.
+
+    Args:
+        name: of the array, for messages.
+
+    Raises:
+        ValueError: one is beyond U+10FFFF.
+    """
+    if array.dtype.kind == "U" and array.nbytes:
+        points = np.ascontiguousarray(array).ravel().view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+        if (largest := int(points.max())) > sys.maxunicode:
+            raise ValueError(f"the array {name!r:.60} has the character {largest:#x}, the largest one is U+10FFFF")

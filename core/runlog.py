@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from core.file_writing import reading
+
 LogLine = dict[str, Any]
 KINDS = ("train", "valid", "sample", "warning")
 DIGITS = 5  # significant digits in a thinned log
@@ -27,18 +29,27 @@ def read_log(path: Path) -> list[LogLine]:
         OSError: the file cannot be read.
         ValueError: it is not a training log; the message has the line.
     """
-    *whole, last = path.read_bytes().split(b"\n")
-    lines = [_parse_line(text, f"{path}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
+    with reading(path):
+        *whole, last = path.read_bytes().split(b"\n")
+    lines = [parse_line(text, f"{path}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
     if last.strip():
         try:
-            lines.append(_parse_line(last, str(path)))
+            lines.append(parse_line(last, str(path)))
         except ValueError:
             if not whole:
                 raise
     return lines
 
 
-def _parse_line(text: bytes, place: str) -> LogLine:
+def parse_line(text: bytes, place: str) -> LogLine:
+    """Parse a line of a log.
+
+    Args:
+        place: for messages.
+
+    Raises:
+        ValueError: it is not one.
+    """
     try:
         line = json.loads(text)
     except ValueError as error:  # includes UnicodeDecodeError

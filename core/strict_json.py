@@ -1,7 +1,10 @@
 """JSON from untrusted files."""
 
 import json
+from pathlib import Path
 from typing import Any, cast
+
+from core.file_writing import reading
 
 
 def json_object(data: str | bytes) -> dict[str, Any]:
@@ -19,6 +22,21 @@ def json_object(data: str | bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"it is a {type(value).__name__}, expected a JSON object")
     return cast("dict[str, Any]", value)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file with a JSON object.
+
+    Raises:
+        ValueError: it is damaged; the message has its path.
+        OSError: it cannot be read.
+    """
+    with reading(path):
+        data = path.read_bytes()
+    try:
+        return json_object(data)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -214,11 +214,15 @@ class SentencePieceTokenizer:
             ValueError: these pieces are not made by merges, or a text has a lone surrogate.
         """
         scores = map(self._processor.get_score, range(self.vocab_size))
+        message = "BPE-dropout needs a SentencePiece model of type bpe: these pieces are not made by merges"
         if not all(score.is_integer() for score in scores):  # of byte-pair encoding: the merges' numbers
-            raise ValueError("BPE-dropout needs a SentencePiece model of type bpe: these pieces are not made by merges")
+            raise ValueError(message)
         texts = [_encodable(text) for text in texts]
         sentencepiece.set_random_generator_seed(seed)  # for threads that begin after it: `num_threads` makes one
-        return self._processor.encode(texts, num_threads=1, enable_sampling=True, alpha=bpe_dropout, nbest_size=-1)
+        try:
+            return self._processor.encode(texts, num_threads=1, enable_sampling=True, alpha=bpe_dropout, nbest_size=-1)
+        except RuntimeError as error:  # of characters or words
+            raise ValueError(message) from error
 
     def decode(self, token_ids: Sequence[int]) -> str:
         return self._processor.decode(list(token_ids))

@@ -3,6 +3,9 @@
 `train fit --init` starts a run like that.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 
@@ -24,3 +27,19 @@ def steps_of_runs(training: object) -> list[int | None]:
     """Return the number of steps of each of these runs, None where it is not known."""
     found = [run.get("steps") for run in training_runs(training)]
     return [steps if isinstance(steps, int) else None for steps in found]
+
+
+@contextmanager
+def training_facts_of(path: Path) -> Generator[None]:
+    """Name the checkpoint whose training facts the block cannot use, as they may be anything.
+
+    Raises:
+        ValueError: they are not as `train` writes them.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
+        raise ValueError(
+            f"{path}: its training facts are not as `python -m train` writes them ({error!r:.200}): give a checkpoint "
+            f"of a run, or one of `python -m train average`"
+        ) from error

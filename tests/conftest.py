@@ -47,6 +47,8 @@ TOGETHER = {
     "tests/train/": "training",
     "tests/core/file_translation/": "training",
     "tests/core/test_checkpoint_saving.py": "training",
+    "tests/core/test_console.py": "training",
+    "tests/core/test_structured_damage.py": "training",
     "tests/core/test_capture.py": "training",
     "tests/core/test_restricted_attention.py": "training",
     "tests/test_release.py": "training",

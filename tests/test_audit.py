@@ -1,5 +1,7 @@
 """`.ci/audit` finds what an advisory database says of the versions of this project."""
 
+import json
+import re
 import runpy
 import subprocess
 import sys
@@ -7,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.utils import canonicalize_name
 
 AUDIT = Path(__file__).parent.parent / ".ci" / "audit"
 LINES = (AUDIT.parents[1] / "constraints.txt").read_text("utf-8").splitlines()
@@ -61,3 +64,18 @@ def test_nothing_found_is_said_and_so_is_nothing_read(tmp_path: Path, capsys: py
     printed = capsys.readouterr().out
     assert printed.startswith("1 advisories, ")
     assert printed.endswith(" pinned distributions: no matches\n")
+
+
+def test_the_page_counts_what_is_compared() -> None:
+    versions = runpy.run_path(str(AUDIT))["versions"]()
+    pinned = {canonicalize_name(name) for name, _, kind in versions if kind == "pinned"}
+    root = AUDIT.parents[1]
+    packages = json.loads((root / "package-lock.json").read_text("utf-8"))["packages"]
+    counts = re.findall(r"\((\d+)", (root / "docs" / "audit.md").read_text("utf-8").split("|")[0])
+    assert counts == [str(len(pinned)), str(len(packages.keys() - {""}))]
+
+
+def test_versions_of_other_systems_are_pinned_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    advisory(tmp_path, "tzdata", 1, [{"introduced": "0"}])
+    assert runpy.run_path(str(AUDIT))["main"](tmp_path) == 1
+    assert re.match(r"tzdata \S+ \(pinned\): PYSEC-2026-1 ", capsys.readouterr().out)

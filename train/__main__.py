@@ -7,7 +7,7 @@ import argparse
 import signal
 import sys
 
-from core.file_writing import discard_output, error_message
+from core.console import run_command, show, standard_streams
 from train.runs.run_folder import RunFolderError
 from train.runs.stop_signals import StoppedError
 
@@ -57,25 +57,17 @@ def main(arguments: list[str] | None = None) -> int:
     1 after an error, which is explained on stderr.
     """
     parser = build_parser()
-    options = parser.parse_args(arguments)
-    name = f"{parser.prog} {options.command}"
-    try:
-        options.run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the program reading standard output has closed it, as `head` does
-        discard_output()
-        return 1
-    except StoppedError as stopped:
-        print(f"{name}: {stopped}", file=sys.stderr)
-        return 128 + stopped.signal_number
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted; the files already saved are intact", file=sys.stderr)
-        return 128 + signal.SIGINT
-    except (ValueError, FloatingPointError, OSError, RunFolderError) as error:
-        print(f"{name}: {error_message(error)}", file=sys.stderr)
-        discard_output()
-        return 1
-    return 0
+    with standard_streams():
+        options = parser.parse_args(arguments)
+        name = f"{parser.prog} {options.command}"
+        try:
+            return run_command(name, lambda: options.run(options), (RunFolderError,))
+        except StoppedError as stopped:
+            show(f"{name}: {stopped}")
+            return 128 + stopped.signal_number
+        except KeyboardInterrupt:
+            show(f"{name}: interrupted; the files already saved are intact")
+            return 128 + signal.SIGINT
 
 
 def build_parser() -> argparse.ArgumentParser:

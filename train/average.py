@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from core.checkpoint import load_checkpoint, save_checkpoint
+from core.training_runs import training_facts_of
 from train.runs.run_folder import portable
 
 
@@ -52,6 +53,7 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
         "stored_as": "float16" if half else "float32",
     }
     if "command" in facts:
-        facts["command"] = portable(facts["command"])
+        with training_facts_of(paths[-1]):
+            facts["command"] = portable(facts["command"])
     save_checkpoint(output, last.model, last.tokenizer, facts, torch.float16 if half else torch.float32)
     return facts

@@ -14,7 +14,8 @@ from safetensors.torch import save_file
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.file_writing import write_atomically, write_text
 from core.runlog import LogLine, format_log, of_kind, read_log, thin_log
-from core.training_runs import training_runs
+from core.tokenizer_files import naming
+from core.training_runs import training_facts_of, training_runs
 
 # names of the Hub, and fields of a score
 METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate", "f1": "f1"}
@@ -39,7 +40,8 @@ def record_scores(path: Path, scores: Sequence[RecordedScore]) -> None:
     training = load_checkpoint(path).training
     new = [score.facts() for score in scores]
     settings = [[score.get(name) for name in SETTINGS] for score in new]
-    kept = [score for score in training.get("scores", []) if [score.get(name) for name in SETTINGS] not in settings]
+    with training_facts_of(path):
+        kept = [score for score in training.get("scores", []) if [score.get(name) for name in SETTINGS] not in settings]
     with safe_open(path, framework="pt") as file:
         metadata = {**file.metadata(), "training": json.dumps({**training, "scores": kept + new}, ensure_ascii=False)}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -73,24 +75,27 @@ def write_card(
     """
     checkpoint = load_checkpoint(path)
     facts = checkpoint.training
-    sections = [
-        f"{_metadata(path.stem, facts, license_name, languages, datasets)}\n\n# {path.name}",
-        _summary(path, checkpoint),
-        "## Data",
-        _data(facts.get("manifest", {})),
-        licences.strip(),
-        "## Training",
-        _training(facts),
-        _rebuilding(path.name, facts),
-    ]
+    with training_facts_of(path):
+        sections = [
+            f"{_metadata(path.stem, facts, license_name, languages, datasets)}\n\n# {path.name}",
+            _summary(path, checkpoint),
+            "## Data",
+            _data(facts.get("manifest", {})),
+            licences.strip(),
+            "## Training",
+            _training(facts),
+            _rebuilding(path.name, facts),
+        ]
+        scores = ["## Scores", _scores(facts["scores"])] if facts.get("scores") else []
+        "".join((*sections, *scores)).encode()  # raises for a lone surrogate
     if log:
         curves = output.with_suffix(".svg")
         lines = read_log(log)
-        draw_curves(lines, curves)
+        with naming(str(log)):
+            draw_curves(lines, curves)
         write_text(output.with_suffix(".log.jsonl"), format_log(thin_log(lines)))
         sections += [f"![Loss and validation perplexity over the steps]({curves.name})"]
-    if facts.get("scores"):
-        sections += ["## Scores", _scores(facts["scores"])]
+    sections += scores
     if limits.strip():
         sections += ["## Limits", limits.strip()]
     write_text(output, "\n\n".join(section for section in sections if section) + "\n")

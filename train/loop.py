@@ -80,7 +80,8 @@ def fit(
         )
         if initial:
             initial.load_into(training.model)
-        training.restore(run.load_state())
+        with run.resuming():
+            training.restore(run.load_state())
         groups = batches.groups(training.position, recipe.accumulate, world.rank, world.size)
         log = stack.enter_context(Log(run, world, training.step, recipe.steps))
         log.print(_summary(training, batches, recipe, world))

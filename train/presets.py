@@ -11,6 +11,7 @@ from typing import Any
 
 from core.checkpoint import load_checkpoint
 from core.preset_configs import PRESETS
+from core.training_runs import training_facts_of
 from core.untrusted_parameters import meta_model
 from train.recipe import Recipe, recipe_for
 
@@ -41,9 +42,11 @@ def describe_presets(checkpoints: Sequence[Path]) -> Iterator[str]:
     records = [(path, load_checkpoint(path).training) for path in checkpoints]
     for preset in PRESETS:
         yield from _shape_and_recipe(preset)
-        measured = [
-            _measured(path, facts) for path, facts in records if facts.get("preset") == preset and facts.get("steps")
-        ]
+        measured: list[list[str]] = []
+        for path, facts in records:
+            if facts.get("preset") == preset and facts.get("steps"):
+                with training_facts_of(path):
+                    measured.append(_measured(path, facts))
         lines = [*itertools.chain(*measured), *MEASURED.get(preset, ())]
         yield from (f"  {line}" for line in lines or ["not measured"])
 

@@ -30,8 +30,8 @@ from core.byte_pieces import MASK, UNKNOWN, PlacedPiece, decode_pieces, is_speci
 from core.capture import AttentionMap, Kind
 from core.damaged_archives import DAMAGE
 from core.export.piece_spellings import SPELLINGS, Spelling, common_pieces, spelling_of
-from core.file_writing import write_atomically
-from core.npz_arrays import npz_arrays
+from core.file_writing import reading, write_atomically
+from core.npz_arrays import check_characters, npz_arrays
 from core.phrases import Phrase, listed
 from core.results import Explanation
 from core.tokenizer import SPACE_MARK
@@ -153,7 +153,7 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
         OSError: it cannot be read.
     """
     path = Path(path)
-    with path.open("rb") as file:
+    with reading(path), path.open("rb") as file:
         try:
             return npz_arrays(file)
         except ValueError as error:
@@ -212,6 +212,10 @@ def _tokens(arrays: Arrays, name: str) -> list[str]:
         raise ArrayError(f"{name} has {len(found)} tokens, expected 1 to {MAX_TOKENS}")
     if found.dtype.itemsize > 4 * MAX_TOKEN:
         raise ArrayError(f"{name} has a token of more than {MAX_TOKEN} characters")
+    try:
+        check_characters(name, found)
+    except ValueError as error:
+        raise ArrayError(str(error)) from error
     tokens: list[str] = found.tolist()
     for token in tokens:
         try:

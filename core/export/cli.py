@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.analysis.sentence_arguments import add_sentence_arguments, sentence_target
+from core.console import printable
 from core.export.attention_arrays import explanation_of_arrays, load_arrays
 from core.export.files import SUFFIXES, check_suffix, save_explanation
 from core.export.record import ExplanationRecord, record_of
@@ -91,4 +92,4 @@ def _check_output(output: Path) -> None:
 
 def _write(output: Path, record: ExplanationRecord) -> None:
     save_explanation(output, record)
-    print(f"{output} ({output.stat().st_size / 1e6:.2f} MB): {record.explanation.target}")
+    print(printable(f"{output} ({output.stat().st_size / 1e6:.2f} MB): {record.explanation.target}"))

@@ -13,7 +13,7 @@ from core.capture import KINDS
 from core.drawing.head_explorer import View
 from core.export.html_page import page
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
-from core.file_writing import write_atomically
+from core.file_writing import reading, write_atomically
 from core.npz_arrays import npz_arrays
 
 HTML = ".html"
@@ -62,7 +62,8 @@ def load_explanation(path: str | Path) -> ExplanationRecord:
         OSError: it cannot be read.
     """
     path = Path(path)
-    content = path.read_bytes()
+    with reading(path):
+        content = path.read_bytes()
     try:
         return _from_npz(content) if content.startswith(b"PK") else _from_json(content)
     except ValueError as error:

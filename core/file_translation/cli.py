@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import torch
 
+from core.console import show
 from core.cpu_inference import Precision
 from core.device import usable_cores
 from core.file_translation.engine import Engine, TranslateBatches, threads_per_process
@@ -167,7 +168,7 @@ def run(options: argparse.Namespace) -> int:
         print(message, file=sys.stderr)
     if output.progress.untranslated:
         counts = f"{output.progress.untranslated} of {output.progress.lines} lines"
-        print(f"{counts} could not be translated and are empty", file=sys.stderr)
+        show(f"{counts} could not be translated and are empty")
         return UNTRANSLATED
     return 0
 
@@ -316,5 +317,5 @@ def _advice(output: FileOutput) -> Generator[None]:
         yield
     except BaseException:
         written = f"{output.progress.lines} lines are written to {output.path}"
-        print(f"{written}; the same command with --resume continues it", file=sys.stderr)
+        show(f"{written}; the same command with --resume continues it")
         raise

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
+from core.console import printable, show
+
 SECONDS_BETWEEN_LINES = 30.0
 
 
@@ -36,7 +38,7 @@ class LineProgress:
 
     def message(self, text: str) -> None:
         """Print a line above the bar."""
-        tqdm.write(text, file=sys.stderr)
+        tqdm.write(printable(text, "\t"), file=sys.stderr)
 
     def close(self) -> None:
         """Show the final state."""
@@ -53,7 +55,7 @@ class LineProgress:
         if self._total is not None and speed and self._done < self._total:
             left = f", {tqdm.format_interval((self._total - self._done) / speed)} left"
         so_far = tqdm.format_interval(seconds)
-        print(f"{self._done}/{total} lines, {speed:.1f} lines/s, {so_far} so far{left}", file=sys.stderr, flush=True)
+        show(f"{self._done}/{total} lines, {speed:.1f} lines/s, {so_far} so far{left}")
 
 
 @contextmanager

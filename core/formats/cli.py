@@ -1,11 +1,11 @@
 """`python -m core convert`: checkpoints from and to other projects."""
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from core.console import printable, show
 from core.formats.ctranslate2_folder import write_ctranslate2
 from core.formats.importing import import_files
 from core.formats.marian_folder import write_marian
@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> None:
             options.output, checkpoint.model, checkpoint.tokenizer, checkpoint.training, storage_type(checkpoint.model)
         )
         size = options.output.stat().st_size
-    print("\n".join(report(checkpoint)))
-    print(f"{options.output}: {size / 1e6:.1f} MB", file=sys.stderr)
+    print("\n".join(map(printable, report(checkpoint))))
+    show(f"{options.output}: {size / 1e6:.1f} MB")
 
 
 def read_checkpoint(sources: Sequence[Path], tokenized: bool = False) -> Checkpoint:

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from core.checkpoint import ADVICE, CheckpointError
 from core.damaged_archives import DAMAGE
-from core.file_writing import writing
+from core.file_writing import reading, writing
 
 MAX_ENTRIES = 1000  # files of a folder or an archive
 MAX_NAME_BYTES = 255  # of a file
@@ -51,7 +51,7 @@ class SourceFiles:
         size = self._paths[name].stat().st_size
         if size > limit:
             raise CheckpointError(f"{self.label}: {name} has {size} bytes, at most {limit} are read")
-        with open(self._paths[name], "rb") as file:
+        with reading(self._paths[name]), open(self._paths[name], "rb") as file:
             return file.read(limit)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.device import best_device
+from core.file_writing import reading
 from core.formats.source_files import MAX_SMALL_FILE, is_archive
 from core.history.snapshot_files import DIFFERENCE, EIGHT_BITS, LOG, SNAPSHOT, ArchiveFiles, FolderFiles, SnapshotFiles
 from core.runlog import LogLine, read_log
@@ -148,7 +149,7 @@ def open_history(source: str | Path) -> History:
 
 def _is_cut_off(path: Path) -> bool:
     """Whether a file begins as a zip archive, and has no list of files at its end."""
-    with open(path, "rb") as file:
+    with reading(path), open(path, "rb") as file:
         return file.read(4) == b"PK\x03\x04" and not zipfile.is_zipfile(path)
 
 

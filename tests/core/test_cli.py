@@ -255,7 +255,7 @@ def test_inspect_shows_what_is_in_the_file(
         assert expected in lines
     assert {field.name for field in fields(TransformerConfig)} <= {line[0] for line in lines if line}
     assert "\x1b" not in out
-    assert "?[2Jcleared" in out
+    assert r"\x1b[2Jcleared" in out
     _, products = out.split("Matrix products on this machine\n")
     exact, fast, *_ = (line.split(maxsplit=1) for line in products.splitlines())
     packed = PackedTransformer(tiny_model, "fast")

@@ -57,3 +57,18 @@ def test_the_limit() -> None:
     assert npz_arrays(file, max_bytes=228).keys() == {"a"}
     with pytest.raises(ValueError, match="would unpack to 228 bytes, at most 227 are read"):
         npz_arrays(file, max_bytes=227)
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_characters_beyond_unicode(order: str) -> None:
+    points = np.array([[0x61, 0x10FFFF], [0x110000, 0]], f"{order}u4")
+    texts = points.view(f"{order}U2")
+    assert npz_arrays(archive(texts=texts[:1]))["texts"].tolist() == [["a\U0010ffff"]]
+    for each in (texts, texts.T, np.asfortranarray(np.hstack([texts, texts]))):
+        with pytest.raises(ValueError, match=r"the array 'texts' has the character 0x110000, the largest one is U\+10"):
+            npz_arrays(archive(texts=each))
+
+
+def test_empty_texts() -> None:
+    for texts in (np.array(["", ""]), np.zeros((0, 3), "U5"), np.zeros(2, "U0")):
+        assert npz_arrays(archive(texts=texts))["texts"].tolist() == texts.tolist()

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sentencepiece import sentencepiece_model_pb2
 
 from core.text_normalization import normalized
 from core.tokenizer import (
@@ -99,9 +100,18 @@ def test_bpe_dropout_gives_other_pieces_of_the_same_text(
         tokenizer.sample_batch(["\ud800"], 0.1, seed=1)
 
 
+def with_scores(tokenizer: SentencePieceTokenizer, score: float) -> bytes:
+    model = sentencepiece_model_pb2.ModelProto.FromString(tokenizer.to_bytes())
+    for piece in model.pieces:
+        piece.score = score
+    return model.SerializeToString()
+
+
 def test_bpe_dropout_needs_merges() -> None:
     with pytest.raises(ValueError, match="a SentencePiece model of type bpe: these pieces are not made by merges"):
         SentencePieceTokenizer.of_characters("abc ").sample_batch(["a b"], 0.1, seed=1)
+    with pytest.raises(ValueError, match="a SentencePiece model of type bpe: these pieces are not made by merges"):
+        SentencePieceTokenizer(with_scores(SentencePieceTokenizer.of_characters("abc "), 0)).sample_batch(["a"], 0.1, 1)
 
 
 def test_special_tokens(tokenizer: SentencePieceTokenizer) -> None:

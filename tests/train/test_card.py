@@ -246,3 +246,60 @@ def test_the_card_of_a_model_that_reads_pictures(line_checkpoint: Path, tmp_path
     assert 'metrics: ["cer"]' in card
     assert "| patches | 8 x 8 pixels, 3 a column |" in card
     assert "| test | 60 | 8.46 | 61.5 | 4 | 0.6 |" in card
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"steps": "many", "command": "x"},
+        {"steps": None, "command": "x"},
+        {"steps": 1, "command": None},
+        {"manifest": ["a"]},
+        {"manifest": {"pairs_by_label": {"a": "b"}}},
+        {"manifest": {"train": {"x": 1}}},
+        {"scores": ["a"]},
+        {"scores": {"test_set": 1}},
+        {"scores": [{"bleu": 1}]},
+        {"init": "x"},
+        {"init": {"file": "x"}},
+        {"resumed": [1]},
+        {"recipe": "x"},
+        {"precision_measured": {"x": 1}},
+        {"averaged": [1, 2]},
+        {"preset": "\ud800"},
+    ],
+)
+def test_odd_facts_are_refused_by_the_name_of_the_checkpoint(
+    odd: dict[str, Any], tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, path = load_checkpoint(tiny_checkpoint), tmp_path / "odd.safetensors"
+    save_checkpoint(path, model.model, model.tokenizer, odd)
+    assert main(["card", str(path)]) == 1
+    (message,) = capsys.readouterr().err.splitlines()
+    expected = f"python -m train card: {path}: its training facts are not as `python -m train` writes them ("
+    assert message.startswith(expected)
+    assert not path.with_suffix(".md").exists()
+
+
+def test_other_commands_refuse_odd_facts_too(
+    tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, path = load_checkpoint(tiny_checkpoint), tmp_path / "odd.safetensors"
+    save_checkpoint(
+        path, model.model, model.tokenizer, {"preset": "tiny", "steps": "many", "command": 1, "scores": [1]}
+    )
+    for arguments in (["presets", str(path)], ["average", str(path), "-o", str(tmp_path / "out.safetensors")]):
+        assert main(arguments) == 1
+        (message,) = capsys.readouterr().err.splitlines()
+        assert message.startswith(f"python -m train {arguments[0]}: {path}: its training facts are not as ")
+    with pytest.raises(ValueError, match=r"odd\.safetensors: its training facts are not as"):
+        record_scores(path, [SCORE])
+
+
+def test_texts_of_a_card_are_utf8(tmp_path: Path, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "text.md").write_bytes(b"caf\xe9")
+    assert (
+        main(["card", str(tiny_checkpoint), "-o", str(tmp_path / "x.md"), "--limits", str(tmp_path / "text.md")]) == 1
+    )
+    expected = f"{tmp_path / 'text.md'} is not UTF-8 text (unexpected end of data at byte 3): convert it"
+    assert capsys.readouterr().err == f"python -m train card: {expected}\n"

@@ -200,7 +200,7 @@ def test_another_run_in_the_same_folder_is_refused(
 
 
 def test_other_data_under_the_same_name_is_refused(tmp_path: Path, begun: Path, run_fit: Fit, prepared: Path) -> None:
-    shutil.copytree(prepared, tmp_path / "data")
+    damaged(prepared, tmp_path / "data")
     manifest = json.loads((tmp_path / "data" / "manifest.json").read_text(encoding="utf-8"))
     (tmp_path / "data" / "manifest.json").write_text(json.dumps({**manifest, "pairs_read": 7}), encoding="utf-8")
     with pytest.raises(ValueError, match="holds a run with another data"):
@@ -214,6 +214,8 @@ def test_an_older_run_without_the_field_bucketing_resumes(tmp_path: Path, run_fi
     for field in ("bucketing", "clip_norm", "snapshot_minutes", "patience"):
         del record["recipe"][field]
     recipe.write_text(json.dumps(record), encoding="utf-8")
+    state = torch.load(tmp_path / "run" / "state.pt", weights_only=True)
+    torch.save({name: value for name, value in state.items() if name != "run"}, tmp_path / "run" / "state.pt")
     with pytest.raises(ValueError, match=r"bucketing \(target, not longest\)"):
         run_fit(tmp_path / "run")
     assert run_fit(tmp_path / "run", steps=2, bucketing="target")
@@ -295,7 +297,10 @@ def test_a_folder_that_cannot_be_written_is_an_error_at_once(tmp_path: Path, run
 
 
 def damaged(prepared: Path, folder: Path) -> Path:
+    """A copy of a prepared folder, to be changed: without checksums, as folders of earlier versions."""
     shutil.copytree(prepared, folder)
+    for path in folder.rglob("checksums.json"):
+        path.unlink()
     return folder
 
 

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from core.console import printable
 from core.shipped_files import shipped_folder
 from train.cli.shared_options import Commands, command_parser
 from train.presets import describe_presets
@@ -23,4 +24,4 @@ def add_command(commands: Commands) -> None:
 
 def _presets(options: argparse.Namespace) -> None:
     for line in describe_presets(options.checkpoints or sorted(shipped_folder("checkpoints").glob("*.safetensors"))):
-        print(line)
+        print(printable(line))

@@ -12,6 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from core.console import printable
 from train.data.token_shards import DataError
 
 CHUNK = 2**20
@@ -60,7 +61,7 @@ class Download:
                     if failures > len(pauses) or _is_permanent(error):
                         raise DataError(f"{self.url} cannot be downloaded ({error}): {self._advice(path)}") from error
                     pause = pauses[max(0, failures - 1)] if pauses else 0.0
-                    bar.write(f"{self.url}: {error}; retrying in {pause:g} s", file=sys.stderr)
+                    bar.write(printable(f"{self.url}: {error}; retrying in {pause:g} s"), file=sys.stderr)
                     time.sleep(pause)
         self._check(part, path)
         part.replace(path)

@@ -7,6 +7,7 @@ and Pillow.
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -31,7 +32,7 @@ from core.images.rendering import (
 from core.tokenizer import SentencePieceTokenizer
 from train.data.line_texts import LineTexts, is_held_out, words_of
 from train.data.shard_writer import ShardWriter
-from train.data.token_shards import MANIFEST, DataError, read_manifest
+from train.data.token_shards import MANIFEST, DataError, TokenShards, read_manifest, verify_checksums, write_checksums
 
 CHUNK = 5_000  # lines in memory at once
 SAMPLES = ("source", "target")
@@ -117,23 +118,29 @@ def prepare_lines(
         "fonts": {"train": TRAINING_FONTS, "held_out": HELD_OUT_FONTS},
         "train": dict(zip(("pairs", "source_tokens", "target_tokens"), counts["train"], strict=True)),
     }
-    write_text(folder / MANIFEST, json.dumps(manifest, indent=2, ensure_ascii=False))
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
+    texts = sorted(path.name for path in folder.glob("*.txt"))
+    write_checksums(folder, ["tokenizer.model", *texts], {MANIFEST: text.encode()})
+    write_text(folder / MANIFEST, text)
     return read_manifest(folder)
 
 
 def _same_data(folder: Path, settings: dict[str, Any], overwrite: bool) -> dict[str, Any] | None:
-    """Return the manifest of the same data, if the folder holds them.
+    """Return the manifest of the same data, if the folder holds them undamaged.
 
     Raises:
         DataError: the folder holds other data, which are not to be overwritten.
     """
-    if not (folder / MANIFEST).exists():
+    if overwrite or not (folder / MANIFEST).exists():
         return None
     manifest = read_manifest(folder)
-    if manifest.get("settings") == settings:
-        return manifest
-    if not overwrite:
+    if manifest.get("settings") != settings:
         raise DataError(f"{folder} holds other data: give another folder, or --overwrite to replace them")
+    with suppress(DataError):  # damaged data are prepared again
+        verify_checksums(folder)
+        for part in parts_of(1, 1):
+            TokenShards(folder / part.name)
+        return manifest
     return None
 
 

@@ -9,6 +9,7 @@ import gzip
 import io
 import lzma
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -103,7 +104,7 @@ def _decoded(file: IO[bytes], name: str) -> Iterator[str]:
             yield line
     except NotTextError as error:
         raise DataError(str(error)) from error
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile) as error:
         raise DataError(f"{name} cannot be read after line {number}: {error}") from error
 
 

@@ -7,7 +7,6 @@ folder without it is unfinished.
 
 import json
 import shutil
-import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -21,14 +20,17 @@ from tqdm import tqdm
 
 from core import text_normalization
 from core.checkpoint import load_checkpoint
+from core.console import show
 from core.file_writing import NotWrittenError, write_atomically
+from core.strict_json import read_json
 from core.text_normalization import normalized
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
+from core.tokenizer_files import naming
 from train.data.filters import PairFilter
 from train.data.parallel_text import Pair, ParallelText, read_lines
 from train.data.preparation_settings import SETTINGS, Preparation, Segmentation, require_same_settings
 from train.data.shard_writer import ShardWriter
-from train.data.token_shards import MANIFEST, SIDES, DataError, read_manifest
+from train.data.token_shards import CHECKSUMS, MANIFEST, SIDES, DataError, read_manifest, write_checksums
 
 CHUNK = 50_000  # pairs in memory at once
 TOKENIZER_SENTENCES = 1_000_000  # sampled evenly; more would take memory and hardly change the pieces
@@ -83,6 +85,8 @@ def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> di
             "valid": valid_counts,
         }
         _write_json(work / SETTINGS, settings)
+        written = ("tokenizer.model", SETTINGS, *(f"valid.{side}.txt" for side in SIDES))
+        write_checksums(work, written, {MANIFEST: _json(manifest)})
         _write_json(work / MANIFEST, manifest)
         return _finish(folder, work)
 
@@ -116,6 +120,15 @@ def _writing(folder: Path) -> Iterator[None]:
         raise DataError(f"{folder} could not be written: {reason}; {advice}") from error
 
 
+@contextmanager
+def _unfinished(work: Path) -> Iterator[None]:
+    """Turn errors of reading what an interrupted `prepare` has written into a DataError with advice."""
+    try:
+        yield
+    except (ValueError, EOFError) as error:
+        raise DataError(f"{work} is damaged ({error}): remove it, and run the same command again") from error
+
+
 def _start(work: Path, request: dict[str, Any]) -> None:
     try:
         same = json.loads((work / "request.json").read_text(encoding="utf-8")) == json.loads(json.dumps(request))
@@ -133,7 +146,8 @@ def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray
     Also how often to write each pair, [pairs] uint8.
     """
     if (work / "survey.json").exists():
-        return json.loads((work / "survey.json").read_text(encoding="utf-8")), np.load(work / "times.npy")
+        with _unfinished(work):
+            return read_json(work / "survey.json"), np.load(work / "times.npy")
     train, labels, repeat = wanted.train, wanted.labels, wanted.repeat
     names, numbers = _read_labels(labels, repeat)
     pair_filter = PairFilter(wanted.filters)
@@ -156,7 +170,7 @@ def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray
         "dropped": dict(pair_filter.dropped),
         "pairs_by_label": {name: int(count) for name, count in zip(names, found, strict=True)},
     }
-    print(f"{len(keep):,} pairs read; left out: {_counted(pair_filter.dropped) or 'none'}", file=sys.stderr)
+    show(f"{len(keep):,} pairs read; left out: {_counted(pair_filter.dropped) or 'none'}")
     np.save(work / "times.npy", times.astype(np.uint8))
     _write_json(work / "survey.json", survey)
     return survey, times
@@ -186,10 +200,9 @@ def _load_tokenizer(path: Path) -> SentencePieceTokenizer:
     """Load the tokenizer of a SentencePiece model or a checkpoint."""
     if not path.is_file():
         raise DataError(f"there is no tokenizer {path}")
-    if path.suffix == ".safetensors":
-        pieces = SentencePieceTokenizer(load_checkpoint(path).tokenizer.to_bytes())
-    else:
-        pieces = SentencePieceTokenizer.from_file(path)
+    data = load_checkpoint(path).tokenizer.to_bytes() if path.suffix == ".safetensors" else path.read_bytes()
+    with naming(str(path)):
+        pieces = SentencePieceTokenizer(data)
     special = {"pad_id": (pieces.pad_id, PAD_ID), "bos_id": (pieces.bos_id, BOS_ID), "eos_id": (pieces.eos_id, EOS_ID)}
     wrong = [f"{name} {found}, expected {expected}" for name, (found, expected) in special.items() if found != expected]
     if wrong:
@@ -203,7 +216,8 @@ def _tokenizer(
     """Return the given tokenizer, or learn one from the text."""
     path = work / "tokenizer.model"
     if path.exists():
-        return SentencePieceTokenizer.from_file(path)
+        with _unfinished(work):
+            return SentencePieceTokenizer.from_file(path)
     pieces = given
     if pieces is None:
         stride = max(1, round(2 * np.count_nonzero(times) / TOKENIZER_SENTENCES))
@@ -226,9 +240,10 @@ def _write_tokens(
 ) -> dict[str, int]:
     """Write the training shards, recording the progress after every chunk."""
     progress = work / "progress.json"
-    done: dict[str, Any] = (
-        json.loads(progress.read_text(encoding="utf-8")) if progress.exists() else {"read": 0, "counts": [0, 0, 0]}
-    )
+    done: dict[str, Any] = {"read": 0, "counts": [0, 0, 0]}
+    if progress.exists():
+        with _unfinished(work):
+            done = read_json(progress)
     text = islice(_with_progress(train, "writing tokens", len(times)), done["read"], None)
     with ShardWriter(work / "train", pieces.vocab_size, done["counts"]) as writer:
         for start in range(done["read"], len(times), CHUNK):
@@ -294,7 +309,7 @@ def _finish(folder: Path, work: Path) -> dict[str, Any]:
     After an interruption, call it again to move the rest.
     """
     (folder / MANIFEST).unlink(missing_ok=True)  # until the end the folder is incomplete
-    for name in ("train", "valid", "tokenizer.model", SETTINGS, *(f"valid.{side}.txt" for side in SIDES)):
+    for name in ("train", "valid", "tokenizer.model", SETTINGS, CHECKSUMS, *(f"valid.{side}.txt" for side in SIDES)):
         if (work / name).exists():
             if (folder / name).is_dir():
                 shutil.rmtree(folder / name)
@@ -323,10 +338,12 @@ def _counted(counts: dict[str, int]) -> str:
 
 
 def _write_json(path: Path, content: Any) -> None:
-    write_atomically(
-        path, lambda temporary: _write_bytes(temporary, json.dumps(content, indent=2, ensure_ascii=False).encode())
-    )
+    write_atomically(path, lambda temporary: _write_bytes(temporary, _json(content)))
 
 
 def _write_bytes(path: Path, content: bytes) -> None:
     path.write_bytes(content)
+
+
+def _json(content: Any) -> bytes:
+    return json.dumps(content, indent=2, ensure_ascii=False).encode()

@@ -3,12 +3,12 @@
 A repeated `prepare` must have them in common with it.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.strict_json import read_json
 from core.text_normalization import VERSION
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
@@ -126,7 +126,10 @@ def require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
     existing: dict[str, Any] = {**asdict(Segmentation()), "text_normalization": 0}  # of folders that do not name them
     for name in (MANIFEST, SETTINGS):
         if (folder / name).exists():
-            existing |= json.loads((folder / name).read_text(encoding="utf-8"))
+            try:
+                existing |= read_json(folder / name)
+            except ValueError as error:
+                raise DataError(f"{error}; give another folder, or --overwrite to replace it") from error
     differing = [name for name in settings if name in existing and existing[name] != settings[name]]
     if differing:
         values = {

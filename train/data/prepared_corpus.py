@@ -9,7 +9,7 @@ from core.config import TransformerConfig
 from core.text_normalization import VERSION
 from core.tokenizer import SentencePieceTokenizer
 from train.data.parallel_text import read_parallel
-from train.data.token_shards import DataError, TokenShards, read_manifest
+from train.data.token_shards import DataError, TokenShards, read_manifest, verify_checksums
 
 NUM_SAMPLES = 3
 MAX_SAMPLE_CHARACTERS = 300
@@ -38,6 +38,7 @@ class Corpus:
                 f"{folder} holds text of text_normalization {version!r:.60}, this Headlight knows up to {VERSION}: "
                 f"prepare it again, or use a newer version of Headlight"
             )
+        verify_checksums(folder)
         try:
             tokenizer = SentencePieceTokenizer.from_file(folder / "tokenizer.model")
         except (OSError, ValueError) as error:
@@ -68,7 +69,7 @@ class Corpus:
                     f"the source of {part.folder} is {kinds[0]}, the model takes {kinds[1]}: train the preset that the "
                     f"data were prepared for"
                 )
-        return cls(manifest, tokenizer, *shards, samples=_samples(folder))
+        return cls(manifest, tokenizer, *shards, samples=_samples(folder, len(shards[1])))
 
     def note(self) -> str:
         """Return a line on text that is not as a `Translator` encodes it, or nothing."""
@@ -80,11 +81,15 @@ class Corpus:
         )
 
 
-def _samples(folder: Path) -> dict[int, tuple[str, str]]:
-    """Return a few short validation pairs by their number.
+def _samples(folder: Path, count: int) -> dict[int, tuple[str, str]]:
+    """Return a few short ones of `count` validation pairs by their number.
 
     They are evenly spaced over the text.
     """
-    pairs = read_parallel([folder / "valid.source.txt"], [folder / "valid.target.txt"])
+    pairs = list(read_parallel([folder / "valid.source.txt"], [folder / "valid.target.txt"]))
+    if len(pairs) != count:
+        raise DataError(
+            f"{folder}/valid.source.txt has {len(pairs)} lines, but {folder}/valid {count} pairs: prepare it again"
+        )
     short = [(number, pair) for number, pair in enumerate(pairs) if len(pair[0]) <= MAX_SAMPLE_CHARACTERS]
     return dict(short[:: max(1, len(short) // NUM_SAMPLES)][:NUM_SAMPLES])

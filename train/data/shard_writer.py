@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from train.data.token_shards import SIDES
+from train.data.token_shards import ARRAYS, CHECKSUMS, SIDES, DataError, write_checksums
 
 Ids = Sequence[int]
 
@@ -23,9 +23,13 @@ class _Array:
 
     def __init__(self, path: Path, dtype: np.dtype, count: int, row: tuple[int, ...] = ()) -> None:
         self._dtype, self.count, self._row = dtype, count, row
+        if count and not path.is_file():
+            raise DataError(f"there is no {path} any more: remove {path.parent.parent} to begin again")
         self._file = path.open("r+b" if count else "w+b")
         self._write_header()  # its size is fixed: NumPy pads it so that the shape can grow
-        self._file.seek(count * dtype.itemsize * prod(row), 1)
+        end = self._file.seek(count * dtype.itemsize * prod(row), 1)
+        if count and path.stat().st_size < end:
+            raise DataError(f"{path} is cut off, it had {end} bytes: remove {path.parent.parent} to begin again")
         self._file.truncate()
 
     def append(self, values: np.ndarray) -> None:
@@ -52,7 +56,7 @@ class _Array:
 class ShardWriter:
     """Context manager that appends pairs to shards.
 
-    It resumes those of an earlier writer from its `counts`.
+    It resumes those of an earlier writer from its `counts`. At the end it writes their checksums.
 
     Args:
         patch_pixels: of a source of image patches; None if it is text.
@@ -65,6 +69,8 @@ class ShardWriter:
         self, folder: Path, vocab_size: int, counts: Sequence[int] = (0, 0, 0), patch_pixels: int | None = None
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / CHECKSUMS).unlink(missing_ok=True)
+        self._folder = folder
         ids = np.dtype(np.uint16 if vocab_size <= 2**16 else np.uint32), ()
         kinds = (np.dtype(np.uint8), (patch_pixels,)) if patch_pixels else ids, ids
         self.counts = list(counts)
@@ -88,6 +94,8 @@ class ShardWriter:
     ) -> None:
         for part in (*self._tokens, *self._offsets):
             part.close()
+        if kind is None:
+            write_checksums(self._folder, ARRAYS)
 
     def append(self, source: Sequence[Ids] | Sequence[np.ndarray], target: Sequence[Ids]) -> None:
         """Append pairs of ids without special tokens; patches are arrays [S, P]."""

@@ -1,7 +1,8 @@
-"""Token shards on disk, and padded batches of their pairs (5.1)."""
+"""Token shards on disk, with checksums, and padded batches of their pairs (5.1)."""
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.damaged_archives import DAMAGE
+from core.file_writing import reading, write_text
 from core.model import PAD_PIXEL
+from core.strict_json import read_json
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
-MANIFEST = "manifest.json"
+MANIFEST, CHECKSUMS = "manifest.json", "checksums.json"
 SIDES = ("source", "target")
 Side = tuple[np.ndarray, np.ndarray]  # tokens of some sentences, one after the other, and the number of each
+ARRAYS = tuple(f"{side}.{part}.npy" for side in SIDES for part in ("tokens", "offsets"))
 
 
 class DataError(ValueError):
@@ -55,24 +60,18 @@ class TokenShards:
     `{source,target}.{tokens,offsets}.npy` in a folder. The source may be image patches, with a row of pixels for each.
 
     Raises:
-        DataError: a file is missing or truncated, or the two sides differ in their numbers of sentences.
+        DataError: a file is missing or damaged, by its checksum or its contents, or the two sides differ in their
+            numbers of sentences.
     """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = folder = Path(folder)
-        missing = [
-            f"{side}.{part}.npy"
-            for side in SIDES
-            for part in ("tokens", "offsets")
-            if not (folder / f"{side}.{part}.npy").is_file()
-        ]
+        missing = [name for name in ARRAYS if not (folder / name).is_file()]
         if missing:
             raise DataError(f"{folder} has no {', '.join(missing)}: make token shards with `python -m train prepare`")
-        try:
-            self.tokens = [np.load(folder / f"{side}.tokens.npy", mmap_mode="r") for side in SIDES]
-            self.offsets = [np.load(folder / f"{side}.offsets.npy", mmap_mode="r") for side in SIDES]
-        except (ValueError, EOFError) as error:
-            raise DataError(f"{folder} has a damaged file: {error}; prepare it again") from error
+        verify_checksums(folder)
+        arrays = [_array(folder / name) for name in ARRAYS]
+        self.tokens, self.offsets = arrays[::2], arrays[1::2]
         if len(self.offsets[0]) != len(self.offsets[1]):
             raise DataError(
                 f"{folder} has {len(self.offsets[0]) - 1} source but {len(self.offsets[1]) - 1} target sentences: "
@@ -83,6 +82,10 @@ class TokenShards:
                 raise DataError(
                     f"{folder}/{side}.tokens.npy has {len(tokens)} tokens, not as many as its offsets give: prepare "
                     f"it again"
+                )
+            if offsets[0] or (np.diff(offsets) < 0).any():
+                raise DataError(
+                    f"{folder}/{side}.offsets.npy is damaged: its numbers do not rise from 0; prepare it again"
                 )
 
     def __len__(self) -> int:
@@ -175,10 +178,64 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         DataError: there is none, so `prepare` did not finish there, or it is damaged.
     """
     try:
-        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_json(folder / MANIFEST)
+        if type(vocab_size := manifest.get("vocab_size")) is not int:
+            raise ValueError(f"{folder / MANIFEST} is damaged: vocab_size is {vocab_size!r:.60}, not a whole number")
+        return manifest
     except FileNotFoundError as error:
         raise DataError(
             f"{folder} has no {MANIFEST}: run `python -m train prepare` there, or run it again if it did not finish"
         ) from error
     except ValueError as error:
-        raise DataError(f"{folder}/{MANIFEST} is damaged ({error}): prepare it again") from error
+        raise DataError(f"{error}; prepare it again") from error
+
+
+def write_checksums(folder: Path, names: Sequence[str], later: Mapping[str, bytes] | None = None) -> None:
+    """Write the SHA-256 of files of a folder into its checksums.json.
+
+    Args:
+        names: of files that are there.
+        later: contents of files that are written after it, by name.
+    """
+    found = {name: _digest(folder / name) for name in names}
+    found |= {name: hashlib.sha256(content).hexdigest() for name, content in (later or {}).items()}
+    write_text(folder / CHECKSUMS, json.dumps(found, indent=2))
+
+
+def verify_checksums(folder: Path) -> None:
+    """Compare the files of a folder with its checksums.json.
+
+    A folder that was prepared before there were checksums has none, and is accepted.
+
+    Raises:
+        DataError: a file is missing, or has another checksum.
+    """
+    try:
+        checksums = read_json(folder / CHECKSUMS)
+    except FileNotFoundError:
+        return
+    except ValueError as error:
+        raise DataError(f"{error}; prepare it again") from error
+    for name, expected in checksums.items():
+        path = folder / name
+        if not path.is_file():
+            raise DataError(f"{folder} has no {name}: prepare it again")
+        if _digest(path) != expected:
+            raise DataError(f"{path} is damaged: its checksum is not that of {CHECKSUMS}; prepare it again")
+
+
+def _digest(path: Path) -> str:
+    with reading(path), open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _array(path: Path) -> np.ndarray:
+    """Map an array of whole numbers, rows of pixels in the case of patches."""
+    try:
+        array = np.load(path, mmap_mode="r")
+        dimensions = (1, 2) if path.name == ARRAYS[0] else (1,)
+        if array.dtype.kind not in "iu" or array.ndim not in dimensions:
+            raise ValueError(f"{array.dtype} {list(array.shape)}, expected whole numbers")
+    except DAMAGE as error:
+        raise DataError(f"{path} is damaged: {error}; prepare it again") from error
+    return array

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils.tensorboard.writer import SummaryWriter
 from tqdm import tqdm
 
+from core.console import printable
 from train.data.batches import Position
 from train.distributed import World
 from train.runs.run_folder import RunFolder
@@ -180,7 +181,7 @@ class Log:
     def print(self, message: str) -> None:
         """Print a message to stderr, above the progress bar."""
         if self._is_active:
-            self._bar.write(message, file=sys.stderr)
+            self._bar.write(printable(message, "\n\t"), file=sys.stderr)
 
     def _line(self, kind: str, step: int, content: dict[str, Any]) -> None:
         with self._run.saving(f"the log of step {step}"):

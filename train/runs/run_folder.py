@@ -6,13 +6,15 @@ tensorboard/           the same numbers as curves
 history/               step-00000000.safetensors, ...: the snapshots of `Recipe.history`, in half precision
 snapshots/             step-00001000.safetensors, ...: checkpoints as `core.checkpoint` writes them
 best.safetensors       the snapshot with the lowest validation loss so far
-state.pt               parameters, optimizer, position in the data
+state.pt               parameters, optimizer, position in the data, with checksums, as in every file of `torch.save`
 lock                   held by the process that trains here
 """
 
 import fcntl
 import functools
+import hashlib
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -26,9 +28,12 @@ from typing import Any
 import torch
 
 from core.config import TransformerConfig
-from core.file_writing import NotWrittenError, write_atomically, write_text
-from core.text_files import split_lines
+from core.damaged_archives import DAMAGE
+from core.file_writing import NotWrittenError, reading, write_atomically, write_text
+from core.runlog import parse_line
+from core.strict_json import read_json
 from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
+from train.runs.state_file import load_state, save_state
 
 # Recipe fields missing from the records of older runs, with the values that those runs had.
 LEGACY_RECIPE: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16"}
@@ -114,10 +119,58 @@ class RunFolder:
         write_atomically(self.best, lambda temporary: _copy(snapshot, temporary))
 
     def save_state(self, state: dict[str, Any]) -> None:
-        write_atomically(self.state, lambda temporary: _save(state, temporary))
+        save_state(self.state, state, self._digest())
 
     def load_state(self) -> dict[str, Any] | None:
-        return torch.load(self.state, map_location="cpu", weights_only=True) if self.state.exists() else None
+        """Load the state to resume from, None if there is none.
+
+        Raises:
+            RunFolderError: it is damaged, or of another run.
+        """
+        with self.resuming():
+            return load_state(self.state, self._digest()) if self.state.exists() else None
+
+    @contextmanager
+    def resuming(self) -> Iterator[None]:
+        """Turn errors of reading or restoring the state into a `RunFolderError`.
+
+        The error names the file, and says what to do.
+        """
+        try:
+            yield
+        except (*DAMAGE, pickle.UnpicklingError, AttributeError) as error:
+            is_of_system = isinstance(error, OSError) and error.errno is not None
+            if is_of_system or isinstance(error, RunFolderError | torch.OutOfMemoryError):
+                raise
+            (reason, *_), snapshots = str(error).splitlines() or [repr(error)], self.snapshots()
+            init = f", from the parameters of its last snapshot with --init {snapshots[-1]}" if snapshots else ""
+            raise RunFolderError(
+                f"{self.state} is damaged or of another run ({reason:.200}), so this run cannot be resumed: put back a "
+                f"copy of it, or train in another folder{init}"
+            ) from error
+
+    def _digest(self) -> str | None:
+        """Return a digest of the run's settings as they were recorded first; None before that."""
+        if not self.recipe.exists():
+            return None
+        first = {name: fact for name, fact in self._record().items() if name != "resumed"}
+        return hashlib.sha256(json.dumps(first, sort_keys=True).encode()).hexdigest()
+
+    def _record(self) -> dict[str, Any]:
+        """Read the recorded settings.
+
+        Raises:
+            RunFolderError: they are damaged.
+        """
+        advice = "put back a copy of it, or give another folder with --run"
+        try:
+            record = read_json(self.recipe)
+        except ValueError as error:
+            raise RunFolderError(f"{error}; {advice}") from error
+        kinds = {"preset": str, "command": str, "config": dict, "recipe": dict, "manifest": dict}
+        if wrong := [name for name, kind in kinds.items() if not isinstance(record.get(name), kind)]:
+            raise RunFolderError(f"{self.recipe} is damaged: {wrong[0]} is {record.get(wrong[0])!r:.60}; {advice}")
+        return record
 
     def truncate_log(self, last_step: int) -> None:
         """Drop log lines later than the state to resume from.
@@ -126,14 +179,23 @@ class RunFolder:
         """
         if not self.log.exists():
             return
-        kept = [line for line in split_lines(self.log.read_text(encoding="utf-8")) if _step_of(line) <= last_step]
-        write_text(self.log, "".join(f"{line}\n" for line in kept))
+        with reading(self.log):
+            *lines, _ = self.log.read_bytes().split(b"\n")  # the last one is cut off by a kill, or empty
+        kept: list[bytes] = []
+        for number, line in enumerate(lines, 1):
+            try:
+                if not line.strip() or parse_line(line, f"{self.log}, line {number}")["step"] <= last_step:
+                    kept.append(line)
+            except ValueError as error:
+                raise RunFolderError(f"{error}: mend or remove this line, and run the same command again") from error
+        content = b"".join(line + b"\n" for line in kept)
+        write_atomically(self.log, lambda temporary: temporary.write_bytes(content))
 
     def precision(self) -> TrainingPrecision | None:
         """Return the precision of the run in this folder; None if there is no run."""
         if not self.recipe.exists():
             return None
-        return {**LEGACY_RECIPE, **json.loads(self.recipe.read_text(encoding="utf-8"))["recipe"]}["precision"]
+        return {**LEGACY_RECIPE, **self._record()["recipe"]}["precision"]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -199,15 +261,18 @@ class RunFolder:
         facts = settings.facts()
         command = portable(" ".join(["python -m train", *sys.argv[1:]]))
         if self.recipe.exists():
-            record = json.loads(self.recipe.read_text(encoding="utf-8"))
-            differing = _differing(record, settings)
+            record = self._record()
+            try:
+                differing = _differing(record, settings)
+            except (TypeError, ValueError, KeyError) as error:
+                raise RunFolderError(f"{self.recipe} is damaged: {error}; give another folder with --run") from error
             if differing:
                 raise ValueError(
                     f"{self.path} holds a run with another {', '.join(differing)}: resume it with its own settings, or "
                     f"give another folder"
                 )
             code = commit()
-            if code != record.get("resumed", [record])[-1]["commit"]:
+            if code != record.get("resumed", [record])[-1].get("commit"):
                 record["resumed"] = [*record.get("resumed", []), {"step": step, "commit": code}]
                 self._write_recipe(record)
             if record["recipe"] == facts["recipe"]:
@@ -253,27 +318,8 @@ def _differing(record: dict[str, Any], settings: RunSettings) -> list[str]:
     return differing + (["data"] if record["manifest"] != settings.manifest else [])
 
 
-def _save(state: dict[str, Any], path: Path) -> None:
-    """Save with `torch.save`, raising the system's OSError.
-
-    PyTorch's own RuntimeError is less specific.
-    """
-    with path.open("wb") as file:
-        try:
-            torch.save(state, file)
-        except RuntimeError as error:
-            raise error.__context__ if isinstance(error.__context__, OSError) else OSError(str(error)) from error
-
-
 def _copy(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
-
-
-def _step_of(line: str) -> float:
-    try:
-        return json.loads(line)["step"]
-    except (ValueError, KeyError, TypeError):
-        return float("inf")  # a line truncated by a kill
 
 
 @functools.cache  # the code that a process has imported stays the same

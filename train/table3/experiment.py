@@ -25,16 +25,18 @@ from core.config import TransformerConfig
 from core.file_writing import write_atomically, write_text
 from core.paper import TABLE_3
 from core.preset_configs import PRESETS
+from core.strict_json import read_json
 from core.translator import Translator
 from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet, evaluate
 from train.loop import fit
 from train.recipe import Recipe, recipe_for
 from train.runs.run_folder import RunFolder
-from train.table3.figure import draw_rows
+from train.table3.figure import PANELS, draw_rows
 
 Row = dict[str, Any]
 MAX_STEPS = 1_000_000  # of a row with a budget in minutes
+NUMBERS = (*(name for name, _, _ in PANELS), *(f"paper_{name}" for name, _, _ in PANELS[:-1]))  # of a row
 WARMUP_SHARE = 5  # at most 1/5 of the steps are warm-up, so that short runs reach the peak rate
 
 
@@ -163,7 +165,7 @@ class Experiment:
         facts["beam_size"] = self.beam_size
         path = run.path / "score.json"
         if path.exists():
-            scored: Row = json.loads(path.read_text(encoding="utf-8"))
+            scored = _read_score(path)
             if facts.items() <= scored.items():
                 return scored
         score = evaluate(
@@ -199,8 +201,26 @@ def _row_of(run: Path) -> str:
 
 
 def _read_run(run: Path) -> Row:
-    score, record = (json.loads((run / name).read_text(encoding="utf-8")) for name in ("score.json", "recipe.json"))
-    return {"row": _row_of(run), "seed": record["seed"], **score}
+    if type(seed := read_json(run / "recipe.json").get("seed")) is not int:
+        raise ValueError(f"{run / 'recipe.json'} is damaged: seed is {seed!r:.60}, not a whole number")
+    return {"row": _row_of(run), "seed": seed, **_read_score(run / "score.json")}
+
+
+def _read_score(path: Path) -> Row:
+    """Read a finished run's line of the table.
+
+    Raises:
+        ValueError: it is damaged, or has no numbers.
+    """
+    advice = "remove it, and run the same command again: the row is scored again"
+    try:
+        score = read_json(path)
+    except ValueError as error:
+        raise ValueError(f"{error}; {advice}") from error
+    for name in NUMBERS:
+        if type(number := score.get(name)) not in (int, float, *([type(None)] if name.startswith("paper_") else [])):
+            raise ValueError(f"{path} is damaged: {name} is {number!r:.60}, not a number; {advice}")
+    return score
 
 
 def write_table(folder: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.text_files import read_text, split_lines
+from core.tokenizer_files import naming
 
 Link = tuple[int, int]  # source word, target word; from 0
 
@@ -82,8 +83,10 @@ def read_gold_pairs(source: str | Path, target: str | Path, links: str | Path) -
             invalid, in which case the message names the line.
         OSError: a file cannot be read.
     """
-    source_lines, target_lines, link_lines = (_read_lines(Path(path)) for path in (source, target, links))
-    return gold_pairs(source_lines, target_lines, link_lines)
+    paths = [Path(path) for path in (source, target, links)]
+    source_lines, target_lines, link_lines = map(_read_lines, paths)
+    with naming(", ".join(path.name for path in paths)):
+        return gold_pairs(source_lines, target_lines, link_lines)
 
 
 def gold_pairs(source_lines: list[str], target_lines: list[str], link_lines: list[str]) -> list[GoldPair]:

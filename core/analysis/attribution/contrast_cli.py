@@ -12,6 +12,7 @@ from core.analysis.attribution.contrast_methods import METHODS, ContrastMethod, 
 from core.analysis.attribution.faithfulness import Example, rank_methods, sample_curves
 from core.analysis.csv_output import write_csv
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
+from core.console import show
 from core.text_files import read_text, split_lines
 from core.translator import Translator
 
@@ -60,10 +61,10 @@ def run(options: argparse.Namespace) -> None:
     write_csv(score_table(found))
     name = f"log p({tokenizer.piece(contrast.token)})"
     minus = "" if against is None else f" - log p({tokenizer.piece(against)})"
-    print(f"{name}{minus}: {found.output:.4f}, of the baseline {found.baseline:.4f}", file=sys.stderr)
+    show(f"{name}{minus}: {found.output:.4f}, of the baseline {found.baseline:.4f}")
     if "integrated_gradients" in found.scores:
         gap = found.gap("integrated_gradients")
-        print(f"integrated gradients: gap {gap:.4f} with {found.points} points", file=sys.stderr)
+        show(f"integrated gradients: gap {gap:.4f} with {found.points} points")
 
 
 def add_faithfulness_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import sys
 
 from core.analysis.attribution.logit_attribution import Against, attribute_logit, term_table
 from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
@@ -14,6 +13,7 @@ from core.analysis.sentence_arguments import (
     require_position,
     sentence_target,
 )
+from core.console import show
 from core.translator import Translator
 
 
@@ -52,10 +52,9 @@ def run(options: argparse.Namespace) -> None:
     found = attribute_logit(trace, position, token, against)
     write_csv(term_table(found, trace.explanation))
     minus = f" minus {options.against}" if options.against else ""
-    print(
+    show(
         f"token {options.token}, {tokenizer.piece(token)}{minus}: the terms sum to {found.total:.6f}, the "
-        f"logit is {found.logit:.6f} (gap {found.gap:.1g})",
-        file=sys.stderr,
+        f"logit is {found.logit:.6f} (gap {found.gap:.1g})"
     )
 
 

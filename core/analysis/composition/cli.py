@@ -1,7 +1,6 @@
 """`python -m core paths`: which head feeds which, by path patching of every edge."""
 
 import argparse
-import sys
 
 from core.analysis.composition.edge_effects import repeated_with_hooks
 from core.analysis.composition.replacement import REPLACED_BY, record_replacement
@@ -9,6 +8,7 @@ from core.analysis.composition.survey import survey
 from core.analysis.csv_output import write_csv
 from core.analysis.interventions.pair_runs import METRICS
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
+from core.console import show
 from core.translator import Translator
 
 
@@ -71,4 +71,4 @@ def run(options: argparse.Namespace) -> None:
     if checked is not None:
         gap = abs(repeated_with_hooks(found, checked) - edges.effects[checked])
         lines.append(f"{checked} repeated with hooks: gap {gap:.1g}")
-    print("\n".join(lines), file=sys.stderr)
+    show("\n".join(lines))

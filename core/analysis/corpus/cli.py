@@ -17,6 +17,7 @@ from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, load_index, save_index
 from core.analysis.word_scores.scored_lines import Line, parse_lines
+from core.console import printable
 from core.file_writing import check_folder_of
 from core.text_files import read_text
 from core.translator import Translator
@@ -88,7 +89,8 @@ def run(options: argparse.Namespace) -> int | None:
     save_index(output, index)
     left_out = f", {corpus.left_out} lines left out (repeated or too long)" if corpus.left_out else ""
     stopped = f" of {len(corpus.lines):,}, stopped" if was_stopped else ""
-    print(f"{output}: {corpus.done:,} sentences{stopped}{left_out}, {output.stat().st_size / 1e6:.2f} MB\n")
+    size = f"{output.stat().st_size / 1e6:.2f} MB"
+    print(printable(f"{output}: {corpus.done:,} sentences{stopped}{left_out}, {size}") + "\n")
     print(format_behaviours(index))
     return 130 if was_stopped else None
 

@@ -36,7 +36,7 @@ from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.capture import KINDS
 from core.damaged_archives import DAMAGE
-from core.file_writing import write_atomically
+from core.file_writing import reading, write_atomically
 from core.npz_arrays import npz_arrays
 from core.strict_json import json_object
 
@@ -109,7 +109,9 @@ def load_index(path: str | Path) -> CorpusIndex:
         OSError: it cannot be read.
     """
     path = Path(path)
-    return parse_index(path.read_bytes() if path.stat().st_size <= MAX_BYTES else b"", path.name)
+    with reading(path):
+        content = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b""
+    return parse_index(content, path.name)
 
 
 def parse_index(content: bytes, name: str) -> CorpusIndex:

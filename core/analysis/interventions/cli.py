@@ -1,7 +1,6 @@
 """`python -m core cut`: set attention weights, or search for decisive ones."""
 
 import argparse
-import sys
 
 from core.analysis.csv_output import write_csv
 from core.analysis.interventions.cut_search import MAX_CUTS, CutSearch, find_cuts
@@ -9,6 +8,7 @@ from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import cut_effect, parse_cut
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
 from core.capture import KINDS
+from core.console import show
 from core.translator import Translator
 
 
@@ -54,12 +54,12 @@ def run(options: argparse.Namespace) -> None:
             }
         )
         found = translate_cut(translator, options.text, cuts, options.beam_size, options.length_penalty)
-        print(f"before: {effect.before.target}\nafter:  {found.text}", file=sys.stderr)
+        show(f"before: {effect.before.target}\nafter:  {found.text}")
         return
     position = require_position(options.find, tokens, "--find")
     state: CutSearch | None = None
     for state in find_cuts(translator, options.text, target, position, options.kinds):
-        print(f"{len(state.cuts)} cuts, margin {state.margin:.3f}", file=sys.stderr)
+        show(f"{len(state.cuts)} cuts, margin {state.margin:.3f}")
     if state is None or not state.is_minimal:
         raise ValueError(
             f"no cuts were found that change token {options.find} ({tokens[position]}), with at most {MAX_CUTS}: allow "
@@ -68,4 +68,4 @@ def run(options: argparse.Namespace) -> None:
     for cut in state.cuts:
         print(cut)
     winner = translator.piece(state.winner)
-    print(f"token {options.find}: {tokens[position]} becomes {winner}", file=sys.stderr)
+    show(f"token {options.find}: {tokens[position]} becomes {winner}")

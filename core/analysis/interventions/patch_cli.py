@@ -5,7 +5,6 @@ Also proposals for the second one.
 
 import argparse
 import re
-import sys
 
 from core.analysis.csv_output import write_csv
 from core.analysis.heads.head import Head
@@ -17,6 +16,7 @@ from core.analysis.interventions.path_patching import INPUTS, HeadInput, Receive
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
 from core.capture import Kind
+from core.console import show
 from core.translator import Translator
 
 _KINDS: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
@@ -101,10 +101,7 @@ def run(options: argparse.Namespace) -> None:
         first, second = map(translator.piece, (each.token, each.against))
         what = f"{first} minus {second}" if each.metric == "difference" else f"log-probability of {first}"
         gap = abs(all_patched(each) - each.clean)
-        print(
-            f"{what}: clean {each.clean:.6f}, corrupted {each.corrupted:.6f}; all patched: clean (gap {gap:.1g})",
-            file=sys.stderr,
-        )
+        show(f"{what}: clean {each.clean:.6f}, corrupted {each.corrupted:.6f}; all patched: clean (gap {gap:.1g})")
 
 
 def _recorded(translator: Translator, options: argparse.Namespace) -> list[PairRuns]:

@@ -8,6 +8,7 @@ import torch
 from tqdm import tqdm
 
 from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, measure, to_csv, to_json
+from core.console import show
 from core.file_writing import check_folder_of, write_text
 
 
@@ -80,4 +81,4 @@ def run(options: argparse.Namespace) -> None:
         return
     text = to_json(table) if output.suffix == ".json" else to_csv(table)
     write_text(output, text)
-    print(f"{output}: {len(table.costs)} measurements on {machine}", file=sys.stderr)
+    show(f"{output}: {len(table.costs)} measurements on {machine}")

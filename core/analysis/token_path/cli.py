@@ -1,12 +1,12 @@
 """`python -m core step`: one token followed through the model, as CSV."""
 
 import argparse
-import sys
 
 from core.analysis.csv_output import write_csv
 from core.analysis.sentence_arguments import add_sentence_arguments, sentence_target
 from core.analysis.token_path.steps import Stack, path_columns
 from core.analysis.token_path.token_walk import follow_token
+from core.console import show
 from core.translator import Translator
 
 
@@ -52,8 +52,7 @@ def run(options: argparse.Namespace) -> None:
     write_csv(path_columns(path, options.part))
     token = path.tokens[path.position]
     predicts = f", predicts {path.explanation.predicted_tokens[path.position]}" if stack == "decoder" else ""
-    print(
+    show(
         f"{stack}, {token}{predicts}, layer {options.layer}, head {options.head}: computed again by the formulas, "
-        f"{len(path.differences)} quantities differ from the model's own by at most {path.gap:.1g}",
-        file=sys.stderr,
+        f"{len(path.differences)} quantities differ from the model's own by at most {path.gap:.1g}"
     )

@@ -111,6 +111,10 @@ def test_outputs_without_attention_and_those_of_generate_are_refused() -> None:
             {"source_tokens": np.array(["a" * 513, "b", "c"])},
             r"^source_tokens has a token of more than 512 char",
         ),
+        (
+            {"source_tokens": np.full((3, 1), 0x110000, np.uint32).view("U1").ravel()},
+            r"^the array 'source_tokens' has the character 0x110000, the largest one is U\+10FFFF$",
+        ),
         ({"target_tokens": np.array(["<s>"])}, r"^target_tokens has 1 tokens, expected the start and at least on"),
         (
             {"target_tokens": np.array(TARGET[:3])},

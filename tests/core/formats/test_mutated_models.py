@@ -85,10 +85,16 @@ def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> di
 
 
 def damaged_values(data: bytes, chance: random.Random) -> bytes:
-    """A JSON object with other values."""
+    """A JSON object with other values, at any depth."""
     fields = json.loads(data)
     for _ in range(chance.choice((1, 2, 4))):
-        fields[chance.choice(list(fields))] = chance.choice(VALUES)
+        part = fields
+        while True:
+            key = chance.choice(list(part) if isinstance(part, dict) else range(len(part)))
+            if not (isinstance(part[key], dict | list) and part[key]) or chance.random() < 0.3:
+                break
+            part = part[key]
+        part[key] = chance.choice(VALUES)
     return json.dumps(fields).encode()
 
 

@@ -171,20 +171,49 @@ def test_only_long_pairs_are_an_error(shards: TokenShards) -> None:
         batches_of(shards, max_length=1)
 
 
-def test_damaged_shards_are_an_error(tmp_path: Path) -> None:
+def test_shards_without_checksums_are_checked_by_their_contents(tmp_path: Path) -> None:
+    """As those of earlier versions."""
     with pytest.raises(DataError, match=r"has no source.tokens.npy, .*make token shards"):
         TokenShards(tmp_path)
     write_shards(tmp_path, random_pairs(5), vocab_size=100)
-    offsets = np.load(tmp_path / "source.offsets.npy")
-    np.save(tmp_path / "source.offsets.npy", offsets[:-1])
-    with pytest.raises(DataError, match="4 source but 5 target sentences"):
-        TokenShards(tmp_path)
-    np.save(tmp_path / "source.offsets.npy", offsets + 1)
-    with pytest.raises(DataError, match="not as many as its offsets give"):
-        TokenShards(tmp_path)
-    (tmp_path / "source.tokens.npy").write_bytes((tmp_path / "source.tokens.npy").read_bytes()[:-20])
-    with pytest.raises(DataError, match="has a damaged file"):
-        TokenShards(tmp_path)
+    (tmp_path / "checksums.json").unlink()
+    path, tokens = tmp_path / "source.offsets.npy", tmp_path / "source.tokens.npy"
+    offsets = np.load(path)
+    assert len(TokenShards(tmp_path)) == 5
+    for wrong, message in (
+        (offsets[:-1], "4 source but 5 target sentences"),
+        (offsets + 1, "not as many as its offsets give"),
+        (offsets[[0, 2, 1, 3, 4, 5]], r"source.offsets.npy is damaged: its numbers do not rise from 0; prepare it ag"),
+        (offsets[:, None], r"source.offsets.npy is damaged: int64 \[6, 1\], expected whole numbers; prepare it again"),
+        (offsets.astype(float), r"source.offsets.npy is damaged: float64 \[6\], expected whole numbers"),
+        (offsets.astype("U9"), r"source.offsets.npy is damaged: <U9 \[6\], expected whole numbers"),
+    ):
+        np.save(path, wrong)
+        with pytest.raises(DataError, match=message):
+            TokenShards(tmp_path)
+    np.save(path, offsets)
+    for content in (b"", b"hello", bytes(200), tokens.read_bytes()[:-20], tokens.read_bytes().replace(b"(", b"[")):
+        tokens.write_bytes(content)
+        with pytest.raises(DataError, match=r"source\.tokens\.npy is damaged: .*; prepare it again$"):
+            TokenShards(tmp_path)
+
+
+def test_each_changed_byte_of_shards_is_noticed(tmp_path: Path) -> None:
+    write_shards(tmp_path, random_pairs(5), vocab_size=100)
+    for path in sorted(tmp_path.glob("*.npy")):
+        content = path.read_bytes()
+        for place in (0, 30, 127, 130, len(content) - 1):
+            path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+            with pytest.raises(
+                DataError, match=rf"{path.name} is damaged: its checksum is not that of checksums.json; "
+            ):
+                TokenShards(tmp_path)
+        path.write_bytes(content)
+    assert len(TokenShards(tmp_path)) == 5
+    for content in (b"", b"[]", b"{", b"\xff"):
+        (tmp_path / "checksums.json").write_bytes(content)
+        with pytest.raises(DataError, match=r"checksums\.json is damaged: .*; prepare it again$"):
+            TokenShards(tmp_path)
 
 
 def test_a_folder_without_a_manifest_was_not_finished(tmp_path: Path) -> None:
@@ -196,6 +225,10 @@ def test_a_folder_without_a_manifest_was_not_finished(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"cut', encoding="utf-8")
     with pytest.raises(DataError, match=r"manifest.json is damaged"):
         read_manifest(tmp_path)
+    for content, reason in (("[]", "it is a list"), ('{"vocab_size": "9"}', "vocab_size is '9', not a whole number")):
+        (tmp_path / "manifest.json").write_text(content, encoding="utf-8")
+        with pytest.raises(DataError, match=rf"manifest\.json is damaged: {reason}.*; prepare it again$"):
+            read_manifest(tmp_path)
 
 
 def test_packed_batches_have_every_pair_once_an_epoch_in_another_order(shards: TokenShards) -> None:

@@ -1,6 +1,7 @@
 import bz2
 import gzip
 import lzma
+import re
 import zipfile
 from pathlib import Path
 
@@ -130,3 +131,14 @@ def test_a_parallel_text_can_be_read_again(tmp_path: Path) -> None:
     text = ParallelText([files[0]], [files[1]], [files[2]])
     assert list(text) == list(text) == [("1", "eins"), ("2", "zwei")]
     assert text.files == list(files)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".bz2"])
+def test_damage_within_a_compressed_file_is_named(ending: str, tmp_path: Path) -> None:
+    """Most of it is noticed after some lines. The format .zst has no checksum by default."""
+    path = tmp_path / f"text.en{ending}"
+    content = PACK[ending]("".join(f"{number} {number * number}\n" for number in range(2000)).encode())
+    for place in range(30, len(content), len(content) // 20):
+        path.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+        with pytest.raises(DataError, match=rf"^{re.escape(str(path))} (cannot be read after line|is not UTF-8)"):
+            list(read_lines(path))

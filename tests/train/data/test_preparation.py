@@ -78,8 +78,15 @@ def test_tokens_decode_to_the_text(
         ["train.en", "train.de"],
     )
     assert sorted(path.name for path in folder.iterdir()) == [
-        "manifest.json", "settings.json", "tokenizer.model", "train", "valid", "valid.source.txt", "valid.target.txt"
-    ]  # fmt: skip
+        "checksums.json",
+        "manifest.json",
+        "settings.json",
+        "tokenizer.model",
+        "train",
+        "valid",
+        "valid.source.txt",
+        "valid.target.txt",
+    ]
 
 
 def test_training_reads_the_tokens_that_translation_reads(

@@ -1,4 +1,5 @@
 import csv
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -173,3 +174,27 @@ def test_a_budget_is_steps_or_minutes() -> None:
     for wrong in ("0", "0m", "-1", "1.5", "m"):
         with pytest.raises(ValueError, match="must be a number of steps"):
             Budget.parse(wrong)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "Expecting value"),
+        (b"\xff", "'utf-8' codec"),
+        (b"[]", "it is a list"),
+        (b"{}", "perplexity is None, not a number"),
+        ({"bleu": "high"}, "bleu is 'high', not a number"),
+        ({"hours": [1]}, r"hours is \[1\], not a number"),
+        ({"parameters": True}, "parameters is True, not a number"),
+        ({"paper_bleu": {}}, r"paper_bleu is {}, not a number"),
+    ],
+)
+def test_a_score_without_numbers_is_named(content: bytes | dict[str, object], reason: str, tmp_path: Path) -> None:
+    run, numbers = tmp_path / "base", {"perplexity": 1.5, "bleu": 1, "parameters": 3, "hours": 0.1}
+    run.mkdir()
+    (run / "recipe.json").write_text('{"seed": 1}')
+    (run / "score.json").write_text(json.dumps(numbers))
+    assert experiment.read_rows(tmp_path) == [{"row": "base", "seed": 1, **numbers}]
+    (run / "score.json").write_bytes(json.dumps(numbers | content).encode() if isinstance(content, dict) else content)
+    with pytest.raises(ValueError, match=rf"base/score\.json is damaged: {reason}.*; remove it, and run the same co"):
+        experiment.read_rows(tmp_path)
