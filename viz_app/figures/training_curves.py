@@ -87,9 +87,11 @@ def curves(lines: Sequence[LogLine], measure: str, theme: Theme) -> go.Figure:
     ):
         steps, numbers = values(lines, kind, measure)
         if steps:
+            with np.errstate(over="ignore"):  # what is too large is a gap, as what is not finite
+                single = np.array(numbers).astype(np.float32)
             figure.add_scatter(
                 x=np.array(steps, dtype=np.int32),
-                y=np.array(numbers, dtype=np.float32),
+                y=single,
                 mode="lines+markers" if kind == "valid" else "lines",
                 line={"color": mark.color, "width": 2 if kind == "valid" else 1.2},
                 marker={"size": 5, "symbol": "circle"},
