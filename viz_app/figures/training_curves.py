@@ -80,7 +80,7 @@ def curves(lines: Sequence[LogLine], measure: str, theme: Theme) -> go.Figure:
     Raises:
         KeyError: There is no such measure.
     """
-    figure = empty_figure(theme, 400, margin=(64, 40, 8, 44))
+    figure, has_logarithm = empty_figure(theme, 400, margin=(64, 40, 8, 44)), False
     for kind, called, mark in (
         ("train", tr("training"), theme.head_mark(5)),
         ("valid", tr("validation"), theme.head_mark(0)),
@@ -89,6 +89,7 @@ def curves(lines: Sequence[LogLine], measure: str, theme: Theme) -> go.Figure:
         if steps:
             with np.errstate(over="ignore"):  # what is too large is a gap, as what is not finite
                 single = np.array(numbers).astype(np.float32)
+            has_logarithm |= bool(((single > 0) & np.isfinite(single)).any())
             figure.add_scatter(
                 x=np.array(steps, dtype=np.int32),
                 y=single,
@@ -98,7 +99,9 @@ def curves(lines: Sequence[LogLine], measure: str, theme: Theme) -> go.Figure:
                 name=called,
                 hovertemplate=f"{_step_hover()}<br>{called} %{{y:.4g}}<extra></extra>",
             )
-    scale = {"type": "log"} if measure == "perplexity" else {"rangemode": "normal" if measure == "nll" else "tozero"}
+    scale = {"rangemode": "normal" if measure == "nll" else "tozero"}
+    if measure == "perplexity" and has_logarithm:
+        scale = {"type": "log"}
     return with_layout(
         figure,
         showlegend=True,

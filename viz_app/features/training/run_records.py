@@ -217,7 +217,7 @@ def table_3(folder: Path) -> pd.DataFrame | None:
     if table.empty:
         return None
     for name in sorted(numbers):
-        wrong = [value for value in table[name] if isinstance(value, str) or value in (math.inf, -math.inf)]
+        wrong = [value for value in table[name] if not _is_number(value)]
         if wrong or table[name].dtype.kind not in "iuf":
             raise RunRecordError(
                 tr(
@@ -228,6 +228,14 @@ def table_3(folder: Path) -> pd.DataFrame | None:
                 )
             )
     return table
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value of a table, or a text in it, is a finite number or missing."""
+    try:
+        return math.isfinite(float(str(value))) or (isinstance(value, float) and math.isnan(value))
+    except ValueError:
+        return False
 
 
 def checked_facts(facts: Mapping[str, Any], file: str) -> dict[str, Any]:
