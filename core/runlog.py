@@ -69,7 +69,7 @@ def _parse_line(text: bytes, place: str) -> LogLine:
 
 
 def _is_number(value: object) -> bool:
-    """Whether it is a number that a float can hold; one that is not finite, too."""
+    """Whether it is a number, finite or not, that a float can hold."""
     return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 

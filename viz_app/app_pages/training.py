@@ -15,7 +15,7 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.path_box import link_note, path_box
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
-from viz_app.features.training import run_records
+from viz_app.features.training import run_facts, run_records
 from viz_app.figures import training_curves
 from viz_app.figures.display_text import plain, shortened
 from viz_app.figures.export.plotly_chart import export_chart
@@ -94,7 +94,7 @@ def page() -> None:
         folder = run_box(place)
         in_progress = folder is not None and run_records.run_in(folder).is_in_progress
         st.fragment(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
-    except (ModelError, run_records.RunRecordError) as error:
+    except (ModelError, run_facts.RunRecordError) as error:
         st.error(plain(str(error)))
 
 
@@ -119,7 +119,10 @@ def table_box(place: Path) -> Path:
 
 
 def binding() -> Literal["query-params"] | None:
-    """Bind to the address, as `bind`, a widget whose name or options are names of folders, unless a path was typed."""
+    """Return `bind` for widgets that are named after folders, or select one.
+
+    The address holds them, unless they are of a path that was typed.
+    """
     is_typed = model_paths.may_type_path() and Widget[str](FOLDER).value
     return None if is_typed else "query-params"
 
@@ -147,7 +150,7 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
                 run=run.name,
             )
             st.caption(plain(note))
-        if view != CARD and (note := run_records.start_note(run_facts(run), run.step)):
+        if view != CARD and (note := run_facts.start_note(facts_of(run), run.step)):
             st.caption(plain(note))
         if view == CURVES:
             curves(run, theme)
@@ -157,7 +160,7 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
             samples(run)
         else:
             card(run)
-    except run_records.RunRecordError as error:
+    except run_facts.RunRecordError as error:
         st.error(plain(str(error)))
 
 
@@ -173,14 +176,14 @@ def status(run: run_records.Run) -> str:
     return plain(tr("{run}: {step}, {now}", run=name, step=step, now=now))
 
 
-def run_facts(run: run_records.Run) -> dict[str, Any]:
+def facts_of(run: run_records.Run) -> dict[str, Any]:
     """Return the settings of a run.
 
     For the shipped run, they are in the metadata of its checkpoint.
     """
     model = readings.model()
     is_of_run = model.explanation is None and model.name == run.name
-    return run.facts or run_records.checked_facts(model.translator.training if is_of_run else {}, model.name)
+    return run.facts or run_facts.checked_facts(model.translator.training if is_of_run else {}, model.name)
 
 
 def has_log(run: run_records.Run) -> bool:
@@ -228,7 +231,7 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
 
 def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
     """Draw the learning rate schedule, with sliders for its parameters."""
-    facts = run_facts(run)
+    facts = facts_of(run)
     recipe, config = facts.get("recipe", {}), facts.get("config", {})
     model = readings.model()
     shown = PRESETS["base"] if model.explanation is not None else model.translator.model.config
@@ -245,7 +248,7 @@ def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
         rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
         cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, recipe.get("cooldown", 0), 1, run),
     )
-    figure = training_curves.schedule(schedule, int(last_step), theme, run_records.last_run(facts, run.lines))
+    figure = training_curves.schedule(schedule, int(last_step), theme, run_facts.last_run(facts, run.lines))
     show_chart(figure, "schedule", tr(TEXTS[RATE]))
     code = f"""
 from viz_app.figures.training_curves import Schedule, schedule_table

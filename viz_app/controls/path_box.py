@@ -1,4 +1,4 @@
-"""Selection of a file or folder on the app's machine, by a path that no link holds."""
+"""Selection of a file or folder on the machine of the app."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -19,16 +19,16 @@ NOT_OFFERED = marked(
 
 @dataclass
 class _RefusedLinks:
-    """Query parameters in which a link named a path, or something else that is not offered."""
+    """Query parameters with paths, or other names that the app does not offer."""
 
     parameters: set[str] = field(default_factory=set[str])
 
 
 def path_box(label: str, parameter: str, offered: Collection[str], placeholder: str | None, about: str) -> str:
-    """Select a file or folder: type its path, or select one that is offered, or nothing if neither is possible.
+    """Select a file or folder: type its path, or take one that is offered.
 
-    The address holds the name of one that is offered, but never a path: whoever follows a link would open it without
-    knowing.
+    Draws nothing if neither is possible. The address holds the name of one that is offered, but never a path: whoever
+    follows a link would open it without knowing.
 
     Args:
         parameter: in the address; key of the widget.
@@ -56,6 +56,6 @@ def path_box(label: str, parameter: str, offered: Collection[str], placeholder: 
 
 
 def link_note(parameter: str) -> None:
-    """Say that the address named something that is not opened, and what to do; draw it below the box."""
+    """Say, below the box, that what the address named is not opened."""
     if parameter in session_object(_RefusedLinks).parameters:
         st.info(tr(TYPE_IT if model_paths.may_type_path() else NOT_OFFERED))

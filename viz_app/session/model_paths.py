@@ -1,9 +1,9 @@
-"""What may be opened on the app's machine: checkpoints, snapshots, and the records of training runs.
+"""Files and folders on the app's machine that a visitor may open.
 
-Every path that a visitor types or selects is checked here. With `HEADLIGHT_FOLDERS`, every visitor may open what these
-folders hold, by its name in `listed_paths`, and nothing else. Without it, only a visitor on this machine may type a
-path, any that the app can read: a refusal tells names of files. Devices, named pipes and sockets are never opened: to
-read them may take forever.
+They are checkpoints, snapshots, and the records of training runs. Every path that a visitor types or selects is checked
+here. With `HEADLIGHT_FOLDERS`, every visitor may open what these folders hold, by its name in `listed_paths`, and
+nothing else. Without it, only a visitor on this machine may type a path, any that the app can read: a refusal tells
+names of files. Devices, named pipes and sockets are never opened: to read them may take forever.
 """
 
 import os
@@ -53,9 +53,10 @@ def listed_paths(suffixes: Sequence[str] = SUFFIXES) -> dict[str, Path]:
 
 
 def entries(folder: Path) -> dict[str, Path]:
-    """Return the folders and regular files of a folder by name, in alphabetical order, without links.
+    """Return the folders and regular files of a folder by name, without links.
 
-    Links that lead out of the folder are left out, and hidden entries. Empty if the folder cannot be read.
+    In alphabetical order. Links that lead out of the folder are left out, and hidden entries. Empty if the folder
+    cannot be read.
     """
     try:
         names = sorted(os.listdir(folder))
@@ -101,7 +102,9 @@ def openable_path(text: str) -> Path:
 
 
 def file_in(folder: Path, name: str) -> Path | None:
-    """Return a regular file of a folder, without links; None if the folder has nothing of this name.
+    """Return a regular file of a folder, without links.
+
+    None if the folder has nothing of this name.
 
     Raises:
         ModelError: it is something else, or a link that leads out of the folder.

@@ -15,7 +15,7 @@ from core.paper import TABLE_3 as PAPER_TABLE_3
 from core.runlog import format_log
 from tests.viz_app.pages import Start, healthy, opened, state_of
 from viz_app.controls import path_box
-from viz_app.features.training import run_records
+from viz_app.features.training import run_facts, run_records
 from viz_app.language import tr
 from viz_app.session import environment, model_paths
 from viz_app.session.models import opened_model
@@ -357,13 +357,13 @@ def test_folders_with_odd_entries_are_listed(app: AppTest, run: Path, tmp_path: 
 def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
     facts = {"init": {"file": "en-de.safetensors", "steps": 4450}}
     assert (
-        run_records.start_note(facts, 100)
+        run_facts.start_note(facts, 100)
         == "It started from en-de.safetensors, trained for 4,450 steps, which are not in this log."
     )
     longer = {"init": {"file": "en-de.safetensors", "steps": 3600, "init": facts["init"]}}
-    assert "trained for 8,050 steps" in run_records.start_note(longer, 100)
+    assert "trained for 8,050 steps" in run_facts.start_note(longer, 100)
     assert [
-        run_records.start_note(facts, 100)
+        run_facts.start_note(facts, 100)
         for facts in ({}, {"init": None}, {"init": {}}, {"init": "x"}, {"init": {"steps": "<b>"}})
     ] == [""] * 5
 
@@ -371,11 +371,11 @@ def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
 def test_a_log_of_all_runs_of_a_training_says_where_they_began() -> None:
     facts = {"steps": 500, "init": {"steps": 3600, "init": {"steps": 4450}}}
     lines = [{"kind": "train", "step": step, "nll": 1.0} for step in (25, 8050, 8075, 8550)]
-    assert run_records.start_note(facts, 8550).endswith("They began at these steps: 0 · 4,450 · 8,050.")
-    assert [line["step"] for line in run_records.last_run(facts, lines)] == [25, 500]
+    assert run_facts.start_note(facts, 8550).endswith("They began at these steps: 0 · 4,450 · 8,050.")
+    assert [line["step"] for line in run_facts.last_run(facts, lines)] == [25, 500]
     own = lines[:1]  # a log of the last run alone
-    assert run_records.last_run(facts, own) == own
-    assert run_records.last_run({}, lines) == lines
+    assert run_facts.last_run(facts, own) == own
+    assert run_facts.last_run({}, lines) == lines
 
 
 def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
@@ -390,12 +390,12 @@ def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
 
 def test_damaged_files_are_named(run: Path, tmp_path: Path) -> None:
     (run / "log.jsonl").write_text("no json\n{}\n", encoding="utf-8")
-    with pytest.raises(run_records.RunRecordError, match=r"line 1 is not JSON"):
+    with pytest.raises(run_facts.RunRecordError, match=r"line 1 is not JSON"):
         run_records.run_in(run)
-    with pytest.raises(run_records.RunRecordError, match=r"neither log.jsonl nor recipe.json"):
+    with pytest.raises(run_facts.RunRecordError, match=r"neither log.jsonl nor recipe.json"):
         run_records.run_in(tmp_path)
     (tmp_path / "table3.csv").write_text("row,bleu\nbase,1\n", encoding="utf-8")
-    with pytest.raises(run_records.RunRecordError, match="has no column change, hours"):
+    with pytest.raises(run_facts.RunRecordError, match="has no column change, hours"):
         run_records.table_3(tmp_path)
 
 

@@ -5,9 +5,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +14,15 @@ import pandas as pd
 from core.runlog import LogLine, parse_log
 from core.shipped_files import shipped_folder
 from core.strict_json import json_object
-from core.training_runs import steps_of_runs
+from viz_app.features.training.run_facts import RunRecordError, checked_facts
 from viz_app.language import tr
 from viz_app.session import model_paths, models
 
+SHIPPED_TABLE_3 = shipped_folder("docs/table3")
+IN_PROGRESS_SECONDS = 300.0  # seconds since its last line for which a run counts as in progress
 LOG, RECIPE, TABLE_3 = "log.jsonl", "recipe.json", "table3.csv"
 MAX_LOG_BYTES, MAX_TEXT_BYTES = 2**24, 2**20  # of a log; of any other file
 MAX_ROWS, MAX_COLUMNS = 1_000, 100  # of Table 3
-# Settings of a run that the page computes with, where they are in its facts, and their ranges.
-SETTINGS: dict[str, dict[str, tuple[type, float, float]]] = {
-    "recipe": {
-        "steps": (int, 1, 10**9),
-        "warmup": (int, 1, 10**9),
-        "rate_scale": (float, 0, 1e9),
-        "cooldown": (int, 0, 10**9),
-    },
-    "config": {"d_model": (int, 1, 10**6)},
-}
-SHIPPED_TABLE_3 = shipped_folder("docs/table3")
-IN_PROGRESS_SECONDS = 300.0  # seconds since its last line for which a run counts as in progress
 TABLE_3_COLUMNS = {
     "row",
     "change",
@@ -46,10 +34,6 @@ TABLE_3_COLUMNS = {
     "paper_bleu",
     "paper_parameters",
 }
-
-
-class RunRecordError(Exception):
-    """A run cannot be shown; the message, which the page shows, says why."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +121,9 @@ def run_in(folder: Path) -> Run:
 
 
 def card_text(run: Run) -> str:
-    """Return the model card of a run in Markdown, without its metadata; "" if it has none.
+    """Return the model card of a run in Markdown, without its metadata.
+
+    Returns "" if it has none.
 
     Raises:
         RunRecordError: it cannot be read.
@@ -231,99 +217,11 @@ def table_3(folder: Path) -> pd.DataFrame | None:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value of a table, or a text in it, is a finite number or missing."""
+    """Whether a value of a table, or a text in it, is finite or missing."""
     try:
         return math.isfinite(float(str(value))) or (isinstance(value, float) and math.isnan(value))
     except ValueError:
         return False
-
-
-def checked_facts(facts: Mapping[str, Any], file: str) -> dict[str, Any]:
-    """Return the facts of a run whose settings are numbers as the page needs them.
-
-    Args:
-        facts: untrusted.
-        file: that has them, for the message.
-
-    Raises:
-        RunRecordError: one is not.
-    """
-    checked = dict(facts)
-    for part, names in SETTINGS.items():
-        settings: Any = checked.setdefault(part, {})
-        if not isinstance(settings, dict):
-            raise RunRecordError(
-                tr(
-                    "{file} has {value!r:.40} for {name}, expected settings by name.",
-                    file=file,
-                    name=part,
-                    value=settings,
-                )
-            )
-        for name, (kind, least, most) in names.items():
-            value = settings.get(name, least)
-            if type(value) not in (int, kind) or not least <= value <= most:
-                raise RunRecordError(
-                    tr(
-                        "{file} has {value!r:.40} for {name}, expected a number from {least:,} to {most:,}.",
-                        file=file,
-                        name=f"{part}.{name}",
-                        value=value,
-                        least=least,
-                        most=most,
-                    )
-                )
-    return checked
-
-
-def start_note(facts: dict[str, Any], last_step: int) -> str:
-    """Say which checkpoint a run started from, in a sentence.
-
-    If the log has the runs before, too: at which steps they began.
-
-    Args:
-        facts: of the run.
-        last_step: of its log.
-
-    Returns:
-        "" if it started from random parameters.
-    """
-    starts = run_starts(facts)
-    if len(starts) < 2:
-        return ""
-    if has_all_runs(facts, last_step):
-        return tr(
-            "{count} runs, each started from the checkpoint of the one before. They began at these steps: {steps}.",
-            count=len(starts),
-            steps=" · ".join(f"{step:,}" for step in starts),
-        )
-    return tr(
-        "It started from {checkpoint}, trained for {steps:,} steps, which are not in this log.",
-        checkpoint=facts["init"].get("file", tr("a checkpoint")),
-        steps=starts[-1],
-    )
-
-
-def run_starts(facts: dict[str, Any]) -> list[int]:
-    """Return the steps at which a run and those before it began.
-
-    They are counted from the start of the first one. Empty if the facts do not tell.
-    """
-    before = steps_of_runs(facts.get("init"))
-    known = [steps for steps in before if steps is not None]
-    return [0, *accumulate(known)] if len(known) == len(before) else []
-
-
-def has_all_runs(facts: dict[str, Any], last_step: int) -> bool:
-    """Whether a log that ends with `last_step` has the runs before, too."""
-    starts = run_starts(facts)
-    return len(starts) > 1 and isinstance(facts.get("steps"), int) and last_step == starts[-1] + facts["steps"]
-
-
-def last_run(facts: dict[str, Any], lines: Sequence[LogLine]) -> list[LogLine]:
-    """Return the lines of the last run, with its own steps."""
-    start = run_starts(facts)[-1] if lines and has_all_runs(facts, lines[-1]["step"]) else 0
-    return [{**line, "step": line["step"] - start} for line in lines if line["step"] > start]
 
 
 def _file_in(folder: Path, name: str) -> Path | None:
