@@ -17,7 +17,10 @@ from core.file_writing import reading
 
 LogLine = dict[str, Any]
 KINDS = ("train", "valid", "sample", "warning")
+TEXTS = {"sample": ("source", "reference", "translation"), "warning": ("message",)}  # other kinds have numbers
 DIGITS = 5  # significant digits in a thinned log
+MAX_STEP = 2**31 - 1
+MAX_NAMES = 100  # of numbers and texts in all lines of a log
 
 
 def read_log(path: Path) -> list[LogLine]:
@@ -30,14 +33,26 @@ def read_log(path: Path) -> list[LogLine]:
         ValueError: it is not a training log; the message has the line.
     """
     with reading(path):
-        *whole, last = path.read_bytes().split(b"\n")
-    lines = [parse_line(text, f"{path}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
+        return parse_log(path.read_bytes(), str(path))
+
+
+def parse_log(content: bytes, name: str) -> list[LogLine]:
+    """As `read_log`, from the content of a file.
+
+    Args:
+        name: of the file, for messages.
+    """
+    *whole, last = content.split(b"\n")
+    lines = [parse_line(text, f"{name}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
     if last.strip():
         try:
-            lines.append(parse_line(last, str(path)))
+            lines.append(parse_line(last, name))
         except ValueError:
             if not whole:
                 raise
+    names = {each for line in lines for each in line}
+    if len(names) > MAX_NAMES or not all(map(_is_text, names)):
+        raise ValueError(f"{name} has {len(names)} names of numbers and texts, expected at most {MAX_NAMES} of letters")
     return lines
 
 
@@ -52,11 +67,29 @@ def parse_line(text: bytes, place: str) -> LogLine:
     """
     try:
         line = json.loads(text)
-    except ValueError as error:  # includes UnicodeDecodeError
+    except (ValueError, RecursionError) as error:  # includes UnicodeDecodeError
         raise ValueError(f"{place} is not JSON ({error}): a run's log has one JSON object a line") from error
-    if not isinstance(line, dict) or line.get("kind") not in KINDS or not isinstance(line.get("step"), int):
+    if not isinstance(line, dict) or line.get("kind") not in KINDS or type(line.get("step")) is not int:
         raise ValueError(f"{place} has no kind ({', '.join(KINDS)}) and step: this is not the log of a training run")
+    if not 0 <= line["step"] <= MAX_STEP:
+        raise ValueError(f"{place} has the step {line['step']!r:.40}, expected one from 0 to {MAX_STEP}")
+    texts = TEXTS.get(line["kind"])
+    names = texts or line.keys() - {"kind", "step"}
+    is_expected, expected = (_is_text, "a text") if texts else (_is_number, "a number")
+    for name in names:
+        if not is_expected(line.get(name)):
+            raise ValueError(f"{place}: {name!r:.40} is {line.get(name)!r:.40}, expected {expected}")
     return line
+
+
+def _is_number(value: object) -> bool:
+    """Whether it is a number, finite or not, that a float can hold."""
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is a text that can be encoded."""
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def of_kind(lines: Sequence[LogLine], kind: str) -> list[LogLine]:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+MAX_STEPS = 2**53  # of a run; more are not believed, and not printed
+
 
 def training_runs(training: object) -> list[dict[str, Any]]:
     """Return the facts of all runs that made a checkpoint, the first run first.
@@ -26,7 +28,7 @@ def training_runs(training: object) -> list[dict[str, Any]]:
 def steps_of_runs(training: object) -> list[int | None]:
     """Return the number of steps of each of these runs, None where it is not known."""
     found = [run.get("steps") for run in training_runs(training)]
-    return [steps if isinstance(steps, int) else None for steps in found]
+    return [steps if isinstance(steps, int) and 0 <= steps <= MAX_STEPS else None for steps in found]
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def _folder(folder: Path) -> dict[str, Path]:
 def is_archive(path: Path) -> bool:
     """Whether a file is a zip archive, and not one that PyTorch or NumPy wrote."""
     try:
-        if not zipfile.is_zipfile(path):
+        if not path.is_file() or not zipfile.is_zipfile(path):  # it would read a device without an end
             return False
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -169,7 +169,8 @@ def check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
         )
     for entry in entries:
         name = entry.filename
-        if name.startswith("/") or "\\" in name or ":" in name or ".." in PurePosixPath(name).parts:
+        parts = PurePosixPath(name).parts
+        if not parts or name.startswith("/") or "\\" in name or ":" in name or ".." in parts:
             raise CheckpointError(f"{path.name}: the name {name!r:.60} leads out of the archive")
         if len(PurePosixPath(name).name.encode()) > MAX_NAME_BYTES:
             raise CheckpointError(f"{path.name}: the name {name!r:.60} is longer than {MAX_NAME_BYTES} bytes")

@@ -12,7 +12,7 @@ from core.device import best_device
 from core.file_writing import reading
 from core.formats.source_files import MAX_SMALL_FILE, is_archive
 from core.history.snapshot_files import DIFFERENCE, EIGHT_BITS, LOG, SNAPSHOT, ArchiveFiles, FolderFiles, SnapshotFiles
-from core.runlog import LogLine, read_log
+from core.runlog import LogLine, parse_log
 from core.training_runs import steps_of_runs
 from core.translator import Translator
 from core.untrusted_parameters import ADVICE
@@ -111,9 +111,9 @@ class History:
             if path.stat().st_size > MAX_SMALL_FILE:
                 raise CheckpointError(f"{self.label}: {LOG} has more than {MAX_SMALL_FILE} bytes")
             try:
-                lines = read_log(path)
+                lines = parse_log(path.read_bytes(), LOG)
             except ValueError as error:
-                raise CheckpointError(f"{self.label}: {LOG} cannot be read: {error}") from error
+                raise CheckpointError(f"{self.label}: {error}") from error
         return tuple(
             {"kind": line["kind"], "step": line["step"], "nll": float(line["nll"])}
             for line in lines
@@ -137,6 +137,8 @@ def open_history(source: str | Path) -> History:
         raise FileNotFoundError(f"there is no {path}: give a run's folder, or a file of `python -m train history`")
     if path.is_dir():
         return History(FolderFiles(path))
+    if not path.is_file():
+        raise CheckpointError(f"{path} is neither a file nor a folder: give a run's folder, or a zip archive")
     if not is_archive(path):
         if _is_cut_off(path):
             raise CheckpointError(f"{path.name} is a zip archive without its end: {ADVICE}")

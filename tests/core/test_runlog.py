@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from core.runlog import LogLine, format_log, of_kind, read_log, thin_log
+from core.runlog import LogLine, format_log, of_kind, parse_log, read_log, thin_log
 
 
 def a_run(steps: int) -> list[LogLine]:
@@ -60,9 +60,33 @@ def test_malformed_logs_are_refused(tmp_path: Path) -> None:
         ValueError, match=r"line 1 has no kind \(train, valid, sample, warning\) and step: this is not the log"
     ):
         read_log(path)
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match="is not JSON"):
-        read_log(path)
+    for content in (b"\xff\xfe", b"[" * 100_000):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="is not JSON"):
+            read_log(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"kind": "train", "step": True}, r"line 1 has no kind .* and step"),
+        ({"kind": "train", "step": -1}, r"line 1 has the step -1, expected one from 0 to 2147483647"),
+        ({"kind": "valid", "step": 2**31}, r"line 1 has the step 2147483648, expected"),
+        ({"kind": "train", "step": 1, "nll": "x"}, r"line 1: 'nll' is 'x', expected a number"),
+        ({"kind": "train", "step": 1, "rate": True}, r"line 1: 'rate' is True, expected a number"),
+        ({"kind": "valid", "step": 1, "nll": 2**63}, r"line 1: 'nll' is 9223372036854775808, expected a number"),
+        ({"kind": "sample", "step": 1, "source": "a", "reference": "b"}, r"'translation' is None, expected a text"),
+        ({"kind": "train", "step": 1, **{f"{number}": 0 for number in range(99)}}, r"has 101 names of numbers and"),
+    ],
+)
+def test_lines_with_other_values_are_refused(line: LogLine, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_log(format_log([line, line]).encode(), "log.jsonl")
+
+
+def test_numbers_that_are_not_finite_are_read() -> None:
+    line = {"kind": "train", "step": 2**31 - 1, "nll": float("inf"), "rate": 2**63 - 1}
+    assert parse_log(format_log([line]).encode(), "log.jsonl") == [line]
 
 
 def test_a_thinned_log_is_small_and_keeps_its_ends() -> None:

@@ -14,3 +14,4 @@ def test_facts_of_any_kind_are_no_error() -> None:
     assert training_runs(None) == training_runs("x") == []
     assert steps_of_runs({}) == [None]
     assert steps_of_runs({"steps": 1, "init": {"steps": "<b>", "init": ["x"]}}) == [None, 1]
+    assert steps_of_runs({"steps": -1, "init": {"steps": 10**4000}}) == [None, None]  # more digits than are printed

@@ -2,15 +2,20 @@
 
 import re
 from pathlib import Path
-from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
-from tests.e2e.idle import wait_until_idle
+from tests.e2e.idle import open_page, wait_until_idle
 
 
 def test_arrow_keys_move_through_the_training(page: Page, app: str, history_file: Path) -> None:
-    page.goto(f"{app}/over_training?text=Where%3F&beam_size=1&history={quote(str(history_file))}")
+    open_page(page, f"{app}/over_training?text=&beam_size=1")  # without a sentence the shipped one is not measured
+    for label, text in (("Training", str(history_file)), ("Sentence", "Where?")):
+        box = page.get_by_label(label, exact=True)
+        box.fill(text)
+        box.press("Enter")
+        wait_until_idle(page)
+    assert "history" not in page.url
     expect(page.get_by_text("last snapshot equals its search").first).to_be_visible()  # others are being measured
     slider = page.get_by_role("slider", name="Training steps")
     slider.focus()

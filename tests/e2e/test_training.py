@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, expect
 
 from core.runlog import LogLine, format_log
-from tests.e2e.idle import wait_until_idle
+from tests.e2e.idle import open_page, wait_until_idle
 
 
 def lines(last_step: int) -> list[LogLine]:
@@ -18,7 +18,13 @@ def test_a_run_in_progress_is_followed(page: Page, app: str, tmp_path: Path) -> 
     log = tmp_path / "log.jsonl"
     log.write_text(format_log(lines(50)), encoding="utf-8")
     (tmp_path / "recipe.json").write_text(json.dumps({"preset": "tiny", "recipe": {"steps": 100}}), encoding="utf-8")
-    page.goto(f"{app}/training?{urlencode({'text': 'Where?', 'beam_size': 1, 'run_folder': tmp_path})}")
+    open_page(page, f"{app}/training?{urlencode({'text': 'Where?', 'beam_size': 1, 'run_folder': tmp_path})}")
+    expect(page.get_by_text("This link names a file or folder, and a link opens none")).to_be_visible()
+    box = page.get_by_label("Folder of a run", exact=True)
+    expect(box).to_have_value("")
+    box.fill(str(tmp_path))
+    box.press("Enter")
+    expect(page.get_by_text("This link names")).to_have_count(0)
     expect(page.get_by_text("step 50 of 100, in progress")).to_be_visible()
     expect(page.locator(".scatterlayer .trace")).to_have_count(1)
     with log.open("a", encoding="utf-8") as file:
@@ -31,5 +37,14 @@ def test_a_run_in_progress_is_followed(page: Page, app: str, tmp_path: Path) -> 
     wait_until_idle(page)
     page.get_by_role("radio", name="Learning rate").click()
     expect(page.get_by_text("these settings", exact=True)).to_be_visible()
-    expect(page.get_by_role("slider", name="Warm-up")).to_be_visible()
+    slider = page.get_by_role("slider", name="Warm-up")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    wait_until_idle(page)
+    assert tmp_path.name not in page.url
+    assert "run_folder" not in page.url
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Translate", exact=True).click()
+    wait_until_idle(page)
+    page.go_back()
+    expect(box).to_have_value(str(tmp_path))  # of this session
     expect(page.get_by_test_id("stException")).to_have_count(0)

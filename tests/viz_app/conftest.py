@@ -1,6 +1,8 @@
 """The app on a tiny checkpoint, and random attention to draw."""
 
 import functools
+import os
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +127,19 @@ def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) 
         return app
 
     return make
+
+
+@pytest.fixture
+def irregular(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Paths of devices, a named pipe and a socket, and links to them."""
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        monkeypatch.chdir(tmp_path)  # the name of a socket has at most 108 bytes
+        listener.bind("socket")
+        (tmp_path / "model.safetensors").symlink_to("/dev/zero")
+        (tmp_path / "run.zip").symlink_to("pipe")
+        names = ("pipe", "socket", "model.safetensors", "run.zip")
+        yield ["/dev/zero", "/dev/random", *(str(tmp_path / name) for name in names)]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from viz_app.features.over_training import measurement
 from viz_app.features.parsing import parser_model
 from viz_app.features.positions.score_decomposition import FIRST_LAYER
 from viz_app.features.score.scored_file import ScoredFile
-from viz_app.session import model_paths, sample_sentences
+from viz_app.session import model_paths, python_code, sample_sentences
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.models import ROOT
 
@@ -53,8 +53,16 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, Row]:
         found[name] = files.get("csv", bytes), python
 
     monkeypatch.setattr(downloads, "export_row", record)
+    monkeypatch.setattr(python_code, "is_on_this_machine", lambda: True)
     monkeypatch.chdir(ROOT)  # where a script is to be run
     return found
+
+
+def test_only_visitors_of_this_machine_see_its_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    paths = ROOT / "checkpoints" / "en-de.safetensors", tmp_path / "model.safetensors"
+    for is_here, shown in ((True, str(paths[1])), (False, "model.safetensors")):
+        monkeypatch.setattr(python_code, "is_on_this_machine", lambda is_here=is_here: is_here)
+        assert [*map(python_code.shown_path, paths)] == ["checkpoints/en-de.safetensors", shown]
 
 
 def run_all(rows: dict[str, Row], count: int) -> None:
@@ -232,9 +240,9 @@ def test_over_training(
     for module in (measurement, sample_sentences):
         monkeypatch.setattr(module, "SHIPPED", ("Where?", "The sea."))
     cell = {"trained_head": "2.3", "products": "trained_map_now.cross.2.3.1.1"}
-    app = opened(
-        start(text="Where?", beam_size="1", history=str(two_snapshots), trained_steps="100", **cell), "over_training"
-    )
+    app = start(text="Where?", beam_size="1", trained_steps="100", **cell)
+    app.session_state["history"] = str(two_snapshots)
+    opened(app, "over_training")
     run_all(rows, 4)
     for view, count in (("Layers", 2), ("Translations", 1), ("Loss", 1)):
         healthy(app.segmented_control(key="trained_view").set_value(view).run())

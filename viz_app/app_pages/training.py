@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -12,14 +12,17 @@ from core.preset_configs import PRESETS
 from core.runlog import of_kind
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
+from viz_app.controls.path_box import link_note, path_box
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments
-from viz_app.features.training import run_records
+from viz_app.features.training import run_facts, run_records
 from viz_app.figures import training_curves
-from viz_app.figures.display_text import plain
+from viz_app.figures.display_text import plain, shortened
 from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import python_code, readings
+from viz_app.session import model_paths, python_code, readings
+from viz_app.session.models import ModelError
+from viz_app.session.state import Widget
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -63,6 +66,7 @@ SLIDE_TITLES = {
     "schedule": marked("Learning rate"),
     "table3": marked("Rows of Table 3"),
 }
+FOLDER = "run_folder"  # query parameter: the name of an offered folder
 UPDATE_SECONDS = 3  # seconds between two updates of a run in progress
 
 
@@ -70,21 +74,19 @@ def page() -> None:
     """Select a run and show it; update it while it is in progress."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         view = segments(tr("View"), {each: tr(each) for each in VIEWS}, CURVES, "training_view", hide_label=True)
-        typed: str = st.text_input(
+        selected = path_box(
             tr("Folder of a run"),
-            key="run_folder",
-            bind="query-params",
-            placeholder=tr("the shipped checkpoint's run"),
-            help=tr(
-                "A folder on this machine, as given to `python -m train fit --run` or `python -m train table3 -o`."
-            ),
-            width=320,
+            FOLDER,
+            model_paths.listed_paths(suffixes=()),
+            tr("the shipped checkpoint's run"),
+            tr("A folder on this machine, as given to `python -m train fit --run` or `python -m train table3 -o`."),
         )
         st.page_link(
             "app_pages/over_training.py", label=tr("Over training"), icon=":material/arrow_forward:", width="content"
         )
-    place = Path(typed.strip()).expanduser() if typed and typed.strip() else None
+    link_note(FOLDER)
     try:
+        place = model_paths.openable_path(selected) if selected else None
         if view == TABLE_3:
             heading(view)
             table_3(table_box(place or run_records.SHIPPED_TABLE_3), page_theme())
@@ -92,7 +94,7 @@ def page() -> None:
         folder = run_box(place)
         in_progress = folder is not None and run_records.run_in(folder).is_in_progress
         st.fragment(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
-    except run_records.RunRecordError as error:
+    except (ModelError, run_facts.RunRecordError) as error:
         st.error(plain(str(error)))
 
 
@@ -103,7 +105,7 @@ def run_box(place: Path | None) -> Path | None:
     found = run_records.runs_in(place)
     if len(found) < 2:
         return found[0] if found else place
-    return st.selectbox(tr("Run"), found, format_func=lambda path: path.name, key="run", bind="query-params", width=320)
+    return st.selectbox(tr("Run"), found, format_func=lambda path: path.name, key="run", bind=binding(), width=320)
 
 
 def table_box(place: Path) -> Path:
@@ -112,8 +114,17 @@ def table_box(place: Path) -> Path:
     if len(found) < 2:
         return found[0]
     return st.selectbox(
-        tr("Experiment"), found, format_func=lambda path: path.name, key="experiment", bind="query-params", width=320
+        tr("Experiment"), found, format_func=lambda path: path.name, key="experiment", bind=binding(), width=320
     )
+
+
+def binding() -> Literal["query-params"] | None:
+    """Return `bind` for widgets that are named after folders, or select one.
+
+    The address holds them, unless they are of a path that was typed.
+    """
+    is_typed = model_paths.may_type_path() and Widget[str](FOLDER).value
+    return None if is_typed else "query-params"
 
 
 def heading(view: str) -> None:
@@ -139,7 +150,7 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
                 run=run.name,
             )
             st.caption(plain(note))
-        if view != CARD and (note := run_records.start_note(run_facts(run), run.step)):
+        if view != CARD and (note := run_facts.start_note(facts_of(run), run.step)):
             st.caption(plain(note))
         if view == CURVES:
             curves(run, theme)
@@ -149,7 +160,7 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
             samples(run)
         else:
             card(run)
-    except run_records.RunRecordError as error:
+    except run_facts.RunRecordError as error:
         st.error(plain(str(error)))
 
 
@@ -157,7 +168,7 @@ def status(run: run_records.Run) -> str:
     """Say at which step the run is, and whether it is in progress."""
     name, step, now = run.name, tr("step {step:,}", step=run.step), tr("not in progress")
     if "preset" in run.facts:
-        name = tr("{run}, preset {preset}", run=run.name, preset=run.facts["preset"])
+        name = tr("{run}, preset {preset}", run=run.name, preset=shortened(str(run.facts["preset"])))
     if run.last_step:
         step = tr("step {step:,} of {last:,}", step=run.step, last=run.last_step)
     if run.is_in_progress:
@@ -165,14 +176,14 @@ def status(run: run_records.Run) -> str:
     return plain(tr("{run}: {step}, {now}", run=name, step=step, now=now))
 
 
-def run_facts(run: run_records.Run) -> dict[str, Any]:
+def facts_of(run: run_records.Run) -> dict[str, Any]:
     """Return the settings of a run.
 
     For the shipped run, they are in the metadata of its checkpoint.
     """
     model = readings.model()
     is_of_run = model.explanation is None and model.name == run.name
-    return run.facts or (model.translator.training if is_of_run else {})
+    return run.facts or run_facts.checked_facts(model.translator.training if is_of_run else {}, model.name)
 
 
 def has_log(run: run_records.Run) -> bool:
@@ -220,26 +231,24 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
 
 def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
     """Draw the learning rate schedule, with sliders for its parameters."""
-    facts = run_facts(run)
+    facts = facts_of(run)
     recipe, config = facts.get("recipe", {}), facts.get("config", {})
     model = readings.model()
     shown = PRESETS["base"] if model.explanation is not None else model.translator.model.config
-    d_model: int = config.get("d_model") or shown.d_model
+    d_model: int = config.get("d_model", shown.d_model)
     columns = st.columns(5, gap="medium")
-    steps = min(max(100, int(recipe.get("steps", 30_000))), 1_000_000)
+    steps = min(max(100, recipe.get("steps", 30_000)), 1_000_000)
     last_step = columns[0].number_input(
-        tr("Steps"), 100, 1_000_000, steps, 100, key=f"rate_steps_{run.name}", bind="query-params"
+        tr("Steps"), 100, 1_000_000, steps, 100, key=f"rate_steps_{run.name}", bind=binding()
     )
     widths = sorted({64, 128, 256, 512, 768, 1024, d_model})
     schedule = training_curves.Schedule(
-        d_model=columns[1].select_slider(
-            "d_model", widths, d_model, key=f"rate_d_model_{run.name}", bind="query-params"
-        ),
-        warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, int(recipe.get("warmup", 4_000)), 1, run),
+        d_model=columns[1].select_slider("d_model", widths, d_model, key=f"rate_d_model_{run.name}", bind=binding()),
+        warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, recipe.get("warmup", 4_000), 1, run),
         rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
-        cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, int(recipe.get("cooldown", 0)), 1, run),
+        cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, recipe.get("cooldown", 0), 1, run),
     )
-    figure = training_curves.schedule(schedule, int(last_step), theme, run_records.last_run(facts, run.lines))
+    figure = training_curves.schedule(schedule, int(last_step), theme, run_facts.last_run(facts, run.lines))
     show_chart(figure, "schedule", tr(TEXTS[RATE]))
     code = f"""
 from viz_app.figures.training_curves import Schedule, schedule_table
@@ -250,7 +259,7 @@ table = schedule_table({schedule}, {int(last_step)})""".strip()
 def slider(column: "DeltaGenerator", name: str, least: T, most: T, first: T, step: T, run: run_records.Run) -> T:
     """Draw a slider for a parameter of a run's schedule."""
     key = f"rate_{name.lower().replace('-', '')}_{run.name}"
-    return column.slider(tr(name), least, most, min(most, first), step, key=key, bind="query-params")
+    return column.slider(tr(name), least, most, max(least, min(most, first)), step, key=key, bind=binding())
 
 
 def samples(run: run_records.Run) -> None:
@@ -258,14 +267,14 @@ def samples(run: run_records.Run) -> None:
     if not has_log(run):
         return
     found = of_kind(run.lines, "sample")
-    sentences = list(dict.fromkeys(str(line["source"]) for line in found))
+    sentences = list(dict.fromkeys(line["source"] for line in found))
     if not sentences:
         st.info(tr("There are no samples yet; the first validation writes some."))
         return
     sentence = st.selectbox(tr("Sentence"), sentences, key="sample", bind="query-params")
     mine = [line for line in found if line["source"] == sentence]
-    st.caption(tr("Reference: {text}", text=plain(str(mine[-1].get("reference", "")))))
-    rows = [(f"{line['step']:,}", plain(str(line.get("translation", "")))) for line in mine]
+    st.caption(tr("Reference: {text}", text=plain(mine[-1]["reference"])))
+    rows = [(f"{line['step']:,}", plain(line["translation"])) for line in mine]
     st.table(pd.DataFrame(rows, columns=[tr("Step"), tr("Translation")]), hide_index=True, border="horizontal")
     code = f"""
 {log_part(run)}
@@ -289,9 +298,9 @@ lines = list(read_log(Path({python_code.shown_path(run.log)!r})))""".strip()
 
 def card(run: run_records.Run) -> None:
     """Draw the model card, without its pictures."""
-    if run.card:
+    if text := run_records.card_text(run):
         with st.container(border=True):
-            st.markdown(run.card)
+            st.markdown(text)
     else:
         st.info(tr("{run} has no card; `python -m train card CHECKPOINT` writes one.", run=plain(run.name)))
 

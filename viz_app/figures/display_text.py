@@ -10,8 +10,9 @@ RIGHT_TO_LEFT = ("R", "AL")  # Bidi_Class of the letters of Hebrew, of Arabic, a
 
 
 def plain(text: str) -> str:
-    """Escape text for Markdown."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", text)
+    """Escape text for Markdown; what is not Unicode is a question mark."""
+    encodable = text.encode(errors="replace").decode()
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", encodable)
 
 
 def isolated(text: str) -> str:

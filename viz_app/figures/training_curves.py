@@ -80,23 +80,28 @@ def curves(lines: Sequence[LogLine], measure: str, theme: Theme) -> go.Figure:
     Raises:
         KeyError: There is no such measure.
     """
-    figure = empty_figure(theme, 400, margin=(64, 40, 8, 44))
+    figure, has_logarithm = empty_figure(theme, 400, margin=(64, 40, 8, 44)), False
     for kind, called, mark in (
         ("train", tr("training"), theme.head_mark(5)),
         ("valid", tr("validation"), theme.head_mark(0)),
     ):
         steps, numbers = values(lines, kind, measure)
         if steps:
+            with np.errstate(over="ignore"):  # what is too large is a gap, as what is not finite
+                single = np.array(numbers).astype(np.float32)
+            has_logarithm |= bool(((single > 0) & np.isfinite(single)).any())
             figure.add_scatter(
                 x=np.array(steps, dtype=np.int32),
-                y=np.array(numbers, dtype=np.float32),
+                y=single,
                 mode="lines+markers" if kind == "valid" else "lines",
                 line={"color": mark.color, "width": 2 if kind == "valid" else 1.2},
                 marker={"size": 5, "symbol": "circle"},
                 name=called,
                 hovertemplate=f"{_step_hover()}<br>{called} %{{y:.4g}}<extra></extra>",
             )
-    scale = {"type": "log"} if measure == "perplexity" else {"rangemode": "normal" if measure == "nll" else "tozero"}
+    scale = {"rangemode": "normal" if measure == "nll" else "tozero"}
+    if measure == "perplexity" and has_logarithm:
+        scale = {"type": "log"}
     return with_layout(
         figure,
         showlegend=True,

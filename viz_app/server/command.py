@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         environment.check_settings()
     except environment.SettingError as error:
         parser.error(str(error))
-    if options.checkpoint and not options.checkpoint.is_file():
+    if options.checkpoint and not os.path.isfile(options.checkpoint):
         parser.error(f"there is no checkpoint {options.checkpoint}: --checkpoint takes a .safetensors file")
     command = [sys.executable, "-m", "streamlit", "run", str(MAIN)]
     for name in ("address", "port"):

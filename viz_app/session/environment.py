@@ -67,7 +67,7 @@ def model_folders() -> list[Path]:
 
     None by default.
     """
-    return [folder.resolve() for folder in _named_folders() if folder.is_dir()]
+    return [Path(os.path.realpath(folder)) for folder in _named_folders() if os.path.isdir(folder)]
 
 
 def has_folders() -> bool:
@@ -79,7 +79,9 @@ def has_folders() -> bool:
 
 
 def _named_folders() -> list[Path]:
-    return [Path(entry).expanduser() for entry in os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep) if entry]
+    # Unlike those of `Path`, the functions of `os.path` do not fail where there is no such user, and no permission.
+    entries = os.environ.get(FOLDERS_VARIABLE, "").split(os.pathsep)
+    return [Path(os.path.expanduser(entry)) for entry in entries if entry]
 
 
 def check_settings() -> None:
@@ -91,7 +93,7 @@ def check_settings() -> None:
     for read in (allowed_hosts, frame_ancestors, upload_megabytes, most_models):
         read()
     for folder in _named_folders():
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise SettingError(
                 f"The environment variable {FOLDERS_VARIABLE} has the entry {str(folder)!r}: there is no such folder. "
                 f"Folders are separated by {os.pathsep!r}."

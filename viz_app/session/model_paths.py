@@ -1,14 +1,19 @@
-"""Checkpoints on the app's machine, and which a visitor may open by path.
+"""Files and folders on the app's machine that a visitor may open.
 
-With `HEADLIGHT_FOLDERS`, every visitor may open what these folders hold, and nothing else. Without it, only a visitor
-on this machine may open a path, any that the app can read: a refusal tells names of files.
+They are checkpoints, snapshots, and the records of training runs. Every path that a visitor types or selects is checked
+here. With `HEADLIGHT_FOLDERS`, every visitor may open what these folders hold, by its name in `listed_paths`, and
+nothing else. Without it, only a visitor on this machine may type a path, any that the app can read: a refusal tells
+names of files. Devices, named pipes and sockets are never opened: to read them may take forever.
 """
 
+import os
+import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
 
-from viz_app.language import tr
+from viz_app.language import marked, tr
 from viz_app.session.environment import has_folders, is_private, model_folders
 from viz_app.session.models import ModelError
 
@@ -16,55 +21,139 @@ LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")
 PROXY_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 SUFFIXES = (".safetensors", ".zip", ".npz")
 MOST_LISTED = 200
+IRREGULAR = marked("{path} is neither a file nor a folder: the app reads no device, named pipe or socket.")
+AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)  # flags that Windows does not have
 
 
-def may_type_path() -> bool:
-    """Whether this visitor may open any path.
+def is_on_this_machine() -> bool:
+    """Whether this visitor uses the machine that runs the app.
 
-    Visitors may if the app is served to this machine only, and not through a proxy.
+    Visitors do if the app is served to this machine only, and not through a proxy.
     """
-    is_local = st.get_option("server.address") in LOOPBACK_ADDRESSES and is_private() and not has_folders()
+    is_local = st.get_option("server.address") in LOOPBACK_ADDRESSES and is_private()
     return is_local and not any(name in st.context.headers for name in PROXY_HEADERS)
 
 
-def listed_paths() -> dict[str, Path]:
+def may_type_path() -> bool:
+    """Whether this visitor may open any path."""
+    return not has_folders() and is_on_this_machine()
+
+
+def listed_paths(suffixes: Sequence[str] = SUFFIXES) -> dict[str, Path]:
     """Return the contents of the folders of `HEADLIGHT_FOLDERS`, by name.
 
-    Listed are folders, archives and checkpoints.
+    Listed are folders, and files with one of the suffixes. Links to a view may hold the names.
     """
-    found: dict[str, Path] = {}
+    listed: dict[str, Path] = {}
     for folder in model_folders():
-        for path in sorted(_entries(folder)):
-            target = path.resolve()
-            is_openable = target.is_dir() or (target.is_file() and target.suffix in SUFFIXES)
-            if not path.name.startswith(".") and is_openable and target.is_relative_to(folder):
-                name = path.name if path.name not in found else f"{folder.name}/{path.name}"
-                found.setdefault(name, target)
-    return dict(list(found.items())[:MOST_LISTED])
+        for name, path in entries(folder).items():
+            if path.is_dir() or path.suffix in SUFFIXES:
+                listed.setdefault(name if name not in listed else f"{folder.name}/{name}", path)
+    return {name: path for name, path in list(listed.items())[:MOST_LISTED] if path.suffix in suffixes or path.is_dir()}
 
 
-def _entries(folder: Path) -> list[Path]:
-    """Contents of a folder; nothing if it cannot be read any more."""
+def entries(folder: Path) -> dict[str, Path]:
+    """Return the folders and regular files of a folder by name, without links.
+
+    In alphabetical order. Links that lead out of the folder are left out, and hidden entries. Empty if the folder
+    cannot be read.
+    """
     try:
-        return list(folder.iterdir())
+        names = sorted(os.listdir(folder))
     except OSError:
-        return []
+        return {}
+    found, root = dict[str, Path](), _without_links(folder)
+    for name in names:
+        path = _without_links(folder / name)
+        # A name that is not Unicode is not printable, and cannot be sent to a browser.
+        if not name.startswith(".") and name.isprintable() and path.is_relative_to(root) and _is_openable(path):
+            found[name] = path
+    return found
 
 
 def openable_path(text: str) -> Path:
-    """Return the file or folder that a visitor has named.
+    """Return the file or folder that a visitor has named, without links.
 
     Raises:
-        ModelError: it does not exist, or this visitor may not open it.
+        ModelError: it does not exist, or this visitor may not open it, or it is neither a regular file nor a folder.
     """
-    if may_type_path():
-        path = Path(text.strip().strip("\"'")).expanduser()
-        try:
-            if path.exists():
-                return path.resolve()
-        except (OSError, ValueError) as error:  # too long, a null character
-            raise ModelError(tr("{path!r:.60} is not a path on this machine.", path=text)) from error
-        raise ModelError(tr("There is no file or folder {path} on the machine that runs the app.", path=path))
-    if (listed := listed_paths().get(text)) is None:
-        raise ModelError(tr("{name!r:.60} is not among the checkpoints that this app offers.", name=text))
-    return listed
+    if not may_type_path():
+        if (listed := listed_paths().get(text)) is None:
+            raise ModelError(tr("{name!r:.60} is none of the files and folders that this app offers.", name=text))
+        return listed
+    typed = text.strip().strip("\"'")
+    try:
+        path = Path(os.path.realpath(os.path.expanduser(typed)))
+        str(path).encode()
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ModelError(
+            tr("There is no file or folder {path} on the machine that runs the app.", path=typed)
+        ) from error
+    except PermissionError as error:
+        raise ModelError(tr("The app may not read {path}.", path=typed)) from error
+    except (OSError, ValueError) as error:  # too long, a loop of links, a null character, not Unicode
+        raise ModelError(tr("{path!r:.60} is not a path on this machine.", path=text)) from error
+    if not typed:  # in quotation marks: the current folder
+        raise ModelError(tr("{path!r:.60} is not a path on this machine.", path=text))
+    if not _is_file_or_folder(mode):
+        raise ModelError(tr(IRREGULAR, path=typed))
+    return path
+
+
+def file_in(folder: Path, name: str) -> Path | None:
+    """Return a regular file of a folder, without links.
+
+    None if the folder has nothing of this name.
+
+    Raises:
+        ModelError: it is something else, or a link that leads out of the folder.
+    """
+    if not os.path.lexists(folder / name):
+        return None
+    path = _without_links(folder / name)
+    if not path.is_relative_to(_without_links(folder)) or not os.path.isfile(path):
+        raise ModelError(
+            tr(
+                "{name} is not a regular file of the folder {folder}: the app follows no link out of a folder, and "
+                "reads no device, named pipe or socket.",
+                name=name,
+                folder=folder.name,
+            )
+        )
+    return path
+
+
+def read(path: Path, most_bytes: int) -> bytes:
+    """Return the contents of a regular file, which is no link.
+
+    Raises:
+        ModelError: it cannot be read, or is larger.
+    """
+    try:
+        with open(path, "rb", opener=lambda each, flags: os.open(each, flags | AT_ONCE)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ModelError(tr(IRREGULAR, path=path.name))
+            content = file.read(most_bytes + 1)
+    except OSError as error:
+        raise ModelError(tr("{name} cannot be read ({error}).", name=path.name, error=error.strerror)) from error
+    if len(content) > most_bytes:
+        raise ModelError(
+            tr("{name} is larger than {most} MB, the most that is read.", name=path.name, most=most_bytes // 2**20)
+        )
+    return content
+
+
+def _without_links(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # unlike `Path.resolve`, it does not fail in a loop of links
+
+
+def _is_openable(path: Path) -> bool:
+    try:
+        return _is_file_or_folder(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _is_file_or_folder(mode: int) -> bool:
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)

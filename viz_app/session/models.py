@@ -6,6 +6,7 @@ as long as a session has it open (see `open_models`).
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -183,9 +184,11 @@ def model_at(path: Path) -> Model:
         ModelError: there is no such file, or it is not a checkpoint.
     """
     try:
-        stat = path.stat()
+        facts = path.stat()
+        if not stat.S_ISREG(facts.st_mode):
+            raise ModelError(tr("{path} is not a file: name a checkpoint of Headlight.", path=path))
         # By name: for an argument without one, Streamlit inspects the function's signature at every call.
-        digest = _file_digest(path=str(path), mtime_ns=stat.st_mtime_ns, size=stat.st_size)
+        digest = _file_digest(path=str(path), mtime_ns=facts.st_mtime_ns, size=facts.st_size)
     except OSError as error:
         raise ModelError(
             tr("There is no checkpoint to read at {path} ({error}).", path=path, error=error.strerror)
@@ -216,17 +219,17 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
 
     name = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     if len(paths) == 1 and holds_arrays(arrays := paths[0]):
-        with _refusals(name):
+        with refusals(name):
             digest = _sha256(arrays)
             return Model(name, digest, _shared(digest, lambda: explanation_of_arrays(load_arrays(arrays))), path)
-    with _refusals(name), open_source(paths) as files:
+    with refusals(name), open_source(paths) as files:
         if (own := own_file(files)) is not None:
             digest = _sha256(own)
             return Model(name, digest, _shared(digest, lambda: _own_translator(own)), path)
         _require_room()
         with reporting(progress):
             checkpoint = import_files(files)
-    with _refusals(name):
+    with refusals(name):
         digest = content_digest(checkpoint)
         if len(paths) > 1 and all(languages := checkpoint.tokenizer.languages):
             name = f"{'-'.join(languages)} ({name})"
@@ -250,7 +253,7 @@ def _sha256(path: Path) -> str:
 
 @st.cache_resource(max_entries=9, show_spinner=False)  # the shipped ones, and the one of HEADLIGHT_CHECKPOINT
 def _kept(path: str, digest: str, name: str) -> Model:
-    with _refusals(name):
+    with refusals(name):
         content = _shared(digest, lambda: _own_translator(Path(path)), is_kept=True)
         return Model(name, digest, content, str(Path(path).resolve()))
 
@@ -322,7 +325,7 @@ def precision() -> "Precision":
 
 
 @contextmanager
-def _refusals(name: str) -> Generator[None]:
+def refusals(name: str) -> Generator[None]:
     """Turn every error inside the block into a `ModelError`.
 
     It is about the checkpoint of this name.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.analysis.heads.head import Head
 from viz_app.figures.head_names import LayerHead
+from viz_app.session.model_paths import is_on_this_machine
 from viz_app.session.models import ROOT, Model
 from viz_app.session.readings import Reading, TokenView
 from viz_app.session.uploads import TOGETHER
@@ -43,8 +44,13 @@ def joined(*parts: str) -> str:
 
 
 def shown_path(path: Path) -> str:
-    """Return a path, from Headlight's folder if it is in it."""
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+    """Return a path, from Headlight's folder if it is in it.
+
+    Only a visitor on the machine of the app sees in which folders other files are.
+    """
+    if path.is_relative_to(ROOT):
+        return str(path.relative_to(ROOT))
+    return str(path) if not path.is_absolute() or is_on_this_machine() else path.name
 
 
 def model_part(model: Model) -> str:

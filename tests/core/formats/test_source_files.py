@@ -1,6 +1,7 @@
 """Folders and archives that are not what they should be."""
 
 import errno
+import os
 import random
 import stat
 import zipfile
@@ -67,7 +68,9 @@ def test_the_cache_of_hugging_face_is_made_of_links(tmp_path: Path) -> None:
         assert contents(files) == {"config.json": b"{}"}
 
 
-@pytest.mark.parametrize("name", ["../config.json", "/etc/config.json", "a/../../b.json", "..\\b.json", "C:b.json"])
+@pytest.mark.parametrize(
+    "name", ["../config.json", "/etc/config.json", "a/../../b.json", "..\\b.json", "C:b.json", "."]
+)
 def test_names_stay_in_the_archive(name: str, tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "model.zip", {name: b"{}"})
     with pytest.raises(CheckpointError, match=r"^model.zip: the name '.*' leads out of the archive$"):
@@ -149,3 +152,7 @@ def test_a_source_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("hello")
     with pytest.raises(CheckpointError, match=r"its files \('other.txt'\) are of no known format"):
         import_checkpoint(tmp_path / "other.txt")
+    os.mkfifo(tmp_path / "pipe.zip")
+    for path in (tmp_path / "pipe.zip", "/dev/zero"):  # to read them would never end
+        with pytest.raises(CheckpointError, match=r"is not a file: give one folder, one archive, or files$"):
+            import_checkpoint(path)

@@ -152,6 +152,12 @@ def test_an_index_that_is_damaged_or_of_another_checkpoint_is_not_shown(
     beside.write_bytes(b"x")
     healthy(app.run())
     assert "model.corpus.npz is not a corpus index, or is damaged" in texts(app)
+    beside.unlink()
+    beside.symlink_to(checkpoint.with_name("model.corpus.npz"))
+    healthy(app.run())
+    assert f"model.corpus.npz is not a regular file of the folder {tmp_path.name}: the app follows no link" in texts(
+        app
+    )
     own = state_of(app, OwnIndex)
     model = reading(app).model
     content = checkpoint.with_name("model.corpus.npz").read_bytes()

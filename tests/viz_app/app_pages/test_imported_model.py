@@ -116,6 +116,16 @@ def test_a_path_that_is_refused_stays_in_its_box_and_the_model_stays_too(
     assert [box.value for box in app.sidebar.text_input] == [""]
 
 
+def test_no_device_pipe_or_socket_is_opened(app: AppTest, irregular: list[str]) -> None:
+    for path in irregular:
+        open_path(app, path)
+        (message,) = [error.value.replace("\\", "") for error in app.sidebar.error]
+        assert message.startswith(
+            f"{path} is neither a file nor a folder: the app reads no device, named pipe or socket."
+        )
+        assert message.endswith("is still used.")
+
+
 def test_folders_of_the_server_are_offered_in_place_of_a_path(
     start: Start, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,7 +186,7 @@ def test_a_parser_and_a_training_in_its_place_read_no_language_code(
     (brackets,) = [code.value for code in app.code]
     assert "The" in brackets
     assert "deu" not in brackets
-    app.query_params["history"] = str(history_file)
+    app.session_state["history"] = str(history_file)
     opened(app, "over_training")
     assert reading(app).translation.source == ">>deu<< The house."
     found = state_of(app, MeasurementSlot).measurement

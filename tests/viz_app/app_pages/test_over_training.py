@@ -8,13 +8,14 @@ from streamlit.testing.v1 import AppTest
 
 from core.history import pack_history
 from tests.viz_app.pages import Start, healthy, opened, state_of
-from viz_app.controls import job_control
+from viz_app.controls import job_control, path_box
 from viz_app.features.over_training import histories, measurement, selection
 from viz_app.features.over_training.histories import Upload
 from viz_app.features.over_training.measurement import Measurement, MeasurementSlot
 from viz_app.features.over_training.selection import Playing, SelectedHeads
 from viz_app.figures.lens import decided_text
-from viz_app.session import model_paths, models
+from viz_app.language import tr
+from viz_app.session import environment, model_paths, models
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +26,14 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
 
 
+def typed(app: AppTest, path: Path) -> AppTest:
+    """The same with a path typed into the box, as on an earlier visit to the page."""
+    app.session_state["history"] = str(path)
+    return app
+
+
 def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
-    app = opened(start(beam_size="1", text="Where?", history=str(history_file)), "over_training")
+    app = opened(typed(start(beam_size="1", text="Where?"), history_file), "over_training")
     assert app.select_slider(key="trained_steps").value == 300
     assert any("the same translation as at the end" in each.value for each in app.caption)
     app.select_slider(key="trained_steps").set_value(0)
@@ -49,7 +56,7 @@ def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
 
 
 def test_play_goes_through_the_steps(start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = opened(start(beam_size="1", text="Where?", history=str(history_file)), "over_training")
+    app = opened(typed(start(beam_size="1", text="Where?"), history_file), "over_training")
     monkeypatch.setattr(selection, "PAUSE", 600.0)
     healthy(app.button(key="trained_play").click().run())
     assert slider_value(app) == 0  # from the end it begins at the start
@@ -68,20 +75,20 @@ def slider_value(app: AppTest) -> object:
 
 def test_the_address_holds_step_head_and_score(start: Start, history_file: Path) -> None:
     address = {"kind": "Encoder", "trained_steps": "100", "trained_head": "1.2", "trained_score": "Spread over tokens"}
-    app = opened(start(beam_size="1", text="Where?", history=str(history_file), **address), "over_training")
+    app = opened(typed(start(beam_size="1", text="Where?", **address), history_file), "over_training")
     assert app.select_slider(key="trained_steps").value == 100
     assert any("**Encoder L1 H2** at step 100" in each.value for each in app.markdown)
     assert app.selectbox(key="trained_score").value == "entropy"
 
 
 def test_a_head_that_does_not_exist_is_not_selected(start: Start, history_file: Path) -> None:
-    app = opened(start(beam_size="1", text="Where?", history=str(history_file), trained_head="9.1"), "over_training")
+    app = opened(typed(start(beam_size="1", text="Where?", trained_head="9.1"), history_file), "over_training")
     assert "trained_head" not in app.query_params
 
 
 def test_self_attention_has_no_links(start: Start, history_file: Path) -> None:
     address = {"kind": "Encoder", "trained_score": "Linked like other heads"}
-    app = opened(start(beam_size="1", text="Where?", history=str(history_file), **address), "over_training")
+    app = opened(typed(start(beam_size="1", text="Where?", **address), history_file), "over_training")
     assert any("Self-attention links no words" in each.value for each in app.caption)
 
 
@@ -89,8 +96,8 @@ def test_a_stopped_measurement_shows_the_last_snapshot(
     start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_control, "TURN", 0.0)
-    address = {"history": str(history_file), "trained_steps": "100"}
-    app = opened(start(beam_size="1", text="A sentence that no test measures.", **address), "over_training")
+    app = start(beam_size="1", text="A sentence that no test measures.", trained_steps="100")
+    opened(typed(app, history_file), "over_training")
     job = measured(app).job
     assert (measured(app).steps, job.done) == ((300,), 1)
     healthy(app.button(key="over_training").click().run())  # Stop
@@ -100,17 +107,64 @@ def test_a_stopped_measurement_shows_the_last_snapshot(
 
 def test_a_long_sentence_is_refused(start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurement, "MAX_TOKENS", 2)
-    app = opened(start(beam_size="1", text="A dog that no test measures.", history=str(history_file)), "over_training")
+    app = opened(typed(start(beam_size="1", text="A dog that no test measures."), history_file), "over_training")
     assert any(
         "at most 2 are followed over a training run: shorten it" in each.value.replace("\\", "") for each in app.error
     )
 
 
 def test_what_is_no_history_is_refused(start: Start, tiny_checkpoint: Path) -> None:
-    app = opened(start(beam_size="1", text="Where?", history=str(tiny_checkpoint)), "over_training")
+    app = opened(typed(start(beam_size="1", text="Where?"), tiny_checkpoint), "over_training")
     assert any("is not a history" in each.value.replace("\\", "") for each in app.error)
     healthy(app.text_input(key="history").set_value("/nowhere").run())
     assert any("There is no file or folder /nowhere" in each.value.replace("\\", "") for each in app.error)
+
+
+def test_no_link_opens_a_path(
+    start: Start, history_file: Path, irregular: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(histories, "shipped_history", lambda model: None)
+    for path in (*irregular, str(history_file)):
+        app = opened(start(beam_size="1", text="Where?", history=path), "over_training")
+        assert app.info[0].value == tr(path_box.TYPE_IT)
+        assert "history" not in app.query_params
+        assert app.text_input(key="history").value == ""
+        assert not app.select_slider
+    healthy(app.text_input(key="history").set_value(str(history_file)).run())
+    assert app.select_slider(key="trained_steps").value == 300
+    assert "history" not in app.query_params
+    assert not app.info
+
+
+def test_no_device_pipe_or_socket_is_a_history(start: Start, irregular: list[str]) -> None:
+    app = opened(start(beam_size="1", text="Where?"), "over_training")
+    for path in irregular:
+        healthy(app.text_input(key="history").set_value(path).run())
+        assert any("reads no device, named pipe or socket" in each.value for each in app.error)
+
+
+def test_a_link_opens_a_history_that_the_app_offers_and_no_other(
+    start: Start, run_history: Path, history_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_paths, "may_type_path", lambda: False)
+    monkeypatch.setattr(histories, "shipped_history", lambda model: None)
+    app = opened(start(beam_size="1", text="Where?", history=str(history_file)), "over_training")
+    assert app.info[0].value == tr(path_box.NOT_OFFERED)
+    folder = tmp_path / "offered"
+    shutil.copytree(run_history, folder / "my-run")
+    shutil.copy(history_file, folder)
+    (folder / "model.safetensors").touch()
+    monkeypatch.setenv(environment.FOLDERS_VARIABLE, str(folder))
+    for name in ("my-run", history_file.name):
+        app = opened(start(beam_size="1", text="Where?", history=name), "over_training")
+        assert app.select_slider(key="trained_steps").value == 300
+        assert app.query_params["history"] == name
+        assert app.selectbox(key="history").options == ["my-run", history_file.name]
+    for name in ("other", str(folder / "my-run"), str(history_file), "../offered/my-run", "/dev/zero"):
+        app = opened(start(beam_size="1", text="Where?", history=name), "over_training")
+        assert app.info[0].value == tr(path_box.NOT_OFFERED)
+        assert "history" not in app.query_params
+        assert not app.select_slider
 
 
 def test_the_history_is_that_of_the_current_model_or_a_shipped_one(
@@ -140,7 +194,7 @@ def test_the_history_is_that_of_the_current_model_or_a_shipped_one(
 def test_the_page_says_that_parameters_are_rounded(start: Start, run_history: Path, tmp_path: Path) -> None:
     packed = pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
     for history, is_rounded in ((tmp_path / packed.label, True), (run_history, False)):
-        app = opened(start(beam_size="1", text="Where?", history=str(history)), "over_training")
+        app = opened(typed(start(beam_size="1", text="Where?"), history), "over_training")
         assert any("rounded to 8 bits" in each.value for each in app.caption) == is_rounded
 
 
@@ -151,7 +205,7 @@ def test_without_a_history_the_page_says_how_to_make_one(start: Start, monkeypat
 
 
 def test_without_a_sentence_the_page_says_so(start: Start, history_file: Path) -> None:
-    app = opened(start(text="", history=str(history_file)), "over_training")
+    app = opened(typed(start(text=""), history_file), "over_training")
     assert any("Enter a sentence" in caption.value for caption in app.caption)
 
 

@@ -28,6 +28,10 @@ def test_plain_text_has_no_mark_left_that_is_not_escaped(text: str) -> None:
     assert not re.search(r"[*_`\[\]()<>#~|$:]", re.sub(r"\\.", "", escaped))
 
 
+def test_what_is_not_unicode_can_be_sent_to_a_browser() -> None:
+    assert plain("caf\udce9 \ud800").encode() == b"caf? ?"
+
+
 def test_streamlit_directives_are_taken_apart() -> None:
     assert plain(":red[a] $x$") == r"\:red\[a\] \$x\$"
 

@@ -7,6 +7,7 @@ import pytest
 from core.runlog import LogLine
 from core.schedule import learning_rate
 from viz_app.figures import training_curves
+from viz_app.figures.export.plotly_chart import export_chart
 from viz_app.figures.theme import DARK, LIGHT
 from viz_app.figures.training_curves import PAPER, Schedule
 
@@ -46,6 +47,12 @@ def test_perplexity_is_computed_where_it_is_not_logged() -> None:
     train, valid = training_curves.curves(LINES, "perplexity", DARK).data
     np.testing.assert_allclose(train.y, np.exp([3.0, 2.0]), rtol=1e-6)
     np.testing.assert_allclose(valid.y, [math.exp(1.5)], rtol=1e-6)
+
+
+def test_a_curve_without_positive_numbers_is_drawn_and_exported() -> None:
+    for nll in (float("nan"), float("-inf")):
+        figure = training_curves.curves([{"kind": "train", "step": 1, "nll": nll}], "perplexity", LIGHT)
+        assert export_chart(figure, "svg", theme=LIGHT).startswith(b"<?xml")
 
 
 def test_the_table_has_every_number_but_no_samples() -> None:

@@ -57,6 +57,8 @@ def test_it_starts_streamlit_from_any_folder(
     ("options", "variables", "message"),
     [
         (["--checkpoint", "none.safetensors"], {}, "there is no checkpoint none.safetensors: --checkpoint takes a"),
+        (["--checkpoint", "/dev/zero"], {}, "there is no checkpoint /dev/zero: --checkpoint takes a"),
+        (["--checkpoint", "x" * 5000], {}, "--checkpoint takes a .safetensors file"),
         ([], {environment.HOSTS_VARIABLE: "http://a"}, "HEADLIGHT_HOSTS has the entry 'http://a'"),
         ([], {environment.UPLOAD_VARIABLE: "much"}, "HEADLIGHT_UPLOAD_MB is 'much'"),
     ],

@@ -68,6 +68,10 @@ def test_a_folder_that_does_not_exist_is_refused_at_the_start_and_left_out_later
         environment.check_settings()
     assert environment.model_folders() == [tmp_path.resolve()]
     assert environment.has_folders()
+    for entry in ("~nobody-of-this-name/models", "x" * 5000):
+        monkeypatch.setenv(environment.FOLDERS_VARIABLE, entry)
+        with pytest.raises(environment.SettingError, match="there is no such folder"):
+            environment.check_settings()
 
 
 @pytest.mark.parametrize("name", [environment.HOSTS_VARIABLE, environment.FRAMES_VARIABLE])

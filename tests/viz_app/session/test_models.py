@@ -49,6 +49,12 @@ def test_a_device_that_is_not_there_is_said_on_the_page(tiny_checkpoint: Path, m
         models.model_at(tiny_checkpoint)
 
 
+def test_no_device_pipe_or_socket_is_the_first_model(irregular: list[str]) -> None:
+    for path in irregular:
+        with pytest.raises(models.ModelError, match=r" is not a file: name a checkpoint of Headlight"):
+            models.model_at(Path(path))
+
+
 def test_a_changed_file_is_loaded_anew(tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(tiny_checkpoint.read_bytes())

@@ -18,9 +18,10 @@ from core.analysis.word_scores.scored_lines import parse_lines
 from viz_app.figures.corpus import Tokens
 from viz_app.figures.corpus_examples import sides
 from viz_app.language import marked, tr
+from viz_app.session import model_paths
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.jobs import Job
-from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.models import MODEL_HASH, Model, ModelError
 from viz_app.session.state import MayHoldModel, put_in_address, session_object
 from viz_app.session.uploaded_text import decoded
 
@@ -160,12 +161,15 @@ def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
     put_in_address(ADDRESS, OWN_NAME if own is not None else "")
     if own is not None:
         return own, ""
-    if not Path(model.path).is_absolute() or not (path := index_beside(Path(model.path))).is_file():  # or uploaded
+    if not Path(model.path).is_absolute():  # uploaded
         return None, ""
-    stat = path.stat()
+    beside = index_beside(Path(model.path))
     try:
+        if (path := model_paths.file_in(beside.parent, beside.name)) is None:
+            return None, ""
+        stat = path.stat()
         index = _read(str(path), stat.st_mtime_ns, stat.st_size)
-    except (CorpusIndexError, OSError) as error:
+    except (ModelError, CorpusIndexError, OSError) as error:
         return None, str(error)
     if index.facts.digest != model.digest:
         return None, tr(

@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.history import History, open_history
 from core.history.snapshot_files import FOLDERS
+from viz_app.controls.path_box import link_note, path_box
 from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.figures.display_text import plain
 from viz_app.language import marked, tr
@@ -18,7 +19,7 @@ from viz_app.session.uploads import copies
 
 SUFFIXES = (".history", ".history.zip")  # of a shipped history, beside its checkpoint: a folder or one file
 FALLBACK = "multi30k"  # for a model without a shipped history
-ADDRESS = "history"  # query parameter
+ADDRESS = "history"  # query parameter: the name of an offered history
 ABOUT_PATH = marked("""
 A run's folder with snapshots, or a file of `python -m train history`. `python -m train fit PRESET --data DATA --run RUN
 --history 12` keeps twelve snapshots of a run in RUN/history, more of them early than late, and `python -m train history
@@ -65,10 +66,12 @@ def training_at(path: Path) -> OpenedTraining:
     try:
         places = [each for each in (path, *(path / name for name in FOLDERS)) if each.exists()]
         stamp = tuple(each.stat().st_mtime_ns for each in places)
-        with st.spinner(tr("Opening the snapshots")):
+        with st.spinner(tr("Opening the snapshots")), models.refusals(path.name):
             return OpenedTraining(_opened(str(path), stamp), path)
-    except (ValueError, OSError) as error:
-        raise ModelError(str(error)) from error
+    except OSError as error:
+        raise ModelError(
+            tr("{name} cannot be read ({error}).", name=path.name, error=error.strerror or error)
+        ) from error
 
 
 def shipped_history(model: models.Model) -> Path | None:
@@ -90,11 +93,12 @@ def training_box() -> OpenedTraining | None:
     show, for a reason that is on the page, too.
     """
     shipped, upload = shipped_history(readings.model()), session_object(Upload)
-    typed = _path_box(shipped)
+    selected = _path_box(shipped)
+    link_note(ADDRESS)
     problem, training = upload.refused, upload.training
     try:
-        if typed:
-            training = training_at(model_paths.openable_path(typed))
+        if selected:
+            training = training_at(model_paths.openable_path(selected))
         elif training is None and shipped is not None:
             training = training_at(shipped)
     except ModelError as error:
@@ -111,28 +115,18 @@ def training_box() -> OpenedTraining | None:
 
 
 def _path_box(shipped: Path | None) -> str:
+    name = shipped.name.removesuffix(".zip").removesuffix(".history") if shipped else ""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        listed, typed = list(model_paths.listed_paths()), None
-        if model_paths.may_type_path():
-            typed = st.text_input(
-                tr("Training"),
-                key=ADDRESS,
-                bind="query-params",
-                placeholder=tr(
-                    "that of the shipped {name}", name=shipped.name.removesuffix(".zip").removesuffix(".history")
-                )
-                if shipped
-                else None,
-                help=tr(ABOUT_PATH),
-                width=320,
-            )
-        elif listed:
-            typed = st.selectbox(
-                tr("Training"), listed, None, key=ADDRESS, bind="query-params", help=tr(ABOUT_PATH), width=320
-            )
+        selected = path_box(
+            tr("Training"),
+            ADDRESS,
+            model_paths.listed_paths(suffixes=(".zip",)),
+            tr("that of the shipped {name}", name=name) if name else None,
+            tr(ABOUT_PATH),
+        )
         with st.popover(tr("Upload")):
             _upload_box()
-    return (typed or "").strip()
+    return selected
 
 
 def _upload_box() -> None:
@@ -146,6 +140,7 @@ def _upload_box() -> None:
         folder = tempfile.TemporaryDirectory(prefix="headlight-")
         try:
             (copy,) = copies([(file.name, file)], Path(folder.name))
-            upload.training, upload.folder = OpenedTraining(open_history(copy), Path(file.name)), folder
-        except (ModelError, ValueError, OSError) as error:
+            with models.refusals(copy.name):
+                upload.training, upload.folder = OpenedTraining(open_history(copy), Path(copy.name)), folder
+        except ModelError as error:
             upload.refused = str(error)

@@ -1,25 +1,28 @@
 """Records of training runs: the shipped log and card, and folders of runs."""
 
-import json
+import io
+import math
+import os
 import re
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from core.runlog import LogLine, read_log
+from core.runlog import LogLine, parse_log
 from core.shipped_files import shipped_folder
-from core.training_runs import steps_of_runs
+from core.strict_json import json_object
+from viz_app.features.training.run_facts import RunRecordError, checked_facts
 from viz_app.language import tr
-from viz_app.session import models
+from viz_app.session import model_paths, models
 
-TABLE_3 = "table3.csv"
 SHIPPED_TABLE_3 = shipped_folder("docs/table3")
 IN_PROGRESS_SECONDS = 300.0  # seconds since its last line for which a run counts as in progress
+LOG, RECIPE, TABLE_3 = "log.jsonl", "recipe.json", "table3.csv"
+MAX_LOG_BYTES, MAX_TEXT_BYTES = 2**24, 2**20  # of a log; of any other file
+MAX_ROWS, MAX_COLUMNS = 1_000, 100  # of Table 3
 TABLE_3_COLUMNS = {
     "row",
     "change",
@@ -33,10 +36,6 @@ TABLE_3_COLUMNS = {
 }
 
 
-class RunRecordError(Exception):
-    """A run cannot be shown; the message, which the page shows, says why."""
-
-
 @dataclass(frozen=True)
 class Run:
     """The records of a run.
@@ -45,7 +44,7 @@ class Run:
         lines: of its log.
         age: seconds since the log was written.
         facts: preset, config and recipe.
-        card: the model card in Markdown, or "".
+        card: the file of its model card, if it has one.
         log: the file of its log.
     """
 
@@ -53,7 +52,7 @@ class Run:
     lines: tuple[LogLine, ...]
     age: float
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
-    card: str = ""
+    card: Path | None = None
     log: Path = Path()
 
     @property
@@ -86,15 +85,9 @@ def shipped_run(model: models.Model) -> Run:
     path = Path(model.path)
     if path not in models.shipped_paths().values():
         path = models.shipped_path()
-    log, card = path.with_suffix(".log.jsonl"), path.with_suffix(".md")
+    log, card = (path.with_suffix(suffix).resolve() for suffix in (".log.jsonl", ".md"))
     lines = _lines(log) if log.exists() else ()
-    return Run(
-        path.name,
-        lines,
-        float("inf"),
-        card=_body(card.read_text(encoding="utf-8")) if card.exists() else "",
-        log=log.resolve(),
-    )
+    return Run(path.name, lines, float("inf"), card=card if card.exists() else None, log=log)
 
 
 def run_in(folder: Path) -> Run:
@@ -103,35 +96,51 @@ def run_in(folder: Path) -> Run:
     Raises:
         RunRecordError: it has no run, or cannot be read.
     """
-    log, recipe = folder / "log.jsonl", folder / "recipe.json"
     if not folder.is_dir():
         raise RunRecordError(
-            tr("There is no folder {folder}: enter the one given to `python -m train fit --run`.", folder=folder)
+            tr("There is no folder {folder}: enter the one given to `python -m train fit --run`.", folder=_name(folder))
         )
-    if not log.exists() and not recipe.exists():
+    log, recipe = _file_in(folder, LOG), _file_in(folder, RECIPE)
+    if log is None and recipe is None:
         raise RunRecordError(
             tr(
                 "{folder} has neither log.jsonl nor recipe.json, so it is not the folder of a run: enter the one given "
                 "to `python -m train fit --run`.",
-                folder=folder,
+                folder=_name(folder),
             )
         )
     try:
-        facts = json.loads(recipe.read_text(encoding="utf-8")) if recipe.exists() else {}
-        age = abs(time.time() - log.stat().st_mtime) if log.exists() else 0.0  # the clock may have been set back
-    except (OSError, ValueError) as error:
-        raise RunRecordError(tr("{file} cannot be read: {error}", file=recipe, error=error)) from error
-    card = next(iter(sorted(folder.glob("*.md"))), None)
-    text = _body(card.read_text(encoding="utf-8")) if card else ""
-    lines = _lines(log) if log.exists() else ()
-    return Run(folder.name, lines, age, facts if isinstance(facts, dict) else {}, text, log.resolve())
+        facts = json_object(_content(recipe, MAX_TEXT_BYTES)) if recipe else {}
+    except ValueError as error:
+        raise RunRecordError(tr("{file} cannot be read: {error}", file=_name(folder / RECIPE), error=error)) from error
+    facts = checked_facts(facts, _name(folder / RECIPE))
+    age = abs(time.time() - os.path.getmtime(log)) if log else 0.0  # the clock may have been set back
+    cards = [path for name, path in model_paths.entries(folder).items() if name.endswith(".md") and path.is_file()]
+    lines = _lines(log) if log else ()
+    return Run(folder.name, lines, age, facts, cards[0] if cards else None, log or folder / LOG)
+
+
+def card_text(run: Run) -> str:
+    """Return the model card of a run in Markdown, without its metadata.
+
+    Returns "" if it has none.
+
+    Raises:
+        RunRecordError: it cannot be read.
+    """
+    if run.card is None:
+        return ""
+    try:
+        return _body(_content(run.card, MAX_TEXT_BYTES).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise RunRecordError(tr("{file} cannot be read: {error}", file=_name(run.card), error=error)) from error
 
 
 def runs_in(folder: Path) -> list[Path]:
     """List the folders of runs in a folder, or the folder itself if it is one."""
-    if (folder / "log.jsonl").exists() or (folder / "recipe.json").exists():
+    if any(os.path.lexists(folder / name) for name in (LOG, RECIPE)):
         return [folder]
-    return sorted(path.parent for path in folder.glob("*/recipe.json")) if folder.is_dir() else []
+    return [path for path in model_paths.entries(folder).values() if os.path.lexists(path / RECIPE)]
 
 
 def tables_in(folder: Path) -> list[Path]:
@@ -139,9 +148,15 @@ def tables_in(folder: Path) -> list[Path]:
 
     That is the folder itself if it has some, or if none has.
     """
-    within = [] if (folder / TABLE_3).exists() else folder.glob(f"*/{TABLE_3}")
-    by_size = sorted(within, key=lambda path: (-path.stat().st_size, path))
-    return [path.parent for path in by_size] or [folder]
+    is_table = os.path.lexists(folder / TABLE_3)
+    sizes = {} if is_table else {path: _size(path / TABLE_3) for path in model_paths.entries(folder).values()}
+    by_size = sorted((path for path in sizes if sizes[path] >= 0), key=lambda path: (-sizes[path], path))
+    return by_size or [folder]
+
+
+def _size(path: Path) -> int:
+    """Size of a file in bytes; -1 if there is none."""
+    return os.path.getsize(path) if os.path.isfile(path) else -1
 
 
 def table_3(folder: Path) -> pd.DataFrame | None:
@@ -152,88 +167,96 @@ def table_3(folder: Path) -> pd.DataFrame | None:
     Raises:
         RunRecordError: the file is damaged.
     """
-    path = folder / TABLE_3
-    if not path.exists():
+    path = _file_in(folder, TABLE_3)
+    if path is None:
         return None
+    content, numbers = _content(path, MAX_TEXT_BYTES), TABLE_3_COLUMNS - {"row", "change"}
     try:
         table = pd.read_csv(
-            path, keep_default_na=False, na_values={name: [""] for name in TABLE_3_COLUMNS - {"row", "change"}}
+            io.BytesIO(content),
+            keep_default_na=False,
+            na_values={name: [""] for name in numbers},
+            dtype={"row": str, "change": str},
         )
-    except (OSError, ValueError) as error:
-        raise RunRecordError(tr("{file} cannot be read: {error}", file=path, error=error)) from error
+    except (OSError, ValueError, OverflowError) as error:
+        raise RunRecordError(tr("{file} cannot be read: {error}", file=_name(path), error=error)) from error
     if missing := TABLE_3_COLUMNS - set(table.columns):
         raise RunRecordError(
             tr(
                 "{file} has no column {columns}: it was not written by `python -m train table3`.",
-                file=path,
+                file=_name(path),
                 columns=", ".join(sorted(missing)),
             )
         )
+    if len(table) > MAX_ROWS or len(table.columns) > MAX_COLUMNS:
+        raise RunRecordError(
+            tr(
+                "{file} has {rows:,} rows and {columns:,} columns, at most {most_rows:,} and {most_columns:,} are "
+                "shown.",
+                file=_name(path),
+                rows=len(table),
+                columns=len(table.columns),
+                most_rows=MAX_ROWS,
+                most_columns=MAX_COLUMNS,
+            )
+        )
+    if table.empty:
+        return None
+    for name in sorted(numbers):
+        wrong = [value for value in table[name] if not _is_number(value)]
+        if wrong or table[name].dtype.kind not in "iuf":
+            raise RunRecordError(
+                tr(
+                    "{file} has {value!r:.40} for {name}, expected a number.",
+                    file=_name(path),
+                    name=name,
+                    value=(wrong or list(table[name]))[0],
+                )
+            )
     return table
 
 
-def start_note(facts: dict[str, Any], last_step: int) -> str:
-    """Say which checkpoint a run started from, in a sentence.
-
-    If the log has the runs before, too: at which steps they began.
-
-    Args:
-        facts: of the run.
-        last_step: of its log.
-
-    Returns:
-        "" if it started from random parameters.
-    """
-    starts = run_starts(facts)
-    if len(starts) < 2:
-        return ""
-    if has_all_runs(facts, last_step):
-        return tr(
-            "{count} runs, each started from the checkpoint of the one before. They began at these steps: {steps}.",
-            count=len(starts),
-            steps=" · ".join(f"{step:,}" for step in starts),
-        )
-    return tr(
-        "It started from {checkpoint}, trained for {steps:,} steps, which are not in this log.",
-        checkpoint=facts["init"].get("file", tr("a checkpoint")),
-        steps=starts[-1],
-    )
+def _is_number(value: object) -> bool:
+    """Whether a value of a table, or a text in it, is finite or missing."""
+    try:
+        return math.isfinite(float(str(value))) or (isinstance(value, float) and math.isnan(value))
+    except ValueError:
+        return False
 
 
-def run_starts(facts: dict[str, Any]) -> list[int]:
-    """Return the steps at which a run and those before it began.
-
-    They are counted from the start of the first one. Empty if the facts do not tell.
-    """
-    before = steps_of_runs(facts.get("init"))
-    known = [steps for steps in before if steps is not None]
-    return [0, *accumulate(known)] if len(known) == len(before) else []
+def _file_in(folder: Path, name: str) -> Path | None:
+    try:
+        return model_paths.file_in(folder, name)
+    except models.ModelError as error:
+        raise RunRecordError(str(error)) from error
 
 
-def has_all_runs(facts: dict[str, Any], last_step: int) -> bool:
-    """Whether a log that ends with `last_step` has the runs before, too."""
-    starts = run_starts(facts)
-    return len(starts) > 1 and isinstance(facts.get("steps"), int) and last_step == starts[-1] + facts["steps"]
+def _content(path: Path, most_bytes: int) -> bytes:
+    try:
+        return model_paths.read(path, most_bytes)
+    except models.ModelError as error:
+        raise RunRecordError(str(error)) from error
 
 
-def last_run(facts: dict[str, Any], lines: Sequence[LogLine]) -> list[LogLine]:
-    """Return the lines of the last run, with its own steps."""
-    start = run_starts(facts)[-1] if lines and has_all_runs(facts, lines[-1]["step"]) else 0
-    return [{**line, "step": line["step"] - start} for line in lines if line["step"] > start]
+def _name(path: Path) -> str:
+    """Name of a file or folder with that of the folder it is in, for messages."""
+    return f"{path.parent.name}/{path.name}".strip("/")
 
 
 def _lines(log: Path) -> tuple[LogLine, ...]:
     try:
-        return tuple(read_log(log))
-    except (OSError, ValueError) as error:
+        return tuple(parse_log(_content(log, MAX_LOG_BYTES), _name(log)))
+    except ValueError as error:
         raise RunRecordError(tr("The log cannot be read: {error}", error=error)) from error
 
 
 def _body(markdown: str) -> str:
     """Return a card without its metadata, its pictures and its links to other files.
 
-    The page shows the scores and draws the curves itself, and the app has no addresses of files.
+    The page shows the scores and draws the curves itself, and the app has no addresses of files. No bracket within the
+    brackets: a search for their ends would take the square of the text's length.
     """
     text = re.sub(r"\A---\n.*?\n---\n", "", markdown, flags=re.DOTALL)
-    text = re.sub(r"!\[[^\]]*\]\([^)]*\)\s*", "", text)
-    return re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]*\)", r"\1", text)
+    text = re.sub(r"!\[[^\[\]]*\]\([^()]*\)\s*", "", text)
+    text = re.sub(r"!(?=\[)", "", text)  # other pictures become links: the browser loads nothing from elsewhere
+    return re.sub(r"\[([^\[\]]+)\]\((?!https?:)[^()]*\)", r"\1", text)
