@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core.budget import COMPUTATION, MAX_HEADS, NUMBER
 from core.capture import AttentionMap, Kind
 from core.damaged_archives import DAMAGE
 from core.file_writing import write_atomically
@@ -43,7 +44,6 @@ GPT2_SPACE = "\u0120"  # byte-level BPE's space, at the start of a word's first 
 MAX_TOKENS, MAX_TOKEN = 1024, 512  # of either side; characters of one
 SUM_TOLERANCE = 2e-2  # of a row in half precision
 LATER_TOLERANCE = 1e-6  # weight on later tokens
-MAX_HEADS = 4096  # of one kind, in all layers
 
 
 class ArrayError(ValueError):
@@ -88,7 +88,7 @@ def arrays_of_outputs(
 def explanation_of_arrays(arrays: Arrays) -> Explanation:
     """Check untrusted arrays, and combine them to an explanation.
 
-    Its `log_probs` and `alternatives` are empty if the arrays have no `log_probs`.
+    Weights in float32 are not copied. Its `log_probs` and `alternatives` are empty if the arrays have no `log_probs`.
 
     Raises:
         ArrayError: an array is missing, unknown, of another type or shape than the tokens call for, not finite, or
@@ -101,6 +101,7 @@ def explanation_of_arrays(arrays: Arrays) -> Explanation:
         raise ArrayError(f"target_tokens has {len(target)} tokens, expected the start and at least one more")
     fed, predicted = target[:-1], target[1:]
     sides = {"source": source, "target": fed}
+    _check_number(arrays)
     maps: dict[Kind, tuple[AttentionMap, ...]] = {}
     for name, (kind, queries, keys) in KINDS.items():
         if name in arrays:
@@ -196,6 +197,13 @@ def _tokens(arrays: Arrays, name: str) -> tuple[str, ...]:
     return tuple(token.replace(GPT2_SPACE, SPACE_MARK) for token in tokens)
 
 
+def _check_number(arrays: Arrays) -> None:
+    """Check the number of all weights, before they are copied to float32."""
+    found, most = sum(arrays[name].size for name in KINDS if name in arrays), COMPUTATION // NUMBER
+    if found > most:
+        raise ArrayError(f"there are {found} attention weights, at most {most} are read: give fewer layers or tokens")
+
+
 def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.Tensor:
     """Check one kind of attention: [layers, heads, Q, K]."""
     if found.dtype.kind != "f" or found.ndim != 4 or found.shape[2:] != (queries, keys) or not found.size:
@@ -205,7 +213,14 @@ def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.T
         )
     if (heads := found.shape[0] * found.shape[1]) > MAX_HEADS:
         raise ArrayError(f"{name} has {heads} heads in {found.shape[0]} layers, at most {MAX_HEADS} are read")
-    weights = torch.from_numpy(found.astype(np.float32))
+    weights = torch.from_numpy(found.astype(np.float32, order="C", copy=False))
+    for layer in weights:  # one after the other: the checks have copies
+        _check_layer(name, layer)
+    return weights
+
+
+def _check_layer(name: str, weights: torch.Tensor) -> None:
+    """Check the weights of one layer: [heads, Q, K]."""
     if not weights.isfinite().all() or float(weights.min()) < 0:
         raise ArrayError(f"{name} has weights that are negative or not finite, expected the softmax over keys")
     if (error := float((weights.sum(-1) - 1).abs().max())) > SUM_TOLERANCE:
@@ -215,7 +230,6 @@ def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.T
         )
     if name == "decoder_attentions" and float(weights.triu(1).max()) > LATER_TOLERANCE:
         raise ArrayError(f"{name} has weights on later tokens: expected a decoder that predicts them")
-    return weights
 
 
 def _log_probs(found: NDArray[Any], count: int) -> tuple[float, ...]:

@@ -20,6 +20,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from core.budget import MAX_COPIES, MAX_PICKLE_BYTES, shown
 from core.checkpoint import ADVICE, CheckpointError, check_header
 from core.formats.progress import advance
 from core.formats.source_files import archive_errors
@@ -27,8 +28,6 @@ from core.model import Transformer
 from core.model.half_precision import is_large
 from core.untrusted_parameters import as_parameter
 
-MAX_PICKLE_BYTES = 16 * 2**20  # names and shapes of a PyTorch file; the weights are beside them
-MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
 FLOATS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 ZIP_START = b"PK\3\4"
 _LOCK = threading.Lock()
@@ -194,7 +193,7 @@ def weights_of(path: Path, file_name: str, state: object) -> Weights:
     for name, tensor in cast("Mapping[Any, Any]", state).items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             raise CheckpointError(
-                f"{file_name} holds a {type(tensor).__name__} under {name!r:.60}, expected tensors by name"
+                f"{file_name} holds a {type(tensor).__name__} under {shown(name)}, expected tensors by name"
             )
         if tensor.layout != torch.strided or tensor.device.type != "cpu" or tensor.dtype not in FLOATS:
             raise _unknown_type(file_name, name, f"{tensor.dtype}, {tensor.layout}, {tensor.device}")

@@ -55,5 +55,5 @@ def test_a_name_that_is_there_twice() -> None:
 def test_the_limit() -> None:
     file = archive(a=np.zeros(100, np.uint8))
     assert npz_arrays(file, max_bytes=228).keys() == {"a"}
-    with pytest.raises(ValueError, match="would unpack to 228 bytes, at most 227 are read"):
+    with pytest.raises(ValueError, match=r"^it has \d+ bytes and would unpack to 228, at most 227 are read$"):
         npz_arrays(file, max_bytes=227)
