@@ -62,7 +62,7 @@ MAX_PICTURE_HEIGHT = 2**10  # pixels that a model reads: patch_size * patch_rows
 
 # --- What a sentence or a picture may compute ------------------------------------------------------------------------
 
-COMPUTATION = GIB  # of numbers that a pass keeps, besides twice the bytes of the weights
+COMPUTATION = 512 * MIB  # of numbers that a pass keeps, besides twice the bytes of the weights
 SEARCH_PASSES = 32  # a search computes as many attention weights as so many of the longest passes
 NUMBER = 4  # bytes, float32
 MAX_PICTURE_BYTES = 4 * MIB  # of a PNG file

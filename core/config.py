@@ -312,12 +312,14 @@ class TransformerConfig:
     def numbers_per_hypothesis(self, positions: int) -> int:
         """Numbers that a search keeps for a hypothesis of some length, roughly.
 
-        Logits and probabilities, and the keys and values of all positions; in mask-predict the logits of all.
+        Logits, probabilities, the feed-forward network of a layer, and the keys and values of all positions. In
+        mask-predict the logits of all positions.
         """
         if not self.autoregressive:
             return positions * self.target_size
         _, d_k, d_v = heads = self.decoder_heads
-        return 2 * self.target_size + positions * self.num_decoder_layers * heads.num_heads * (d_k + d_v)
+        widest = 2 * (self.decoder_d_ff or self.d_ff)
+        return 2 * self.target_size + widest + positions * self.num_decoder_layers * heads.num_heads * (d_k + d_v)
 
     def _heads(self, number: int) -> HeadShape:
         return HeadShape(number, self.d_k or self.d_model // number, self.d_v or self.d_model // number)
