@@ -30,6 +30,7 @@ MAX_SMALL_FILE = 64 * MIB  # read as a whole, such as a vocabulary: tokenizer.js
 MAX_TOKENIZER_BYTES = 64 * MIB  # all files of a tokenizer in a checkpoint
 MAX_SENTENCEPIECE_BYTES = 16 * MIB  # the largest published models have 5 MB; in memory they take ten times as much
 MAX_SETTINGS_BYTES = 4 * MIB  # of options in JSON
+MAX_JSON_VALUES = 2**21  # lists, objects and what is in them; tokenizer.json of mT5 has 750,000
 MAX_YAML_BYTES = 64 * 2**10  # PyYAML reads a few hundred kilobytes a second
 MAX_LOG_BYTES = 16 * MIB  # of a history's log; thinned logs have 50 KB
 

@@ -10,6 +10,8 @@ from typing import Protocol
 
 import sentencepiece
 
+from core.budget import MAX_SENTENCEPIECE_BYTES
+
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
 SPACE_MARK = "\u2581"  # SentencePiece's space, at the start of a word's first piece
 
@@ -217,8 +219,10 @@ def load_sentencepiece(model: bytes) -> sentencepiece.SentencePieceProcessor:
     """Read a SentencePiece model.
 
     Raises:
-        ValueError: the bytes are not a SentencePiece model.
+        ValueError: the bytes are not a SentencePiece model, or too many.
     """
+    if len(model) > MAX_SENTENCEPIECE_BYTES:
+        raise ValueError(f"a SentencePiece model of {len(model)} bytes, at most {MAX_SENTENCEPIECE_BYTES} are read")
     try:
         if not model:
             raise RuntimeError("it is empty")
