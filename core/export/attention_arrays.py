@@ -24,7 +24,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.budget import COMPUTATION, MAX_HEADS, NUMBER
+from core.budget import MAX_HEADS, MAX_UNPACKED, NUMBER
 from core.capture import AttentionMap, Kind
 from core.damaged_archives import DAMAGE
 from core.file_writing import write_atomically
@@ -199,7 +199,7 @@ def _tokens(arrays: Arrays, name: str) -> tuple[str, ...]:
 
 def _check_number(arrays: Arrays) -> None:
     """Check the number of all weights, before they are copied to float32."""
-    found, most = sum(arrays[name].size for name in KINDS if name in arrays), COMPUTATION // NUMBER
+    found, most = sum(arrays[name].size for name in KINDS if name in arrays), MAX_UNPACKED // NUMBER
     if found > most:
         raise ArrayError(f"there are {found} attention weights, at most {most} are read: give fewer layers or tokens")
 

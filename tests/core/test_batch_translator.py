@@ -65,3 +65,17 @@ def test_a_text_is_translated_sentence_by_sentence(translator: Translator) -> No
         translator.translate(source, beam_size=1).text for source in ("It rains.", "We stay.", "Where is the sea?")
     ]
     assert translation.text == f"  {parts[0]} {parts[1]}\n\n{parts[2]} "
+
+
+def test_a_batch_has_no_more_hypotheses_than_the_budget(
+    tiny_model: Transformer, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three sentences at a time, with the results of all at once."""
+    texts = ["A dog.", "Two children.", "It rains.", "Nobody knows.", "The old house.", "A cup of tea.", "Where?"]
+    expected = Translator(tiny_model, tokenizer).translate_batch(texts)
+    translator = Translator(tiny_model, tokenizer)
+    monkeypatch.setattr(translator, "most_hypotheses", lambda _: 4 * 3 + 1)
+    done: list[int] = []
+    found = translator.translate_batch(texts, progress=lambda count, _: done.append(count))
+    assert done == [3, 6, 7]
+    assert [each.text for each in found] == [each.text for each in expected]

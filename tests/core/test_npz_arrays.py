@@ -57,3 +57,13 @@ def test_the_limit() -> None:
     assert npz_arrays(file, max_bytes=228).keys() == {"a"}
     with pytest.raises(ValueError, match=r"^it has \d+ bytes and would unpack to 228, at most 227 are read$"):
         npz_arrays(file, max_bytes=227)
+
+
+def test_a_small_file_unpacks_to_little() -> None:
+    """In any case 16 MB, and beyond that 20 times its size."""
+    file = archive(a=np.zeros(2**25, np.uint8))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"^it has \d+ bytes and would unpack to 33554560, at most 174\d+ are read$"):
+        npz_arrays(file)
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()

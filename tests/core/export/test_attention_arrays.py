@@ -245,3 +245,11 @@ def test_the_documented_lines_make_the_arrays_of_any_model_of_transformers(
         assert [torch.equal(own.weights, layer) for own, layer in zip(found.maps[kind], expected, strict=True)] == [
             True
         ] * 2
+
+
+def test_the_number_of_weights_has_a_bound(arrays: dict[str, NDArray[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.export.attention_arrays.MAX_UNPACKED", 4 * 100)
+    with pytest.raises(
+        ArrayError, match=r"^there are 144 attention weights, at most 100 are read: give fewer layers or"
+    ):
+        explanation_of_arrays(arrays)

@@ -119,3 +119,11 @@ def test_pictures_are_scaled_to_the_height_of_a_line() -> None:
 def test_a_picture_longer_than_a_line_is_refused() -> None:
     with pytest.raises(PictureError, match=r"^the picture has 700 x 10 pixels, it may be at most 64 times as wide as"):
         line_image(np.zeros((10, 700), np.uint8), 24)
+
+
+def test_a_picture_is_not_scaled_to_more_pixels_than_are_read() -> None:
+    """A model of pictures 1,000 pixels high, and a line that is 64 times as wide."""
+    with pytest.raises(
+        PictureError, match=r"^at the height of this model, 1000 pixels, the picture would be 64000 pixels "
+    ):
+        line_image(np.zeros((10, 640), np.uint8), 1000)
