@@ -70,7 +70,7 @@ def load_explanation(path: str | Path) -> ExplanationRecord:
 
 
 def _to_json(record: ExplanationRecord) -> bytes:
-    """Write layer by layer: as objects of Python, numbers take several times the memory of their text."""
+    """Write layer by layer, as numbers take more memory in Python than in text."""
     found, file = description(record), io.BytesIO()
     attention = found.pop("attention")
     file.write(f'{_compact(found)[:-1]},"attention":{{'.encode())

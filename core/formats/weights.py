@@ -154,7 +154,7 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
 
 
 def _check_pickles(path: Path, file_name: str, is_archive: bool) -> None:
-    """Check the pickles of an archive of tensors, or those that an older file begins with."""
+    """Check the pickles of an archive, or those that an older file begins with."""
     try:
         if is_archive:
             with archive_errors(file_name), zipfile.ZipFile(path) as archive:
