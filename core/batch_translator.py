@@ -19,6 +19,7 @@ from core.decoding import (
     mask_predict,
 )
 from core.model import Transformer
+from core.model.half_precision import weight_bytes
 from core.results import ScoredText, TextTranslation, Translation
 from core.sentences import space_after, split_sentences, with_language_codes
 from core.shared_model import SharedModel, Source
@@ -42,7 +43,7 @@ class BatchTranslator(TextCodec):
         training: dict[str, Any] | None = None,
         precision: Precision = "exact",
     ) -> None:
-        super().__init__(model.config, tokenizer)
+        super().__init__(model.config, tokenizer, weight_bytes(model))
         self.model = model
         self.training = training or {}
         self._shared = SharedModel(model, precision)
@@ -122,9 +123,9 @@ class BatchTranslator(TextCodec):
             )
         ]
         found: dict[int, Translation] = {}
-        for batch in batches_by_length([len(source_ids) for source_ids in sources], BATCH_TOKENS):
-            source_ids = [sources[index] for index in batch]
-            limits = [self._limit(ids) for ids in source_ids]
+        limit_of = [self._limit(ids) for ids in sources]
+        for batch in self.batches([len(ids) for ids in sources], limit_of, options.beam_size, BATCH_TOKENS):
+            source_ids, limits = [sources[index] for index in batch], [limit_of[index] for index in batch]
             begun = [forced[index] for index in batch]
             if self.config.autoregressive:
                 hypotheses = beam_search(self.next_logits(source_ids), limits, options, self.model.device, begun)
@@ -166,6 +167,24 @@ class BatchTranslator(TextCodec):
                 with naming_sentence(index + 1):
                     found[index] = self._scored(pairs[index][0], passes[index].predicted, log_probs, options)
         return [found[index] for index in range(len(pairs))]
+
+    def batches(
+        self, lengths: Sequence[int], limits: Sequence[int], hypotheses: int, max_tokens: int
+    ) -> Iterator[list[int]]:
+        """As `batches_by_length`, with no more sentences than the budget admits.
+
+        Args:
+            limits: largest number of tokens of each translation.
+            hypotheses: of each sentence.
+
+        Raises:
+            ValueError: as `check_search`.
+        """
+        for batch in batches_by_length(lengths, max_tokens):
+            positions = max(limits[index] for index in batch)
+            self.check_search(hypotheses, positions)
+            rows = self.most_hypotheses(positions) // hypotheses
+            yield from (batch[first : first + rows] for first in range(0, len(batch), rows))
 
     def translate_text(
         self,

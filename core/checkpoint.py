@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core import text_normalization
+from core.budget import MAX_HEADER_BYTES, MAX_TOKENIZER_BYTES
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SETTINGS, DictionaryTokenizer
 from core.file_writing import NotWrittenError, reading, write_atomically
@@ -28,8 +29,6 @@ from core.untrusted_parameters import ADVICE, CheckpointError, as_parameter, fil
 
 FORMAT_VERSION = 1
 TOKENIZER_KEY = "tokenizer.model"
-MAX_HEADER_BYTES = 4 * 2**20  # ours have about 30 KB
-MAX_TOKENIZER_BYTES = 64 * 2**20
 CONVERSION = "`python -m core convert` makes one of a model of another project, given its folder, archive or files"
 # Fields of the configuration that every file has; the others came later and are stored if they differ from the default.
 _FIRST_FIELDS = {

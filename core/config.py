@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast, get_args
 
+from core.budget import MAX_HEADS, MAX_IDS, MAX_PICTURE_HEIGHT, MAX_POSITION_OFFSET, MAX_SIZES, shown
 from core.config_fields import (
     CHOICES,
     ID_LISTS,
-    MAX_IDS,
-    MAX_SIZES,
     OPTIONAL_SIZES,
     SWITCHES,
     Activation,
@@ -137,6 +136,15 @@ class TransformerConfig:
                 raise ValueError(
                     f"d_model ({self.d_model}) must be divisible by {name} ({number}), or give both d_k and d_v"
                 )
+        for stack, layers, heads in (
+            ("encoder", self.num_encoder_layers, self.num_heads),
+            ("decoder", self.num_decoder_layers, self.num_decoder_heads or self.num_heads),
+        ):
+            if layers * heads > MAX_HEADS:
+                raise ValueError(
+                    f"the {stack} has {layers} layers of {heads} heads, {layers * heads} in all: at most "
+                    f"{MAX_HEADS} are read"
+                )
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout ({self.dropout!r}) must be a number from 0 up to, but not including, 1")
         for name, choices in CHOICES.items():
@@ -156,7 +164,7 @@ class TransformerConfig:
             raise ValueError(
                 f"d_model ({self.d_model}) must be even: sinusoidal positions come in pairs of sine and cosine"
             )
-        require_id("position_offset", self.position_offset, MAX_SIZES["max_positions"])
+        require_id("position_offset", self.position_offset, MAX_POSITION_OFFSET)
         if self.positions == "learned" and self.position_offset:
             raise ValueError(
                 f"position_offset ({self.position_offset}) must be 0 for learned positions: leave out the first rows "
@@ -203,7 +211,7 @@ class TransformerConfig:
         for name in ID_LISTS:
             ids, side = getattr(self, name), self.target_side if name == "never_ids" else "vocab_size"
             if not isinstance(ids, list | tuple) or len(cast("tuple[Any, ...]", ids)) > MAX_IDS:
-                raise ValueError(f"{name} ({ids!r:.100}) must be a tuple of at most {MAX_IDS} token ids")
+                raise ValueError(f"{name} ({shown(ids)}) must be a tuple of at most {MAX_IDS} token ids")
             for token_id in ids:
                 require_id(name, token_id, getattr(self, side), f"{side} - 1")
             object.__setattr__(self, name, tuple(ids))  # lists come from JSON
@@ -214,6 +222,11 @@ class TransformerConfig:
             if self.patch_rows != 1:
                 raise ValueError(f"patch_rows ({self.patch_rows}) needs patch_size: without it the source is tokens")
             return
+        if self.patch_size * self.patch_rows > MAX_PICTURE_HEIGHT:
+            raise ValueError(
+                f"patch_size * patch_rows ({self.patch_size} * {self.patch_rows}) must be at most "
+                f"{MAX_PICTURE_HEIGHT}: that is the height of a picture in pixels"
+            )
         if self.tied != "all":
             raise ValueError(
                 f"tied ({self.tied!r}) must be 'all' with a patch_size ({self.patch_size}): the source has no "
@@ -271,6 +284,42 @@ class TransformerConfig:
         """Display text: `8`, or `8 + 4` if encoder and decoder differ."""
         encoder, decoder = self.encoder_heads.num_heads, self.decoder_heads.num_heads
         return str(encoder) if encoder == decoder else f"{encoder} + {decoder}"
+
+    @property
+    def numbers_per_pair(self) -> int:
+        """Attention weights of all heads for one pair of tokens."""
+        return self.num_encoder_layers * self.num_heads + 2 * self.num_decoder_layers * self.decoder_heads.num_heads
+
+    @property
+    def numbers_per_token(self) -> int:
+        """Numbers that a pass computes for one token, roughly.
+
+        Besides `numbers_per_pair`: logits and probabilities, what each head of a layer adds to the states, and the
+        states of all layers: inputs and outputs of the sub-layers, queries, keys, values, and feed-forward networks.
+        """
+        (encoder, *_), (decoder, *_) = of_layers = self.encoder_heads, self.decoder_heads
+        states = sum(
+            layers * (8 * self.d_model + 2 * d_ff + 2 * heads.num_heads * (heads.d_k + heads.d_v))
+            for layers, d_ff, heads in zip(
+                (self.num_encoder_layers, self.num_decoder_layers),
+                (self.d_ff, self.decoder_d_ff or self.d_ff),
+                of_layers,
+                strict=True,
+            )
+        )
+        return 2 * self.target_size + max(encoder, decoder) * self.d_model + states
+
+    def numbers_per_hypothesis(self, positions: int) -> int:
+        """Numbers that a search keeps for a hypothesis of some length, roughly.
+
+        Logits, probabilities, the feed-forward network of a layer, and the keys and values of all positions. In
+        mask-predict the logits of all positions.
+        """
+        if not self.autoregressive:
+            return positions * self.target_size
+        _, d_k, d_v = heads = self.decoder_heads
+        widest = 2 * (self.decoder_d_ff or self.d_ff)
+        return 2 * self.target_size + widest + positions * self.num_decoder_layers * heads.num_heads * (d_k + d_v)
 
     def _heads(self, number: int) -> HeadShape:
         return HeadShape(number, self.d_k or self.d_model // number, self.d_v or self.d_model // number)

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from core.budget import MAX_SIZES, shown
+
 Positions = Literal["sinusoidal", "learned", "relative"]
 NormPlace = Literal["post", "pre"]
 NormKind = Literal["layer", "rms"]
@@ -51,29 +53,6 @@ ARCHITECTURE = (
     "mask_id",
 )
 ID_LISTS = ("source_prefix", "source_suffix", "never_ids")
-MAX_IDS = 1024  # length of a list of token ids
-
-# Largest value of each size: well beyond any trained Transformer, and small enough that products of two or three of
-# them, such as the number of elements of a matrix, fit 64-bit integers.
-MAX_SIZES: dict[str, int] = {
-    "vocab_size": 2**24,
-    "target_vocab_size": 2**24,
-    "d_model": 2**16,
-    "d_ff": 2**20,
-    "decoder_d_ff": 2**20,
-    "num_heads": 2**12,
-    "num_decoder_heads": 2**12,
-    "d_k": 2**16,
-    "d_v": 2**16,
-    "num_encoder_layers": 256,  # layers take time to construct, even without memory for weights
-    "num_decoder_layers": 256,
-    "neighbourhood": 2**24,
-    "max_positions": 2**24,
-    "relative_buckets": 2**12,
-    "relative_max_distance": 2**24,
-    "patch_size": 2**8,
-    "patch_rows": 2**8,
-}
 OPTIONAL_SIZES = ("patch_size", "target_vocab_size", "decoder_d_ff", "num_decoder_heads", "d_k", "d_v", "neighbourhood")
 
 
@@ -84,9 +63,9 @@ def require_size(name: str, value: object) -> None:
         ValueError: the value is not an integer from 1 to the field's maximum.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} ({value!r}) must be a positive integer")
+        raise ValueError(f"{name} ({shown(value)}) must be a positive integer")
     if value > MAX_SIZES[name]:
-        raise ValueError(f"{name} ({value}) must be at most {MAX_SIZES[name]}")
+        raise ValueError(f"{name} ({shown(value)}) must be at most {MAX_SIZES[name]}")
 
 
 def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
@@ -97,7 +76,7 @@ def require_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """
     if not isinstance(value, str) or value not in choices:
         *first, last = map(repr, choices)
-        raise ValueError(f"{name} ({value!r}) must be {', '.join(first)} or {last}")
+        raise ValueError(f"{name} ({shown(value)}) must be {', '.join(first)} or {last}")
 
 
 def require_id(name: str, value: object, count: int, last: str = "") -> None:
@@ -108,4 +87,4 @@ def require_id(name: str, value: object, count: int, last: str = "") -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
         end = f"{last} ({count - 1})" if last else f"{count - 1}"
-        raise ValueError(f"{name} ({value!r}) must be an integer from 0 to {end}")
+        raise ValueError(f"{name} ({shown(value)}) must be an integer from 0 to {end}")

@@ -56,6 +56,7 @@ from core.phrases import Phrase, listed
 
 Precision = Literal["exact", "fast"]
 FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
+HALF_COLUMNS = 32  # of a matrix, the fewest that FBGEMM packs; it pads columns to 512
 LONGEST = 128  # tokens of a sentence, up to which the compiled encoder is fast
 
 
@@ -319,8 +320,13 @@ def exact_product(model: Transformer) -> type[HalfPackedLinear | CompiledLinear 
 
 
 def halves(model: Transformer) -> bool:
-    """Whether float16 holds every matrix exactly, and there is a product for it."""
-    matrices = (parameter for parameter in model.parameters() if parameter.dim() == 2)
+    """Whether float16 holds every matrix exactly, and there is a product for it.
+
+    Not for matrices of few columns, which take many times their size in FBGEMM's layout.
+    """
+    matrices = [parameter for parameter in model.parameters() if parameter.dim() == 2]
+    if min(matrix.size(1) for matrix in matrices) < HALF_COLUMNS:
+        return False
     parts = (rows for matrix in matrices for rows in matrix.split(MANY_ROWS))  # little memory, and an early end
     return has_half() and all(torch.equal(rows, rows.half().to(rows.dtype)) for rows in parts)
 

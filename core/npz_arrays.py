@@ -10,9 +10,10 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from core.budget import MAX_UNPACKED, MIB, most_unpacked
 from core.damaged_archives import DAMAGE
 
-MAX_BYTES = 2**30  # of a file, unpacked
+HEADER_BYTES = 64 * 2**10  # at most, of an array: NumPy reads no longer ones
 
 
 def npz_arrays(file: IO[bytes], max_bytes: int | None = None) -> dict[str, NDArray[Any]]:
@@ -21,12 +22,13 @@ def npz_arrays(file: IO[bytes], max_bytes: int | None = None) -> dict[str, NDArr
     Nothing is unpickled, and sizes are checked before memory is allocated.
 
     Args:
-        max_bytes: of the file, unpacked; `MAX_BYTES` by default.
+        max_bytes: of the file, unpacked; `MAX_UNPACKED` by default.
 
     Raises:
-        ValueError: it is not an NPZ file, is damaged, or would unpack to more bytes.
+        ValueError: it is not an NPZ file, is damaged, or would unpack to more bytes, or to far more than it has.
     """
-    most = MAX_BYTES if max_bytes is None else max_bytes
+    packed = file.seek(0, io.SEEK_END)
+    most = min(MAX_UNPACKED if max_bytes is None else max_bytes, most_unpacked(packed))
     try:
         with zipfile.ZipFile(file) as archive:
             entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
@@ -37,14 +39,19 @@ def npz_arrays(file: IO[bytes], max_bytes: int | None = None) -> dict[str, NDArr
                 return {name: _array(archive, name, entry) for name, entry in entries.items()}
     except DAMAGE as error:
         raise ValueError(f"it is not an NPZ file of arrays, or is damaged: {error}") from error
-    raise ValueError(f"it would unpack to {unpacked} bytes, at most {most} are read")
+    raise ValueError(f"it has {packed} bytes and would unpack to {unpacked}, at most {most} are read")
 
 
 def _array(archive: zipfile.ZipFile, name: str, entry: zipfile.ZipInfo) -> NDArray[Any]:
     """An array whose type and shape agree with its bytes."""
-    with archive.open(entry) as file:
-        data = bytearray(file.read(entry.file_size + 1))  # the declared size may be a lie
-    start = io.BytesIO(data)
+    data, length = bytearray(entry.file_size), 0
+    with archive.open(entry) as file:  # in blocks, as a single `read` would have the array in memory twice
+        while block := file.read(MIB):  # the declared size may be a lie: zipfile stops there, or the file before
+            data[length : length + len(block)] = block
+            length += len(block)
+    if length < len(data):
+        raise ValueError(f"the array {name!r:.60} has {length} bytes, expected {len(data)}")
+    start = io.BytesIO(data[:HEADER_BYTES])
     if (version := npy.read_magic(start)) != (1, 0):
         raise ValueError(f"the array {name!r:.60} is of version {version}, expected (1, 0)")
     shape, in_columns, dtype = npy.read_array_header_1_0(start)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
+from core.budget import MAX_JSON_VALUES
 from core.file_writing import reading
 
 
@@ -12,10 +13,12 @@ def json_object(data: str | bytes) -> dict[str, Any]:
 
     Raises:
         ValueError: it is not UTF-8 or not JSON, nested too deeply, no object, or one of its objects has a key twice or
-            a number that JSON does not have (NaN, Infinity).
+            a number that JSON does not have (NaN, Infinity); or it has too many values.
     """
     try:
         text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        if (values := sum(map(text.count, "[{,"))) > MAX_JSON_VALUES:  # each takes many times the bytes of its text
+            raise ValueError(f"it has some {values} values, at most {MAX_JSON_VALUES} are read")
         value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error

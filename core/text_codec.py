@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from core.budget import computation_bytes, longest_pass, most_hypotheses
 from core.byte_pieces import MASK, resolve_bytes, with_roles
 from core.config import TransformerConfig
 from core.decoding import Hypothesis, MaskPredictOptions, SearchOptions, check_prefix
@@ -34,15 +35,22 @@ class TextCodec:
     """The tokenizer of a model, with the model's conventions.
 
     They are special tokens, a forced first token, and limits of length.
+
+    Args:
+        weights: bytes of the model's parameters, on which the limits depend (`core.budget`).
     """
 
-    def __init__(self, config: TransformerConfig, tokenizer: Tokenizer) -> None:
+    def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, weights: int) -> None:
         self.config = config
         self.tokenizer = tokenizer
+        self._weights = weights
+        self._longest = longest_pass(config.numbers_per_pair, config.numbers_per_token, weights)
+        if config.positions == "learned":
+            self._longest = min(self._longest, config.max_positions)
 
     def fits(self, text: str) -> bool:
         """Whether a text is short enough to be translated as one sentence."""
-        return self.num_tokens(text) <= self._fit(MAX_SOURCE_TOKENS)
+        return self.num_tokens(text) <= self.fit(MAX_SOURCE_TOKENS)
 
     def num_tokens(self, text: str) -> int:
         """Number of tokens of a source, `</s>` included."""
@@ -268,7 +276,7 @@ class TextCodec:
         Raises:
             ValueError: an id is not in the vocabulary, or there are too many.
         """
-        vocab_size, limit = self.config.target_size, self._fit(MAX_TARGET_TOKENS)
+        vocab_size, limit = self.config.target_size, self.fit(MAX_TARGET_TOKENS)
         strange = next((token_id for token_id in token_ids if not 0 <= token_id < vocab_size), None)
         if strange is not None:
             raise ValueError(
@@ -301,7 +309,7 @@ class TextCodec:
         token_ids = self._encode(source)
         if not token_ids:
             raise ValueError(f"the text {source!r:.60} has no tokens for this model: write words in it")
-        limit = self._fit(MAX_SOURCE_TOKENS)
+        limit = self.fit(MAX_SOURCE_TOKENS)
         if len(token_ids) > limit:
             raise ValueError(
                 f"the text has {len(token_ids)} tokens, at most {limit} can be translated at once: shorten or split it"
@@ -319,10 +327,39 @@ class TextCodec:
 
         Leaves room for a `</s>` in the replay of a translation that reached the limit.
         """
-        return self._fit(len(source_ids) + MAX_EXTRA_TOKENS + 1) - 1
+        return self.fit(len(source_ids) + MAX_EXTRA_TOKENS + 1) - 1
 
-    def _fit(self, length: int) -> int:
-        return min(length, self.config.max_positions) if self.config.positions == "learned" else length
+    def fit(self, length: int) -> int:
+        """The length, or that of the longest text of this model if it is less.
+
+        The latter is the number of learned positions, or what `core.budget` admits.
+        """
+        return min(length, self._longest)
+
+    def most_hypotheses(self, positions: int) -> int:
+        """Largest number of hypotheses in a search over so many positions.
+
+        Those of all its sentences together.
+        """
+        config = self.config
+        sizes = config.numbers_per_pair, config.numbers_per_hypothesis(positions), positions
+        return most_hypotheses(*sizes, self._weights)
+
+    def check_search(self, hypotheses: int, positions: int) -> None:
+        """Check that a search of one sentence stays within the budget.
+
+        Args:
+            hypotheses: beam size, or number of length candidates.
+            positions: of the longest translation.
+
+        Raises:
+            ValueError: it has too many hypotheses for translations of this length.
+        """
+        if hypotheses > (most := self.most_hypotheses(positions)):
+            raise ValueError(
+                f"{hypotheses} hypotheses of {positions} tokens are more than this model can have in "
+                f"{computation_bytes(self._weights) // 2**20:,} MB: reduce the beam size to {most}, or shorten the text"
+            )
 
 
 def _roles(leading: Sequence[Role], count: int, ends: int) -> list[Role]:

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, cast
 
 import sentencepiece
 
+from core.budget import MAX_SENTENCEPIECE_BYTES
 from core.traced_text import Span, TracedText, surface_spans
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
@@ -254,8 +255,10 @@ def load_sentencepiece(model: bytes) -> sentencepiece.SentencePieceProcessor:
     """Read a SentencePiece model.
 
     Raises:
-        ValueError: the bytes are not a SentencePiece model.
+        ValueError: the bytes are not a SentencePiece model, or too many.
     """
+    if len(model) > MAX_SENTENCEPIECE_BYTES:
+        raise ValueError(f"a SentencePiece model of {len(model)} bytes, at most {MAX_SENTENCEPIECE_BYTES} are read")
     try:
         if not model:
             raise RuntimeError("it is empty")

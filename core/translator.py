@@ -110,6 +110,7 @@ class Translator(BatchTranslator):
         options = self.search_options(beam_size, length_penalty, num_hypotheses)
         source_ids = self._source_ids(text)
         limit = self._limit(source_ids)
+        self.check_search(beam_size, limit)
         forced = self._prefix_ids(text, prefix, limit)
         steps = beam_steps(self._shared.recorded_next_logits(source_ids), [limit], options, self.model.device, [forced])
         return (state for (state,) in steps)
@@ -173,6 +174,7 @@ class Translator(BatchTranslator):
         options = self.mask_predict_options(iterations, length_candidates)
         source_ids = self._source_ids(text)
         limits = [self._limit(source_ids)]
+        self.check_search(length_candidates, limits[0])
         masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates)
         return mask_predict_steps(masked_logits, lengths, options, self.model.device)
 

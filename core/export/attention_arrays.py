@@ -26,6 +26,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core.budget import MAX_HEADS, MAX_UNPACKED, NUMBER
 from core.byte_pieces import MASK, UNKNOWN, PlacedPiece, decode_pieces, is_special
 from core.capture import AttentionMap, Kind
 from core.damaged_archives import DAMAGE
@@ -46,7 +47,6 @@ TOKENS, LOG_PROBS, SPELLING = ("source_tokens", "target_tokens"), "log_probs", "
 MAX_TOKENS, MAX_TOKEN = 1024, 512  # of either side; characters of one
 SUM_TOLERANCE = 2e-2  # of a row in half precision
 LATER_TOLERANCE = 1e-6  # weight on later tokens
-MAX_HEADS = 4096  # of one kind, in all layers
 
 
 class ArrayError(ValueError):
@@ -91,7 +91,7 @@ def arrays_of_outputs(
 def explanation_of_arrays(arrays: Arrays) -> Explanation:
     """Check untrusted arrays, and combine them to an explanation.
 
-    Its `log_probs` and `alternatives` are empty if the arrays have no `log_probs`.
+    Weights in float32 are not copied. Its `log_probs` and `alternatives` are empty if the arrays have no `log_probs`.
 
     Raises:
         ArrayError: an array is missing, unknown, of another type or shape than the tokens call for, not finite, or
@@ -107,6 +107,7 @@ def explanation_of_arrays(arrays: Arrays) -> Explanation:
     source, predicted = common_pieces(source, of_source), common_pieces(target, of_target)
     fed = (PlacedPiece(start, "start"), *predicted[:-1])
     sides = {"source": source, "target": fed}
+    _check_number(arrays)
     maps: dict[Kind, tuple[AttentionMap, ...]] = {}
     for name, (kind, queries, keys) in KINDS.items():
         if name in arrays:
@@ -225,6 +226,13 @@ def _tokens(arrays: Arrays, name: str) -> list[str]:
     return tokens
 
 
+def _check_number(arrays: Arrays) -> None:
+    """Check the number of all weights, before they are copied to float32."""
+    found, most = sum(arrays[name].size for name in KINDS if name in arrays), MAX_UNPACKED // NUMBER
+    if found > most:
+        raise ArrayError(f"there are {found} attention weights, at most {most} are read: give fewer layers or tokens")
+
+
 def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.Tensor:
     """Check one kind of attention: [layers, heads, Q, K]."""
     if found.dtype.kind != "f" or found.ndim != 4 or found.shape[2:] != (queries, keys) or not found.size:
@@ -234,7 +242,14 @@ def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.T
         )
     if (heads := found.shape[0] * found.shape[1]) > MAX_HEADS:
         raise ArrayError(f"{name} has {heads} heads in {found.shape[0]} layers, at most {MAX_HEADS} are read")
-    weights = torch.from_numpy(found.astype(np.float32))
+    weights = torch.from_numpy(found.astype(np.float32, order="C", copy=False))
+    for layer in weights:  # one after the other: the checks have copies
+        _check_layer(name, layer)
+    return weights
+
+
+def _check_layer(name: str, weights: torch.Tensor) -> None:
+    """Check the weights of one layer: [heads, Q, K]."""
     if not weights.isfinite().all() or float(weights.min()) < 0:
         raise ArrayError(f"{name} has weights that are negative or not finite, expected the softmax over keys")
     if (error := float((weights.sum(-1) - 1).abs().max())) > SUM_TOLERANCE:
@@ -244,7 +259,6 @@ def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.T
         )
     if name == "decoder_attentions" and float(weights.triu(1).max()) > LATER_TOLERANCE:
         raise ArrayError(f"{name} has weights on later tokens: expected a decoder that predicts them")
-    return weights
 
 
 def _log_probs(found: NDArray[Any], count: int) -> tuple[float, ...]:

@@ -71,12 +71,24 @@ def load_explanation(path: str | Path) -> ExplanationRecord:
 
 
 def _to_json(record: ExplanationRecord) -> bytes:
-    found = description(record)
-    for kind, weights in weights_of(record.explanation).items():
-        # Nine significant digits determine a float32; json would write the seventeen of a float64.
-        numbers = [float(f"{weight:.9g}") for weight in weights.ravel().tolist()]
-        found["attention"][kind]["weights"] = np.array(numbers).reshape(weights.shape).tolist()
-    return json.dumps(found, allow_nan=False, separators=(",", ":")).encode()
+    """Write layer by layer, as numbers take more memory in Python than in text."""
+    found, file = description(record), io.BytesIO()
+    attention = found.pop("attention")
+    file.write(f'{_compact(found)[:-1]},"attention":{{'.encode())
+    for number, (kind, layers) in enumerate(record.explanation.maps.items()):
+        file.write(f'{"," * bool(number)}"{kind}":{_compact(attention[kind])[:-1]},"weights":['.encode())
+        for layer in layers:
+            # Nine significant digits determine a float32; json would write the seventeen of a float64.
+            numbers = [float(f"{weight:.9g}") for weight in layer.weights.flatten().tolist()]
+            text = _compact(np.array(numbers).reshape(layer.weights.shape).tolist())
+            file.write(f"{',' * (layer is not layers[0])}{text}".encode())
+        file.write(b"]}")
+    file.write(b"}}")
+    return file.getvalue()
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
 
 
 def _from_json(content: bytes) -> ExplanationRecord:

@@ -237,6 +237,11 @@ def _layers(
     if query_tokens is None or key_tokens is None:
         raise ValueError(f"{kind} has no query_tokens or no key_tokens")
     names = query_tokens, key_tokens, predicted_tokens
+    if weights.shape[2:] != (len(names[0]), len(names[1])):  # before a mask of so many tokens
+        raise ValueError(
+            f"{kind} has weights for {weights.shape[2]} queries and {weights.shape[3]} keys, and {len(names[0])} and "
+            f"{len(names[1])} tokens: expected as many"
+        )
     mask = attention_mask(kind, len(names[1]), neighbourhood, autoregressive)
     return tuple(
         AttentionMap(kind, layer, torch.from_numpy(matrix.copy()), *names, mask) for layer, matrix in enumerate(weights)

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from torch import Tensor
 
+from core.budget import shown
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
@@ -130,7 +131,7 @@ def _options(name: str, content: object) -> Settings:
     values = cast("Mapping[Any, Any]", content if isinstance(content, Mapping) else {})
     if "model" not in values:
         raise CheckpointError(f"{name} is not a file of fairseq: it has no 'model', expected it with 'args' or 'cfg'")
-    found: dict[str, Any] = dict(_fields(values.get("args")))
+    found: dict[Any, Any] = dict(_fields(values.get("args")))
     settings = _fields(values.get("cfg"))
     for section in ("task", "model", "tokenizer", "bpe"):
         inner = _fields(settings.get(section))
@@ -141,7 +142,7 @@ def _options(name: str, content: object) -> Settings:
         raise CheckpointError(
             f"{name}: neither its 'args' nor its 'cfg' can be read: expected a Namespace, or containers of plain values"
         )
-    return Settings(name, {str(key): value for key, value in found.items()})
+    return Settings(name, {key: value for key, value in found.items() if isinstance(key, str)})
 
 
 def _fields(options: object) -> Mapping[Any, Any]:
@@ -177,7 +178,7 @@ def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer)
     ):
         if options.values.get(name, expected) not in (expected, None):
             raise CheckpointError(
-                f"{options.file_name}: {name} is {options.values[name]!r:.60}, expected {expected} as of the encoder"
+                f"{options.file_name}: {name} is {shown(options.values[name])}, expected {expected} as of the encoder"
             )
     tied = tied_by_content(weights, source=SOURCE, target=TARGET, output=OUTPUT)
     decoder_d_ff = options.integer("decoder_ffn_embed_dim", d_ff)
@@ -260,7 +261,7 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
     for name, known in (("tokenizer", ("moses", "space")), ("bpe", ("subword_nmt", "fastbpe", "sentencepiece"))):
         if options.values.get(name) not in (None, *known):
             raise CheckpointError(
-                f"{options.file_name}: {name} is {options.values[name]!r:.60}, expected {' or '.join(known)}"
+                f"{options.file_name}: {name} is {shown(options.values[name])}, expected {' or '.join(known)}"
             )
     tokenizer = options.values.get("tokenizer")
     settings = {

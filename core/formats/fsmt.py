@@ -8,6 +8,7 @@ merges.txt, tokenizer_config.json, generation_config.json. The references are `F
 import json
 from typing import Any, cast
 
+from core.budget import MAX_SMALL_FILE
 from core.byte_pair_encoding import CONTINUED, WORD_END
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
@@ -22,7 +23,7 @@ from core.dictionary_tokenizer import (
 from core.formats import huggingface
 from core.formats.parameter_names import check_copies, matrix_names, read_parameters, stack_names, tied_by_content
 from core.formats.settings import Settings
-from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
+from core.formats.source_files import SourceFiles
 from core.formats.weights import Weights
 from core.piece_splitting import MERGES
 from core.untrusted_parameters import fill_model, meta_model

@@ -26,6 +26,7 @@ POSITIONS = tuple(
     f"model.{stack}.embed_positions.{name}" for stack in ("encoder", "decoder") for name in ("weight", "weights")
 )
 POSITION_TOLERANCE = 2e-3  # of half precision
+BLOCK_ROWS = 512  # of a table that are compared at once
 EXCLUDED_LOGIT = -10_000.0  # of ids whose probability is zero, see `excluded_bias`
 # Descendants of T5 that Headlight does not import, and why.
 T5 = {
@@ -213,13 +214,19 @@ def check_positions(weights: Weights, config: TransformerConfig, kind: str, name
             raise CheckpointError(
                 f"{weights.file_name}: {name} has shape {list(shape)}, expected [positions, {config.d_model}]"
             )
-        table = sinusoidal_encoding(rows, shape[-1], order=config.position_order, exponent=config.position_exponent)
-        stored, first = weights.read(name).view(rows, shape[-1]), config.position_offset
-        if not torch.allclose(stored[first:], table[first:], rtol=0, atol=POSITION_TOLERANCE):
-            raise CheckpointError(
-                f"{weights.file_name}: {name} is not the table of sines and cosines of {kind} models: Headlight "
-                f"imports no others"
-            )
+        stored, order, exponent = (
+            weights.read(name).view(rows, shape[-1]),
+            config.position_order,
+            config.position_exponent,
+        )
+        for first in range(config.position_offset, rows, BLOCK_ROWS):  # the formula takes several times their memory
+            block = stored[first : first + BLOCK_ROWS]
+            table = sinusoidal_encoding(*block.shape, first=first, order=order, exponent=exponent)
+            if not torch.allclose(block, table, rtol=0, atol=POSITION_TOLERANCE):
+                raise CheckpointError(
+                    f"{weights.file_name}: {name} is not the table of sines and cosines of {kind} models: Headlight "
+                    f"imports no others"
+                )
 
 
 def check_tokenizer(files: SourceFiles, tokenizer: Tokenizer, config: TransformerConfig) -> None:

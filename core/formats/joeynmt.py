@@ -8,6 +8,7 @@ import json
 from pathlib import PurePath
 from typing import Any, cast
 
+from core.budget import MAX_YAML_BYTES
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
@@ -27,7 +28,7 @@ from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
 from core.formats.weights import Weights, load_pytorch, weights_of
-from core.formats.yaml_options import MAX_BYTES, yaml_object
+from core.formats.yaml_options import yaml_object
 from core.piece_splitting import CHARACTERS, OF_TARGET, SENTENCEPIECE, WORDS
 from core.tokenizer import SPACE_MARK, load_sentencepiece
 from core.tokenizer_files import files_of
@@ -131,7 +132,7 @@ def _one_of(files: SourceFiles, suffix: str, preferred: tuple[str, ...]) -> str:
 def _options(files: SourceFiles) -> Settings:
     name = _one_of(files, ".yaml", ("config.yaml",))
     try:
-        return Settings(name, yaml_object(files.read(name, MAX_BYTES)))
+        return Settings(name, yaml_object(files.read(name, MAX_YAML_BYTES)))
     except ValueError as error:
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{name}: {error}") from error
 

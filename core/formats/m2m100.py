@@ -9,13 +9,14 @@ import json
 from dataclasses import replace
 from typing import Any, cast
 
+from core.budget import MAX_SMALL_FILE
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, SPECIAL, DictionaryTokenizer, dictionary_file
 from core.formats import huggingface
 from core.formats.parameter_names import check_copies, read_parameters, stack_names
 from core.formats.settings import Settings
-from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
+from core.formats.source_files import SourceFiles
 from core.piece_splitting import SENTENCEPIECE
 from core.tokenizer import load_sentencepiece
 from core.untrusted_parameters import fill_model, meta_model

@@ -13,6 +13,7 @@ from typing import Any, cast
 from torch import Tensor
 from torch.nn import functional as F
 
+from core.budget import shown
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
@@ -192,8 +193,8 @@ def _is_pre_norm(options: Settings) -> bool:
 
 def _number(options: Settings, name: str, default: int) -> int:
     value = options.values.get(name, default)
-    if not re.fullmatch(r"\d{1,18}", str(value)):
-        raise CheckpointError(f"{options.file_name}: {name} is {value!r:.60}, expected an integer")
+    if not isinstance(value, str | int) or not re.fullmatch(r"\d{1,18}", shown(value).strip("'")):
+        raise CheckpointError(f"{options.file_name}: {name} is {shown(value)}, expected an integer")
     return int(value)
 
 

@@ -15,12 +15,12 @@ import torch
 from numpy.lib import format as npy
 from torch import Tensor
 
+from core.budget import MAX_ARRAYS
 from core.checkpoint import ADVICE, CheckpointError
 from core.damaged_archives import DAMAGE
 from core.formats.source_files import archive_errors
 from core.formats.weights import Weights, check_archive
 
-MAX_ARRAYS = 100_000
 MAX_TEXT = 2**20  # bytes of an array that is a text
 HEADER_BYTES = 4096  # at most, of an array
 

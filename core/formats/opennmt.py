@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from torch import Tensor
 
+from core.budget import shown
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
@@ -148,7 +149,7 @@ def _parts(name: str, content: object) -> tuple[Settings, Mapping[Any, Any] | li
             f"{name} is not a file of OpenNMT-py: it has no 'opt' with 'vocab'. If it is of fairseq, give its "
             f"dict.*.txt, too; if it has the parameters of a torch.nn.Transformer, a config.json (docs/formats.md)"
         )
-    return Settings(name, {str(key): value for key, value in options.state.items()}), vocabulary
+    return Settings(name, {key: value for key, value in options.state.items() if isinstance(key, str)}), vocabulary
 
 
 def _weights(files: SourceFiles, name: str, content: Mapping[Any, Any], stack: ExitStack) -> Weights:
@@ -183,7 +184,7 @@ def _shape(options: Settings, weights: Weights) -> dict[str, Any]:
     for name, known in CHOICES.items():
         if options.values.get(name, known[0]) not in known:
             raise CheckpointError(
-                f"{options.file_name}: {name} is {options.values[name]!r:.60}, expected {' or '.join(known)}"
+                f"{options.file_name}: {name} is {shown(options.values[name])}, expected {' or '.join(known)}"
             )
     if len(weights.shapes.get(SOURCE, ())) != 2 or len(weights.shapes.get(TARGET, ())) != 2:
         raise CheckpointError(f"{options.file_name} has no embeddings: expected {SOURCE} and {TARGET}")

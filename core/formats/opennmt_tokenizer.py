@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, cast
 
+from core.budget import shown
 from core.checkpoint import CheckpointError
 from core.dictionary_tokenizer import (
     PAD,
@@ -33,11 +34,11 @@ def read_tokenizer(
     name = options.file_name
     found = vocabulary if isinstance(vocabulary, Mapping) else _by_name(name, vocabulary)
     sides = [_pieces(name, side, found.get(side)) for side in ("src", "tgt")]
-    start = str(found.get("decoder_start_token") or START)
+    start = found.get("decoder_start_token") or START
     try:
         source, target = (with_usual_names(pieces, {PAD: BLANK}) for pieces in sides)
-        if start not in target:
-            raise CheckpointError(f"{name}: the decoder starts with {start!r:.60}, which its vocabulary does not have")
+        if not isinstance(start, str) or start not in target:
+            raise CheckpointError(f"{name}: the decoder starts with {shown(start)}, which its vocabulary does not have")
         settings = {"source_end": False, "moses": False, **_split(files, options)}
         dictionaries = {SOURCE_DICTIONARY: dictionary_file(source)}
         if source != target:
@@ -53,10 +54,14 @@ def read_tokenizer(
 
 def _by_name(name: str, fields: Sequence[object]) -> dict[str, object]:
     """Vocabularies of old files: pairs of a name and a vocabulary."""
-    pairs = [each for each in fields if isinstance(each, tuple) and len(cast("tuple[Any, ...]", each)) == 2]
-    if len(pairs) < len(fields):
-        raise CheckpointError(f"{name}: its vocab is {fields!r:.60}, expected vocabularies by name")
-    return {str(key): value for key, value in cast("list[tuple[object, object]]", pairs)}
+    found: dict[str, object] = {}
+    for each in fields:
+        match each:
+            case (str(side), vocabulary):
+                found[side] = vocabulary
+            case _:
+                raise CheckpointError(f"{name}: its vocab is {shown(fields)}, expected vocabularies by name")
+    return found
 
 
 def _pieces(name: str, side: str, vocabulary: object) -> list[str]:
@@ -107,9 +112,9 @@ def _split(files: SourceFiles, options: Settings) -> dict[str, str]:
         mode = cast("Mapping[Any, Any]", rules).get("mode", "conservative") if isinstance(rules, Mapping) else rules
         if (kind, mode) != ("sentencepiece", "none"):
             raise CheckpointError(
-                f"{options.file_name}: transforms has 'onmt_tokenize', with {side}_subword_type {kind!r:.20} and mode "
-                f"{mode!r:.40}, and Headlight knows only 'sentencepiece' with 'none': convert with --tokenized, and "
-                f"give it texts that the tokenizer of OpenNMT has split"
+                f"{options.file_name}: transforms has 'onmt_tokenize', with {side}_subword_type {shown(kind):.20} and "
+                f"mode {shown(mode):.40}, and Headlight knows only 'sentencepiece' with 'none': convert with "
+                f"--tokenized, and give it texts that the tokenizer of OpenNMT has split"
             )
     return {}
 

@@ -2,11 +2,10 @@
 
 from typing import Any, cast
 
+from core.budget import MAX_SETTINGS_BYTES, shown
 from core.checkpoint import CheckpointError
 from core.formats.source_files import SourceFiles
 from core.strict_json import json_object
-
-MAX_SETTINGS_BYTES = 4 * 2**20
 
 
 class Settings:
@@ -64,7 +63,7 @@ class Settings:
         for piece, token_id in self.values.items():
             if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id < size:
                 raise CheckpointError(
-                    f"{self.file_name}: the id of {piece!r:.60} is {token_id!r:.60}, expected an integer from 0 to "
+                    f"{self.file_name}: the id of {piece!r:.60} is {shown(token_id)}, expected an integer from 0 to "
                     f"{size - 1}, as the model has {size} tokens"
                 )
             if pieces[token_id] is not None:
@@ -81,7 +80,7 @@ class Settings:
         for name, known in wrong.items():
             if self.values.get(name, known) not in (known, None):
                 raise CheckpointError(
-                    f"{self.file_name}: {name} is {self.values[name]!r:.60}, and Headlight imports only models with "
+                    f"{self.file_name}: {name} is {shown(self.values[name])}, and Headlight imports only models with "
                     f"{known!r}"
                 )
 
@@ -91,5 +90,5 @@ class Settings:
         if value is None:
             raise CheckpointError(f"{self.file_name} has no {name}: expected {words}")
         if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
-            raise CheckpointError(f"{self.file_name}: {name} is {value!r:.60}, expected {words}")
+            raise CheckpointError(f"{self.file_name}: {name} is {shown(value)}, expected {words}")
         return value

@@ -12,14 +12,12 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+from core.budget import MAX_ENTRIES, MAX_SMALL_FILE, check_unpacked
 from core.checkpoint import ADVICE, CheckpointError
 from core.damaged_archives import DAMAGE
 from core.file_writing import reading, writing
 
-MAX_ENTRIES = 1000  # files of a folder or an archive
 MAX_NAME_BYTES = 255  # of a file
-MAX_SMALL_FILE = 64 * 2**20  # bytes of a file that is read as a whole, such as a vocabulary
-MAX_RATIO, FREE_BYTES = 20, 64 * 2**20  # an archive may unpack to this multiple of its size, and some more in any case
 BLOCK_BYTES = 2**20
 
 
@@ -160,13 +158,10 @@ def check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
     """Check what an archive declares, before anything is unpacked."""
     if len(entries) > MAX_ENTRIES:
         raise CheckpointError(f"{path.name} has {len(entries)} files, at most {MAX_ENTRIES} are read")
-    size = path.stat().st_size
-    unpacked, most = sum(entry.file_size for entry in entries), MAX_RATIO * size + FREE_BYTES
-    if unpacked > most:
-        raise CheckpointError(
-            f"{path.name} has {size} bytes and would unpack to {unpacked}, at most {most} are read: weights do not "
-            f"compress as well as that"
-        )
+    try:
+        check_unpacked(path.stat().st_size, sum(entry.file_size for entry in entries))
+    except ValueError as error:
+        raise CheckpointError(f"{path.name} {error}") from error
     for entry in entries:
         name = entry.filename
         parts = PurePosixPath(name).parts

@@ -10,9 +10,10 @@ import struct
 from collections.abc import Iterator
 from typing import Any, cast
 
+from core.budget import MAX_SMALL_FILE
 from core.checkpoint import CheckpointError
 from core.formats.settings import Settings
-from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
+from core.formats.source_files import SourceFiles
 
 TOKENIZER_JSON = "tokenizer.json"
 NORMAL, UNKNOWN, CONTROL, UNUSED, BYTE = 1, 2, 3, 5, 6  # types of pieces

@@ -3,6 +3,7 @@
 safetensors, and PyTorch files under `weights_only`.
 """
 
+import io
 import math
 import pickle
 import re
@@ -20,17 +21,18 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from core.budget import MAX_COPIES, MAX_PICKLE_BYTES, shown
 from core.checkpoint import ADVICE, CheckpointError, check_header
+from core.formats.pickle_sizes import check_tuples
 from core.formats.progress import advance
 from core.formats.source_files import archive_errors
 from core.model import Transformer
 from core.model.half_precision import is_large
 from core.untrusted_parameters import as_parameter
 
-MAX_PICKLE_BYTES = 16 * 2**20  # names and shapes of a PyTorch file; the weights are beside them
-MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
 FLOATS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 ZIP_START = b"PK\3\4"
+OLD_PICKLES = 4  # a number, the version of the protocol, facts about the machine, and what was saved
 _LOCK = threading.Lock()
 _GLOBAL = re.compile(r"GLOBAL ([\w.]+)")  # in a message of PyTorch
 _SAFETENSORS_TYPES = {name: dtype for dtype, name in FLOATS.items()}
@@ -133,6 +135,7 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
         is_archive = file.read(len(ZIP_START)) == ZIP_START
     if is_archive:
         check_archive(path, file_name)
+    _check_pickles(path, file_name, is_archive)
     try:
         # PyTorch's list of allowed names is one for all threads, and so is that of warnings: hence the lock.
         with (
@@ -148,6 +151,25 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
         raise CheckpointError(
             f"{file_name} is cut off, damaged or not a PyTorch file: {ADVICE} ({type(error).__name__}: {error})"
         ) from error
+
+
+def _check_pickles(path: Path, file_name: str, is_archive: bool) -> None:
+    """Check the pickles of an archive, or those that an older file begins with."""
+    try:
+        if is_archive:
+            with archive_errors(file_name), zipfile.ZipFile(path) as archive:
+                for entry in archive.infolist():
+                    if entry.filename.endswith(".pkl"):
+                        check_tuples(io.BytesIO(archive.read(entry)))
+        else:
+            with path.open("rb") as file:
+                start = io.BytesIO(file.read(MAX_PICKLE_BYTES))
+            for _ in range(OLD_PICKLES):
+                check_tuples(start)
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise CheckpointError(f"{file_name} is cut off, damaged or not a PyTorch file: {ADVICE} ({error})") from error
 
 
 def _reason(error: pickle.UnpicklingError) -> str:
@@ -194,7 +216,7 @@ def weights_of(path: Path, file_name: str, state: object) -> Weights:
     for name, tensor in cast("Mapping[Any, Any]", state).items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
             raise CheckpointError(
-                f"{file_name} holds a {type(tensor).__name__} under {name!r:.60}, expected tensors by name"
+                f"{file_name} holds a {type(tensor).__name__} under {shown(name)}, expected tensors by name"
             )
         if tensor.layout != torch.strided or tensor.device.type != "cpu" or tensor.dtype not in FLOATS:
             raise _unknown_type(file_name, name, f"{tensor.dtype}, {tensor.layout}, {tensor.device}")

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import yaml
 
-MAX_BYTES = 64 * 2**10  # PyYAML reads a few hundred kilobytes a second
+from core.budget import MAX_YAML_BYTES
 
 
 class _Loader(yaml.SafeLoader):
@@ -32,8 +32,8 @@ def yaml_object(data: bytes) -> dict[str, Any]:
         ValueError: it is not UTF-8, not YAML, too long, nested too deeply or no mapping, or has references or a key
             twice.
     """
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"it has {len(data)} bytes, at most {MAX_BYTES} are read")
+    if len(data) > MAX_YAML_BYTES:
+        raise ValueError(f"it has {len(data)} bytes, at most {MAX_YAML_BYTES} are read")
     try:
         value = yaml.load(data.decode("utf-8-sig"), _Loader)
     except ValueError:

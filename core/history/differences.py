@@ -11,9 +11,10 @@ import numpy as np
 
 LENGTH_BYTES = 8  # at the start of a safetensors file: the length of its header
 CHECKSUM_BYTES = 4
+Data = bytes | bytearray | memoryview
 
 
-def difference(data: bytes, before: bytes) -> bytes:
+def difference(data: Data, before: Data) -> bytes:
     """Return the difference of a safetensors file from another one.
 
     Raises:
@@ -23,10 +24,10 @@ def difference(data: bytes, before: bytes) -> bytes:
     if len(tensors) != len(others):
         raise ValueError(f"the tensors take {len(tensors)} and {len(others)} bytes, expected the same number")
     delta = _in_order(_words(tensors)) - _in_order(_words(others))
-    return _checksum(before) + header + ((delta << 1) ^ (delta >> 15)).tobytes() + _odd_byte(tensors)
+    return b"".join((_checksum(before), header, ((delta << 1) ^ (delta >> 15)).tobytes(), _odd_byte(tensors)))
 
 
-def restored(packed: bytes, before: bytes) -> bytes:
+def restored(packed: Data, before: Data) -> bytes:
     """Return the file of which `packed` is the `difference`.
 
     Args:
@@ -37,26 +38,27 @@ def restored(packed: bytes, before: bytes) -> bytes:
     """
     if packed[:CHECKSUM_BYTES] != _checksum(before):
         raise ValueError("is the difference from another snapshot than the one before it")
-    header, stored = _parts(packed[CHECKSUM_BYTES:])
+    header, stored = _parts(memoryview(packed)[CHECKSUM_BYTES:])
     others = _parts(before)[1]
     if len(stored) != len(others):
         raise ValueError(f"has {len(stored)} bytes of differences, expected {len(others)}")
     words = _words(stored)
     delta = ((words >> 1) & 0x7FFF) ^ -(words & 1)
-    return header + _in_order(_in_order(_words(others)) + delta).tobytes() + _odd_byte(stored)
+    return b"".join((header, _in_order(_in_order(_words(others)) + delta).tobytes(), _odd_byte(stored)))
 
 
-def _parts(data: bytes) -> tuple[bytes, bytes]:
+def _parts(data: Data) -> tuple[memoryview, memoryview]:
     """The header of a safetensors file, with its length, and its tensors."""
-    end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "little")
-    return data[:end], data[end:]
+    view = memoryview(data)
+    end = LENGTH_BYTES + int.from_bytes(view[:LENGTH_BYTES], "little")
+    return view[:end], view[end:]
 
 
-def _words(data: bytes) -> np.ndarray:
+def _words(data: memoryview) -> np.ndarray:
     return np.frombuffer(data, "<i2", len(data) // 2)
 
 
-def _odd_byte(data: bytes) -> bytes:
+def _odd_byte(data: memoryview) -> memoryview:
     return data[len(data) // 2 * 2 :]
 
 
@@ -68,5 +70,5 @@ def _in_order(words: np.ndarray) -> np.ndarray:
     return words ^ ((words >> 15) & 0x7FFF)
 
 
-def _checksum(data: bytes) -> bytes:
+def _checksum(data: Data) -> bytes:
     return zlib.crc32(data).to_bytes(CHECKSUM_BYTES, "little")

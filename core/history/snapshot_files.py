@@ -22,6 +22,7 @@ from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 
+from core.budget import MAX_PACKED, most_unpacked
 from core.checkpoint import CheckpointError
 from core.file_writing import writing
 from core.formats.source_files import archive_errors, check_entries, open_source
@@ -36,7 +37,6 @@ SHUFFLED, COMPRESSED, COMPRESSED_DIFFERENCE = ".shuffled", ".shuffled.gz", ".dif
 EIGHT_BITS, DIFFERENCE = ".8bit", ".8bit-difference"
 LOG = "log.jsonl"
 FOLDERS = ("history", "snapshots")  # of a run, in order of preference
-MAX_PACKED = 256 * 2**20  # bytes of a shuffled or rounded snapshot, which is in memory as a whole while it is read
 
 
 class SnapshotFiles(ABC):
@@ -45,16 +45,21 @@ class SnapshotFiles(ABC):
     Attributes:
         label: name of the folder or archive.
         names: of the files.
+
+    Args:
+        num_bytes: of all files, as they are stored.
     """
 
-    def __init__(self, label: str, names: Iterable[str]) -> None:
+    def __init__(self, label: str, names: Iterable[str], num_bytes: int) -> None:
         self.label, self.names = label, frozenset(names)
+        self._num_bytes = num_bytes
+        self._unpacked: dict[str, int] = {}  # bytes of the snapshots that have been read
         snapshots = {name: parts for name in self.names if (parts := SNAPSHOT.fullmatch(name)) is not None}
         self._suffixes: dict[str, str | None] = {name: parts[3] for name, parts in snapshots.items()}
         self._steps = {name: int(parts[2]) for name, parts in snapshots.items()}
         # The one read last, as the next one may be a difference from it.
         self._last_rounded: tuple[str, RoundedSnapshot | None] = "", None
-        self._last_bytes = "", b""
+        self._last_bytes: tuple[str, bytes | bytearray] = "", b""
 
     @abstractmethod
     def digest(self) -> str:
@@ -92,7 +97,7 @@ class SnapshotFiles(ABC):
         steps = {each: step for each, step in self._steps.items() if self._suffixes[each] in suffixes}
         return max((each for each in steps if steps[each] < steps[name]), key=steps.__getitem__, default="")
 
-    def _checkpoint_bytes(self, name: str) -> bytes:
+    def _checkpoint_bytes(self, name: str) -> bytes | bytearray:
         """Read a snapshot that is shuffled.
 
         If it is a difference, read the one before it too, unless that was read last.
@@ -108,11 +113,13 @@ class SnapshotFiles(ABC):
         before = self._checkpoint_bytes(previous) if previous else b""
         try:
             with self.stored(name) as path, (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
-                packed = file.read(MAX_PACKED + 1)
+                packed = file.read(self._most(name) + 1)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise CheckpointError(f"{self.label}: {name} is cut off or damaged: {ADVICE} ({error})") from error
         self.check_packed_size(name, len(packed))
+        self._unpacked[name] = len(packed)
         data = unshuffled(packed)
+        del packed
         if is_difference:
             try:
                 data = restored(data, before)
@@ -129,8 +136,19 @@ class SnapshotFiles(ABC):
         Raises:
             CheckpointError: it has too many bytes.
         """
-        if self._suffixes.get(name) is not None and size > MAX_PACKED:
+        if self._suffixes.get(name) is None or size <= self._most(name):
+            return
+        if size > MAX_PACKED:
             raise CheckpointError(f"{self.label}: {name} has more than {MAX_PACKED} bytes, the most that is read")
+        raise CheckpointError(
+            f"{self.label} has {self._num_bytes} bytes, and its snapshots up to {name} would unpack to more than "
+            f"{most_unpacked(self._num_bytes)}, the most that is read: weights do not compress as well as that"
+        )
+
+    def _most(self, name: str) -> int:
+        """Bytes that a snapshot may unpack to, with all that have been read."""
+        others = sum(size for each, size in self._unpacked.items() if each != name)
+        return max(0, min(MAX_PACKED, most_unpacked(self._num_bytes) - others))
 
     def _rounded(self, name: str) -> RoundedSnapshot:
         """Read a snapshot in 8 bits.
@@ -164,7 +182,8 @@ class FolderFiles(SnapshotFiles):
             if set(found) - {LOG}:
                 self._paths = {name: file for name, file in self._paths.items() if name == LOG}
             self._paths |= found
-        super().__init__(path.resolve().name, self._paths)
+        sizes = (file.stat().st_size for file in self._paths.values())
+        super().__init__(path.resolve().name, self._paths, sum(sizes))
 
     def digest(self) -> str:
         facts = sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in self._paths.values())
@@ -189,7 +208,7 @@ class ArchiveFiles(SnapshotFiles):
             if name in self._entries:
                 raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give the snapshots of one run")
             self._entries[name] = entry
-        super().__init__(path.name, self._entries)
+        super().__init__(path.name, self._entries, path.stat().st_size)
 
     def digest(self) -> str:
         with open(self._path, "rb") as file:
@@ -217,11 +236,11 @@ def shuffled(data: bytes) -> bytes:
     return data[::2] + data[1::2]
 
 
-def unshuffled(data: bytes) -> bytes:
+def unshuffled(data: bytes) -> bytearray:
     """Undo `shuffled`."""
-    found, half = bytearray(len(data)), (len(data) + 1) // 2
-    found[::2], found[1::2] = data[:half], data[half:]
-    return bytes(found)
+    found, view, half = bytearray(len(data)), memoryview(data), (len(data) + 1) // 2
+    found[::2], found[1::2] = view[:half], view[half:]
+    return found
 
 
 def _checkpoint_name(name: str) -> str:

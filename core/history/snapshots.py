@@ -7,17 +7,17 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 
+from core.budget import MAX_LOG_BYTES, MAX_SNAPSHOTS
 from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
 from core.device import best_device
 from core.file_writing import reading
-from core.formats.source_files import MAX_SMALL_FILE, is_archive
+from core.formats.source_files import is_archive
 from core.history.snapshot_files import DIFFERENCE, EIGHT_BITS, LOG, SNAPSHOT, ArchiveFiles, FolderFiles, SnapshotFiles
 from core.runlog import LogLine, parse_log
 from core.training_runs import steps_of_runs
 from core.translator import Translator
 from core.untrusted_parameters import ADVICE
 
-MAX_SNAPSHOTS = 200
 KEPT = 3  # translators in memory
 
 
@@ -108,8 +108,8 @@ class History:
         if LOG not in self._files.names:
             return ()
         with self._files.opened(LOG) as path:
-            if path.stat().st_size > MAX_SMALL_FILE:
-                raise CheckpointError(f"{self.label}: {LOG} has more than {MAX_SMALL_FILE} bytes")
+            if path.stat().st_size > MAX_LOG_BYTES:
+                raise CheckpointError(f"{self.label}: {LOG} has more than {MAX_LOG_BYTES} bytes")
             try:
                 lines = parse_log(path.read_bytes(), LOG)
             except ValueError as error:

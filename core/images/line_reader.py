@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from core.batch_translator import batches_by_length
+from core.budget import MAX_PATCHES
 from core.capture import attention_maps, capture_attention
 from core.decoding import NonFiniteError, Progress, beam_search
 from core.images.patches import Pixels, patch_name, to_patches
@@ -17,7 +17,6 @@ from core.translator import Translator
 
 BEAM_SIZE = 4
 LENGTH_PENALTY = 0.6
-MAX_PATCHES = 512
 BATCH_PATCHES = 4096  # of a batch, padding included
 
 
@@ -75,9 +74,9 @@ class LineReader:
         options = self.translator.search_options(beam_size, length_penalty, 1)
         patches = list(map(self.patches, images))
         found: dict[int, ScoredText] = {}
-        for batch in batches_by_length(list(map(len, patches)), BATCH_PATCHES):
-            sources = [patches[index] for index in batch]
-            limits = [self._limit(source) for source in sources]
+        limit_of = list(map(self._limit, patches))
+        for batch in self.translator.batches(list(map(len, patches)), limit_of, beam_size, BATCH_PATCHES):
+            sources, limits = [patches[index] for index in batch], [limit_of[index] for index in batch]
             best = beam_search(self.translator.next_logits(sources), limits, options, self.translator.model.device)
             found.update(
                 (index, self.translator.scored_text(hypotheses[0]))
@@ -145,9 +144,7 @@ class LineReader:
                 f"the image is {height} pixels high, this model reads {self.height}: scale it with line_image"
             )
         patches = to_patches(image, self.patch_size)
-        limit = MAX_PATCHES
-        if self.translator.model.config.positions == "learned":
-            limit = min(limit, self.translator.model.config.max_positions)
+        limit = self.translator.fit(MAX_PATCHES)
         if len(patches) > limit:
             raise ValueError(
                 f"the image is {width} pixels wide, at most {limit // self.rows * self.patch_size} can be read at "
@@ -160,6 +157,4 @@ class LineReader:
 
         One for every patch, and some more.
         """
-        limit = len(patches) + 2
-        config = self.translator.model.config
-        return min(limit, config.max_positions - 1) if config.positions == "learned" else limit
+        return self.translator.fit(len(patches) + 3) - 1

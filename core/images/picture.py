@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
+from core.budget import MAX_ASPECT, MAX_PICTURE_BYTES, MAX_PIXELS
 from core.images.patches import Pixels
 
-MAX_FILE_BYTES = 4 * 2**20
-MAX_PIXELS = 4_000_000
 MIN_CONTRAST = 16  # of 255, between paper and ink
-MAX_ASPECT = 64  # width of a line by its height
 
 
 class PictureError(ValueError):
@@ -30,9 +28,9 @@ def decode_png(data: bytes) -> Pixels:
     Raises:
         PictureError: the file is not a PNG, is damaged, or is too large.
     """
-    if len(data) > MAX_FILE_BYTES:
+    if len(data) > MAX_PICTURE_BYTES:
         raise PictureError(
-            f"the file has {len(data):,} bytes, at most {MAX_FILE_BYTES:,} are read: give a smaller picture"
+            f"the file has {len(data):,} bytes, at most {MAX_PICTURE_BYTES:,} are read: give a smaller picture"
         )
     try:
         with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
@@ -89,5 +87,10 @@ def line_image(grey: Pixels, height: int) -> Pixels:
         )
     if rows != height:
         size = (max(1, round(columns * height / rows)), height)
+        if size[0] * height > MAX_PIXELS:
+            raise PictureError(
+                f"at the height of this model, {height} pixels, the picture would be {size[0]} pixels wide, at most "
+                f"{MAX_PIXELS // height} can be read: cut out a shorter piece of the line"
+            )
         grey = np.asarray(Image.fromarray(grey).resize(size, Image.Resampling.BICUBIC))  # antialiased
     return ink(grey)

@@ -94,20 +94,26 @@ class SinusoidalPositions(nn.Module):
 
 
 def sinusoidal_encoding(
-    num_positions: int, d_model: int, *, order: PositionOrder = "interleaved", exponent: PositionExponent = "i/n"
+    num_positions: int,
+    d_model: int,
+    *,
+    first: int = 0,
+    order: PositionOrder = "interleaved",
+    exponent: PositionExponent = "i/n",
 ) -> Tensor:
     """Sinusoidal positional encodings (3.5).
 
     PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(pos / 10000^(2i / d_model)).
 
     Args:
+        first: position of the first row.
         order: `interleaved` as in the paper, or `halves`: all sines, then all cosines.
         exponent: of 10000 for pair i of n = d_model / 2; the paper's is i / n.
 
     Returns:
         [num_positions, d_model]
     """
-    position, n = torch.arange(num_positions, dtype=torch.float64)[:, None], d_model // 2
+    position, n = torch.arange(first, first + num_positions, dtype=torch.float64)[:, None], d_model // 2
     last = n if exponent == "i/n" else max(n - 1, 1)
     angle = position * 10000.0 ** (-torch.arange(n, dtype=torch.float64) / last)  # [positions, D / 2]
     columns = torch.stack((angle.sin(), angle.cos()), dim=-1 if order == "interleaved" else -2)

@@ -117,6 +117,11 @@ def kept_types(model: nn.Module) -> set[torch.dtype]:
     return {module.stored.dtype for module in model.modules() if isinstance(module, HalfPrecision)}
 
 
+def weight_bytes(model: nn.Module) -> int:
+    """Bytes of the parameters of a model, as they are kept."""
+    return sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
+
+
 def is_large(model: nn.Module) -> bool:
     """Whether a model has more than `LARGE` parameters: it is then not copied."""
     return sum(parameter.numel() for parameter in model.parameters()) > LARGE

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.batch_translator import batches_by_length, naming_sentence
+from core.batch_translator import naming_sentence
 from core.decoding import Hypothesis, NextLogits, Progress, beam_search, beam_steps, run_search
 from core.parsing.treebank_words import escape_brackets, treebank_words
 from core.parsing.trees import Tree, restore, tag_of
@@ -229,6 +229,7 @@ class Parser:
         """
         options = self.translator.search_options(beam_size, length_penalty, 1)
         words, source_ids, limit = self._read(sentence)
+        self.translator.check_search(beam_size, limit)
         next_logits = self._next_logits([words], [source_ids], [limit])
         steps = beam_steps(next_logits, [limit], options, self.translator.model.device)
         return self._parse(words, run_search((state for (state,) in steps), options, progress)[0])
@@ -251,7 +252,8 @@ class Parser:
             with naming_sentence(number):
                 read.append(self._read(sentence))
         found: dict[int, Parse] = {}
-        for batch in batches_by_length([len(source_ids) for _, source_ids, _ in read], BATCH_TOKENS):
+        lengths, limit_of = [len(source_ids) for _, source_ids, _ in read], [limit for *_, limit in read]
+        for batch in self.translator.batches(lengths, limit_of, beam_size, BATCH_TOKENS):
             words, source_ids, limits = zip(*(read[index] for index in batch), strict=True)
             best = beam_search(
                 self._next_logits(words, source_ids, limits), limits, options, self.translator.model.device
@@ -279,10 +281,7 @@ class Parser:
         if strange is not None:
             raise ValueError(f"{strange!r} is not one word: it is empty or has white space")
         source_ids = self.translator.token_ids(" ".join(words), "").source
-        config = self.translator.model.config
-        limit = len(source_ids) + MAX_EXTRA_TOKENS
-        if config.positions == "learned":
-            limit = min(limit, config.max_positions)
+        limit = self.translator.fit(len(source_ids) + MAX_EXTRA_TOKENS)
         shortest = sum(1 + len(tokens) for tokens in self._spelled(words)) + 3
         if limit < shortest:
             raise ValueError(

@@ -107,3 +107,17 @@ def test_translations_have_a_space_between_them_though_their_sentences_have_none
     assert [sentence.source for sentence in translation.sentences] == ["It rains。", "We stay。"]
     assert translation.text == f"{translation.sentences[0].text} {translation.sentences[1].text}"
     assert [space_after(text) for text in ("Es regnet.", "下雨了。", "「はい。」")] == [" ", "", ""]
+
+
+def test_a_batch_has_no_more_hypotheses_than_the_budget(
+    tiny_model: Transformer, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three sentences at a time, with the results of all at once."""
+    texts = ["A dog.", "Two children.", "It rains.", "Nobody knows.", "The old house.", "A cup of tea.", "Where?"]
+    expected = Translator(tiny_model, tokenizer).translate_batch(texts)
+    translator = Translator(tiny_model, tokenizer)
+    monkeypatch.setattr(translator, "most_hypotheses", lambda _: 4 * 3 + 1)
+    done: list[int] = []
+    found = translator.translate_batch(texts, progress=lambda count, _: done.append(count))
+    assert done == [3, 6, 7]
+    assert [each.text for each in found] == [each.text for each in expected]

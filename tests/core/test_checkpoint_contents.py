@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import resource
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core import checkpoint
+from core.budget import MAX_SIZES
 from core.checkpoint import TOKENIZER_KEY, CheckpointError, load_checkpoint, save_checkpoint
 from core.config import TransformerConfig
 from core.model import Transformer
@@ -103,7 +105,7 @@ def test_no_config(remake: Remake) -> None:
         ({"vocab_size": float("nan")}, r"its config cannot be used: vocab_size \(nan\) must be a positive integer$"),
         ({"vocab_size": None}, r"its config cannot be used: vocab_size \(None\) must be a positive integer$"),
         ({"dropout": float("nan")}, r"its config cannot be used: dropout \(nan\) must be a number"),
-        ({"positions": "x" * 10_000}, r"its config cannot be used: positions \('x+ \.\.\.$"),
+        ({"positions": "x" * 10_000}, r"its config cannot be used: positions \('x+ \.\.\.\) must be 'sinusoidal'"),
         (
             {"num_decoder_heads": 3},
             r"its config cannot be used: d_model \(32\) must be divisible by num_decoder_heads \(3\), or give both",
@@ -118,17 +120,17 @@ def test_no_config(remake: Remake) -> None:
         ),
         (
             {"num_encoder_layers": 10**9},
-            r"its config cannot be used: num_encoder_layers \(1000000000\) must be at most 256$",
+            r"its config cannot be used: num_encoder_layers \(1000000000\) must be at most 128$",
         ),
-        ({"neighbourhood": 2**64}, rf"its config cannot be used: neighbourhood \({2**64}\) must be at most 16777216$"),
+        ({"neighbourhood": 2**64}, rf"its config cannot be used: neighbourhood \({2**64}\) must be at most 4096$"),
         (
-            {"vocab_size": 10**7},
-            rf"^changed\.safetensors: {EMBEDDING} has shape \[400, 32\], expected \[10000000, 32\] from the config$",
+            {"vocab_size": 10**6},
+            rf"^changed\.safetensors: {EMBEDDING} has shape \[400, 32\], expected \[1000000, 32\] from the config$",
         ),
-        ({"vocab_size": 10**18}, r"its config cannot be used: vocab_size \(10{18}\) must be at most 16777216$"),
-        ({"d_model": 4 * 10**400}, r"its config cannot be used: d_model \(40+\) must be at most 65536$"),
+        ({"vocab_size": 10**18}, r"its config cannot be used: vocab_size \(10{18}\) must be at most 1048576$"),
+        ({"d_model": 4 * 10**400}, r"its config cannot be used: d_model \(40+ \.\.\.\) must be at most 8192$"),
         (
-            {"max_positions": 10**7, "positions": "learned"},
+            {"max_positions": 10**4, "positions": "learned"},
             r"lacks 1 tensors that its config calls for: 'embedding\.positions\.table\.weight'$",
         ),
     ],
@@ -311,3 +313,27 @@ def test_a_tokenizer_too_large(remake: Remake, monkeypatch: pytest.MonkeyPatch) 
 def test_the_error_is_a_value_error(tiny_checkpoint: Path) -> None:
     assert issubclass(CheckpointError, ValueError)
     assert isinstance(load_checkpoint(tiny_checkpoint).config, TransformerConfig)
+
+
+@pytest.mark.parametrize("name", MAX_SIZES)
+def test_the_largest_configuration_of_a_small_file_takes_no_memory(name: str, remake: Remake) -> None:
+    """Each integer at its bound: the file has no tensors of these shapes."""
+    related = {
+        "num_encoder_layers": {"num_heads": 32},
+        "num_decoder_layers": {"num_heads": 32},
+        "target_vocab_size": {"tied": "none"},
+        "num_heads": {"d_k": 8, "d_v": 8},
+        "num_decoder_heads": {"d_k": 8, "d_v": 8},
+        "max_positions": {"positions": "learned"},
+        "relative_buckets": {"positions": "relative", "relative_max_distance": 129},
+        "relative_max_distance": {"positions": "relative"},
+        "patch_size": {"patch_rows": 16},
+        "patch_rows": {"patch_size": 16},
+    }
+    path = remake(reconfigure(**{name: MAX_SIZES[name], **related.get(name, {})}))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if name == "neighbourhood":  # changes no shape
+        assert load_checkpoint(path).config.neighbourhood == MAX_SIZES[name]
+    else:
+        assert_refused(path, r"its config (does not )?calls? for|expected \[.*\] from the config$")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16  # KiB

@@ -6,8 +6,9 @@ from typing import Any, get_args
 
 import pytest
 
+from core.budget import MAX_HEADS, MAX_PICTURE_HEIGHT, MAX_POSITION_OFFSET, MAX_SIZES, shown
 from core.config import TransformerConfig
-from core.config_fields import ARCHITECTURE, CHOICES, ID_LISTS, MAX_SIZES, SWITCHES
+from core.config_fields import ARCHITECTURE, CHOICES, ID_LISTS, SWITCHES
 from core.preset_configs import PRESETS
 from core.untrusted_parameters import meta_model
 
@@ -112,25 +113,51 @@ def test_sizes_are_positive_integers(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "most"), MAX_SIZES.items())
 def test_sizes_have_a_bound(name: str, most: int) -> None:
-    for value in (most + 1, 2**64, 10**400):
-        with pytest.raises(ValueError, match=rf"^{name} \({value}\) must be at most {most}$"):
+    for value in (most + 1, 2**64, 10**400, 10**5000):
+        with pytest.raises(ValueError, match=rf"^{name} \({shown(value)}\) must be at most {most}$"):
             config(**{name: value})
 
 
 def test_every_integer_of_the_configuration_has_a_bound() -> None:
-    """Token ids are below vocab_size, and position_offset below the bound of max_positions."""
+    """Token ids are below vocab_size."""
     integers = {field.name for field in fields(TransformerConfig) if field.type in (int, int | None)}
     assert integers == {*MAX_SIZES, *IDS, "position_offset"} == {*SIZES, *OPTIONAL_SIZES, *IDS, "position_offset"}
 
 
 def test_the_largest_configuration_has_shapes() -> None:
-    """Shapes are computed without overflow and without memory."""
+    """Shapes are computed without overflow and without memory, whatever they would take."""
     layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
     text = {"patch_size": None, "patch_rows": 1, "tied": "none"}
-    images = {"target_vocab_size": None, "source_prefix": ()}
+    images = {"target_vocab_size": None, "source_prefix": (), "patch_rows": 16}
     for kind in (text, images):
         largest = TransformerConfig(**{**MAX_SIZES, **layers, **kind}, positions="learned", output_bias=True)
-        assert num_parameters(largest) > 2**40
+        assert num_parameters(largest) > 2**37
+
+
+def test_positions_begin_near_the_first() -> None:
+    assert config(position_offset=MAX_POSITION_OFFSET - 1)
+    with pytest.raises(ValueError, match=rf"^position_offset \({MAX_POSITION_OFFSET}\) must be an integer from 0 to "):
+        config(position_offset=MAX_POSITION_OFFSET)
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_the_heads_of_a_stack_have_a_bound(stack: str) -> None:
+    """Its heads in all layers, each of which has a weight for every pair of tokens."""
+    heads, layers = 128, {f"num_{stack}_layers": MAX_HEADS // 128}
+    widths = {"num_heads": heads, "d_k": 1, "d_v": 1}
+    assert config(**widths, **layers)
+    with pytest.raises(
+        ValueError, match=rf"^the {stack} has 33 layers of 128 heads, 4224 in all: at most {MAX_HEADS} "
+    ):
+        config(**widths, **{f"num_{stack}_layers": MAX_HEADS // 128 + 1})
+
+
+def test_the_height_of_a_picture_has_a_bound() -> None:
+    assert config(patch_size=32, patch_rows=32)
+    with pytest.raises(
+        ValueError, match=rf"^patch_size \* patch_rows \(32 \* 33\) must be at most {MAX_PICTURE_HEIGHT}: "
+    ):
+        config(patch_size=32, patch_rows=33)
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -55,7 +55,7 @@ def test_a_name_that_is_there_twice() -> None:
 def test_the_limit() -> None:
     file = archive(a=np.zeros(100, np.uint8))
     assert npz_arrays(file, max_bytes=228).keys() == {"a"}
-    with pytest.raises(ValueError, match="would unpack to 228 bytes, at most 227 are read"):
+    with pytest.raises(ValueError, match=r"^it has \d+ bytes and would unpack to 228, at most 227 are read$"):
         npz_arrays(file, max_bytes=227)
 
 
@@ -72,3 +72,13 @@ def test_characters_beyond_unicode(order: str) -> None:
 def test_empty_texts() -> None:
     for texts in (np.array(["", ""]), np.zeros((0, 3), "U5"), np.zeros(2, "U0")):
         assert npz_arrays(archive(texts=texts))["texts"].tolist() == texts.tolist()
+
+
+def test_a_small_file_unpacks_to_little() -> None:
+    """In any case 16 MB, and beyond that 20 times its size."""
+    file = archive(a=np.zeros(2**25, np.uint8))
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"^it has \d+ bytes and would unpack to 33554560, at most 174\d+ are read$"):
+        npz_arrays(file)
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()

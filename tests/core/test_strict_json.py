@@ -21,6 +21,7 @@ def test_objects_are_read() -> None:
         (b'{"a": -Infinity}', r"^-Infinity is not a number in JSON$"),
         (b"[" * 1_000_000, r"^it is nested too deeply$"),
         (b'{"a":' * 1_000_000, r"^it is nested too deeply$"),
+        (b'{"a": [' + b"[]," * 2**20 + b"0]}", r"^it has some 2097154 values, at most 2097152 are read$"),
         (b"[1]", r"^it is a list, expected a JSON object$"),
         (b'{"a"', r"delimiter"),
         (b"\xff", r"codec can't decode"),

@@ -213,3 +213,11 @@ def test_a_piece_is_found_by_its_name(tokenizer: SentencePieceTokenizer) -> None
     )
     with pytest.raises(ValueError, match="'no such piece' is not one of the 400 pieces of this tokenizer"):
         tokenizer.token_id("no such piece")
+
+
+def test_a_model_of_too_many_bytes_is_not_parsed(
+    tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.tokenizer.MAX_SENTENCEPIECE_BYTES", 1000)
+    with pytest.raises(ValueError, match=r"^a SentencePiece model of \d+ bytes, at most 1000 are read$"):
+        SentencePieceTokenizer(tokenizer.to_bytes())

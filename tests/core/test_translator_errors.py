@@ -3,14 +3,20 @@
 import copy
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from core.budget import COMPUTATION
+from core.config import TransformerConfig
 from core.decoding import NonFiniteError
+from core.decoding.search_options import MAX_BEAM_SIZE
 from core.model import Transformer
-from core.text_codec import MAX_SOURCE_TOKENS
+from core.preset_configs import PRESETS
+from core.text_codec import MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from core.untrusted_parameters import meta_model
 
 SENTENCE = "A dog runs through the green grass."
 
@@ -120,3 +126,43 @@ def test_non_finite_outputs_are_an_error_everywhere(tiny_model: Transformer, tok
             match=rf"^the model's outputs are not finite \(NaN or infinite\) {where}: .*; use another checkpoint$",
         ):
             call()
+
+
+def heavy(tokenizer: SentencePieceTokenizer, **changes: Any) -> Translator:
+    """A translator of a model of a few weights that has many heads."""
+    shape = {"d_model": 4, "d_ff": 1, "num_heads": 256, "d_k": 1, "d_v": 1, "num_encoder_layers": 16}
+    config = TransformerConfig(vocab_size=tokenizer.vocab_size, num_decoder_layers=16, **{**shape, **changes})
+    return Translator(meta_model(config), tokenizer)
+
+
+@pytest.mark.parametrize("call", METHODS)
+def test_a_sentence_that_would_take_too_much_is_refused_before_it_is_computed(
+    tokenizer: SentencePieceTokenizer, call: Callable[[Translator, str], object]
+) -> None:
+    """Each pair of tokens has 12,288 weights, of 256 heads in 48 layers. A model on `meta` could compute nothing."""
+    translator = heavy(tokenizer)
+    longest = translator.fit(MAX_SOURCE_TOKENS)
+    assert 4 * 12_288 * longest**2 < COMPUTATION < 4 * 12_288 * (1.1 * longest) ** 2
+    with pytest.raises(ValueError, match=rf"the text has \d+ tokens, at most {longest} can be translated at once"):
+        call(translator, "x" * 300)
+
+
+def test_a_beam_that_would_take_too_much_is_refused_with_the_largest_that_fits(
+    tokenizer: SentencePieceTokenizer,
+) -> None:
+    translator = heavy(tokenizer, d_k=64, d_v=64, num_encoder_layers=1)
+    most = translator.most_hypotheses(translator.length_limit(SENTENCE))
+    with pytest.raises(
+        ValueError, match=rf"^64 hypotheses of \d+ tokens are more .*: reduce the beam size to {most}, or"
+    ):
+        translator.search(SENTENCE, beam_size=64)
+    with pytest.raises(ValueError, match=rf"reduce the beam size to {most}, or shorten the text$"):
+        translator.translate_batch([SENTENCE], beam_size=64)
+    assert 1 < most < 64
+
+
+def test_the_longest_sentences_and_widest_beams_fit_the_shipped_models(tokenizer: SentencePieceTokenizer) -> None:
+    for preset in ("en-de", "en-de-draft", "multi30k", "parsing-small", "lines", "base", "big"):
+        translator = Translator(meta_model(PRESETS[preset]), tokenizer)
+        assert translator.fit(10**9) > MAX_TARGET_TOKENS
+        translator.check_search(MAX_BEAM_SIZE, MAX_TARGET_TOKENS)

@@ -34,6 +34,7 @@ from core.analysis.corpus.index import (
 from core.analysis.corpus.recording import STACKS, Stack
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
+from core.budget import MAX_INDEX_BYTES
 from core.capture import KINDS
 from core.damaged_archives import DAMAGE
 from core.file_writing import reading, write_atomically
@@ -42,7 +43,6 @@ from core.strict_json import json_object
 
 SUFFIX = ".corpus.npz"
 FORMAT, VERSION = "headlight-corpus-index", 1
-MAX_BYTES = 2**28  # of a file, unpacked
 MAX_HEADER = 2**16
 MAX_TEXT = 4_096  # characters of a source
 MAX_FACT = 1_000  # characters of a fact
@@ -110,7 +110,7 @@ def load_index(path: str | Path) -> CorpusIndex:
     """
     path = Path(path)
     with reading(path):
-        content = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b""
+        content = path.read_bytes() if path.stat().st_size <= MAX_INDEX_BYTES else b""
     return parse_index(content, path.name)
 
 
@@ -121,7 +121,7 @@ def parse_index(content: bytes, name: str) -> CorpusIndex:
         name: of the file, for messages.
     """
     try:
-        return _index(npz_arrays(io.BytesIO(content), MAX_BYTES))
+        return _index(npz_arrays(io.BytesIO(content), MAX_INDEX_BYTES))
     except CorpusIndexError as error:
         raise CorpusIndexError(f"{name} is not a corpus index, or is damaged: {error}") from error
     except DAMAGE as error:
@@ -226,7 +226,7 @@ def _sentences(arrays: Arrays) -> tuple[IndexedSentence, ...]:
     lines = _array(arrays, "lines", np.uint32, None)
     lengths = [_array(arrays, name, np.uint16, lines.shape) for name in ("source_lengths", "target_lengths")]
     ids = _array(arrays, "target_ids", np.int32, (int(lengths[1].sum(dtype=np.int64)),))
-    sources = _text(arrays, "sources", MAX_BYTES).split("\n")
+    sources = _text(arrays, "sources", MAX_INDEX_BYTES).split("\n")
     if len(sources) != len(lines) or len(lines) > 2**16 or max(map(len, sources)) > MAX_TEXT:
         raise CorpusIndexError(
             f"it has {len(sources)} texts for {len(lines)} sentences, expected as many, at most {2**16}, of at most "

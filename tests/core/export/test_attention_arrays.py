@@ -165,8 +165,10 @@ def test_hostile_files_are_refused(
     with monkeypatch.context() as patch, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", bytes(2**20))
         archive.close()
-        patch.setattr("core.npz_arrays.MAX_BYTES", 2**19)
-        with pytest.raises(ArrayError, match=r"^attention\.npz: it would unpack to 1048576 bytes, at most 524288 a"):
+        patch.setattr("core.npz_arrays.MAX_UNPACKED", 2**19)
+        with pytest.raises(
+            ArrayError, match=r"^attention\.npz: it has \d+ bytes and would unpack to 1048576, at most 524288 a"
+        ):
             load_arrays(path)
     save_arrays(path, arrays)
     data = path.read_bytes()
@@ -248,3 +250,11 @@ def test_the_documented_lines_make_the_arrays_of_any_model_of_transformers(
         assert [torch.equal(own.weights, layer) for own, layer in zip(found.maps[kind], expected, strict=True)] == [
             True
         ] * 2
+
+
+def test_the_number_of_weights_has_a_bound(arrays: dict[str, NDArray[Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.export.attention_arrays.MAX_UNPACKED", 4 * 100)
+    with pytest.raises(
+        ArrayError, match=r"^there are 144 attention weights, at most 100 are read: give fewer layers or"
+    ):
+        explanation_of_arrays(arrays)

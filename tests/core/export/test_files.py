@@ -156,9 +156,9 @@ def test_tokens_that_are_no_texts_are_refused(short_record: ExplanationRecord, n
 def test_an_archive_that_would_fill_the_memory_is_refused(
     record: ExplanationRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.npz_arrays.MAX_BYTES", 1000)
+    monkeypatch.setattr("core.npz_arrays.MAX_UNPACKED", 1000)
     (tmp_path / "given.npz").write_bytes(as_bytes(record, ".npz"))
-    with pytest.raises(ValueError, match=r"^given\.npz: it would unpack to \d+ bytes, at most 1000 are read$"):
+    with pytest.raises(ValueError, match=r"^given\.npz: it has \d+ bytes and would unpack to \d+, at most 1000 are"):
         load_explanation(tmp_path / "given.npz")
 
 
@@ -168,3 +168,15 @@ def test_facts_of_the_model_are_its_configuration(record: ExplanationRecord, tin
     }
     assert record.model["config"] == lists  # type: ignore[call-overload]
     assert record.model["parameters"] == sum(parameter.numel() for parameter in tiny_model.parameters())
+
+
+def test_tokens_of_a_description_take_no_memory_beyond_its_weights(
+    short_record: ExplanationRecord, tmp_path: Path
+) -> None:
+    """A mask of so many tokens would have ten billion elements."""
+    whole = json.loads(as_bytes(short_record, ".json"))
+    whole["model"]["config"] = {"neighbourhood": 4}
+    whole["attention"]["encoder_self"]["key_tokens"] = ["a"] * 10**5
+    (tmp_path / "given.json").write_text(json.dumps(whole))
+    assert "queries" in refusal(tmp_path / "given.json")
+    assert refusal(tmp_path / "given.json").endswith("100000 tokens: expected as many")

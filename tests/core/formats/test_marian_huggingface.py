@@ -324,7 +324,7 @@ def test_probabilities_of_excluded_tokens_can_be_shared_out(
         ),
         ("config.json", {"d_model": "32"}, r"config.json: d_model is '32', expected an integer"),
         ("config.json", {"d_model": 33}, r"config.json: d_model \(33\) must be divisible by num_heads \(4\)"),
-        ("config.json", {"d_model": 10**30}, r"config.json: d_model \(10+\) must be at most 65536"),
+        ("config.json", {"d_model": 10**30}, r"config.json: d_model \(10+\) must be at most 8192"),
         ("config.json", {"vocab_size": None}, r"config.json has no vocab_size: expected an integer"),
         ("config.json", {"pad_token_id": 0}, r"config.json: pad_id \(0\) and eos_id \(0\) must differ"),
         ("config.json", {"eos_token_id": "x"}, r"config.json: eos_token_id is 'x', expected one token id"),

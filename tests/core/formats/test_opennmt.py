@@ -255,3 +255,16 @@ def test_two_models_are_refused(copy: Path) -> None:
     shutil.copy(copy / "model.pt", copy / "other.pt")
     with pytest.raises(CheckpointError, match=r"^model has 2 models: give one .pt with the files of its subwords$"):
         import_checkpoint(copy)
+
+
+@pytest.mark.parametrize(
+    "name", ["heads", "transformer_ff", "encoder_type", "pos_ffn_activation_fn", "position_encoding"]
+)
+def test_a_list_in_a_list_sixty_times_is_refused_at_once(copy: Path, name: str) -> None:
+    """As Python writes it, it has 2^60 elements; the file has sixty lists."""
+    bomb: list[Any] = []
+    for _ in range(60):
+        bomb = [bomb, bomb]
+    change(copy, **{name: bomb})
+    with pytest.raises(CheckpointError, match=rf"{name} is \[\[\["):
+        import_checkpoint(copy)

@@ -4,6 +4,7 @@ import errno
 import gzip
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from core.file_writing import NotWrittenError
 from core.history import open_history, pack_history
 from core.history.eight_bits import RoundedSnapshot, to_eight_bits
-from core.history.snapshot_files import COMPRESSED, COMPRESSED_DIFFERENCE, EIGHT_BITS, LOG
+from core.history.snapshot_files import COMPRESSED, COMPRESSED_DIFFERENCE, EIGHT_BITS, LOG, shuffled
 from tests.core.history.snapshot_files import STEPS, rewritten, weights
 
 
@@ -221,3 +222,24 @@ def test_an_archive_that_lost_a_snapshot_is_refused(narrow_file: Path, tmp_path:
         )
         with pytest.raises(CheckpointError, match=message):
             open_history(tmp_path / "lost.zip")
+
+
+@pytest.mark.parametrize("last", [COMPRESSED, COMPRESSED_DIFFERENCE])
+def test_snapshots_together_unpack_to_some_times_their_size(
+    packed_folder: Path, tmp_path: Path, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeros: each snapshot alone is small enough, and a difference needs all before it."""
+    monkeypatch.setattr("core.budget.FREE_BYTES", 5 * 2**20 // 2)
+    folder = tmp_path / "bomb"
+    folder.mkdir()
+    for step in range(4):
+        suffix = COMPRESSED_DIFFERENCE if step else COMPRESSED
+        checksum = b"" if step == 0 else zlib.crc32(bytes(2**20)).to_bytes(4, "little")
+        data = checksum + bytes(2**20)
+        (folder / f"step-{step:08d}.safetensors{suffix}").write_bytes(gzip.compress(shuffled(data)))
+    if last == COMPRESSED:
+        (folder / "step-00000009.safetensors.shuffled.gz").write_bytes(gzip.compress(bytes(2**22)))
+    with pytest.raises(
+        CheckpointError, match=r"^bomb has \d+ bytes, and its snapshots up to step-0000000[29]\S* would unp"
+    ):
+        open_history(folder)

@@ -13,8 +13,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core import budget
 from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
-from core.formats import source_files
 from core.formats.opening import own_file
 from core.formats.source_files import open_source
 from core.history import open_history, snapshots
@@ -156,7 +156,7 @@ def test_damaged_and_hostile_archives_are_refused(
     message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(source_files, "FREE_BYTES", 0)
+    monkeypatch.setattr(budget, "FREE_BYTES", 0)
     with pytest.raises(CheckpointError, match=message):
         open_history(rewritten(history_file, tmp_path / "hostile.zip", change))
 
@@ -168,7 +168,7 @@ def test_a_large_shuffled_snapshot_is_not_read(history_file: Path, monkeypatch: 
 
 
 def test_a_long_log_is_not_read(history_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshots, "MAX_SMALL_FILE", 10)
+    monkeypatch.setattr(snapshots, "MAX_LOG_BYTES", 10)
     with pytest.raises(CheckpointError, match=r"log\.jsonl has more than 10 bytes"):
         open_history(history_file)
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.images.picture import MAX_FILE_BYTES, PictureError, decode_png, ink, line_image
+from core.budget import MAX_PICTURE_BYTES
+from core.images.picture import PictureError, decode_png, ink, line_image
 from core.images.rendering import Style, render
 
 
@@ -53,7 +54,7 @@ def test_transparent_parts_are_paper() -> None:
     [
         (b"", "is not a PNG picture: save it as PNG"),
         (b"GIF89a" + bytes(100), "is not a PNG picture"),
-        (bytes(MAX_FILE_BYTES + 1), r"has 4,194,305 bytes, at most 4,194,304 are read: give a smaller picture"),
+        (bytes(MAX_PICTURE_BYTES + 1), r"has 4,194,305 bytes, at most 4,194,304 are read: give a smaller picture"),
         (header_of(2**31 - 1, 2**31 - 1), "pixels, at most 4,000,000 are read: cut out one line|is damaged"),
         (header_of(3000, 2000), "has 3000 x 2000 pixels, at most 4,000,000 are read: cut out one line of text"),
         (header_of(30, 20), "is damaged or not supported .*: save the picture again"),
@@ -118,3 +119,11 @@ def test_pictures_are_scaled_to_the_height_of_a_line() -> None:
 def test_a_picture_longer_than_a_line_is_refused() -> None:
     with pytest.raises(PictureError, match=r"^the picture has 700 x 10 pixels, it may be at most 64 times as wide as"):
         line_image(np.zeros((10, 700), np.uint8), 24)
+
+
+def test_a_picture_is_not_scaled_to_more_pixels_than_are_read() -> None:
+    """A model of pictures 1,000 pixels high, and a line that is 64 times as wide."""
+    with pytest.raises(
+        PictureError, match=r"^at the height of this model, 1000 pixels, the picture would be 64000 pixels "
+    ):
+        line_image(np.zeros((10, 640), np.uint8), 1000)

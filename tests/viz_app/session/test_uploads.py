@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 import pytest
 import streamlit as st
 
-from core.formats import source_files
+from core import budget
 from tests.full_disk import no_file_over
 from viz_app.session import environment, models, uploads
 from viz_app.session.models import Model, ModelError, opened_model
@@ -91,7 +91,7 @@ def test_whatever_comes_the_answer_is_a_reason(
 
 def test_an_archive_that_would_unpack_to_far_more_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than a small file may in any case, which is little here."""
-    monkeypatch.setattr(source_files, "FREE_BYTES", 2**20)
+    monkeypatch.setattr(budget, "FREE_BYTES", 2**20)
     found, (refusal,) = upload(("bomb.zip", archive(model__safetensors=bytes(2**24))))
     assert not found
     assert f"and would unpack to {2**24}, at most" in refusal

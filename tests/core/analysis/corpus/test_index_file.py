@@ -103,8 +103,8 @@ def test_declared_sizes_are_checked_before_memory_is_taken(monkeypatch: pytest.M
         archive.writestr("cards.npy", array.getvalue())
     with pytest.raises(CorpusIndexError, match=r"the array 'cards' has type float64 and shape \[1000000000000\]"):
         parse_index(file.getvalue(), "x.npz")
-    monkeypatch.setattr("core.analysis.corpus.index_file.MAX_BYTES", 10)
-    with pytest.raises(CorpusIndexError, match="it would unpack to 128 bytes, at most 10 are read"):
+    monkeypatch.setattr("core.analysis.corpus.index_file.MAX_INDEX_BYTES", 10)
+    with pytest.raises(CorpusIndexError, match=r"it has \d+ bytes and would unpack to 128, at most 10 are read"):
         parse_index(file.getvalue(), "x.npz")
 
 
