@@ -22,6 +22,7 @@ from core import text_normalization
 from core.checkpoint import load_checkpoint
 from core.console import show
 from core.file_writing import NotWrittenError, write_atomically
+from core.formats.opening import is_safetensors
 from core.strict_json import read_json
 from core.text_normalization import normalized
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
@@ -200,7 +201,8 @@ def _load_tokenizer(path: Path) -> SentencePieceTokenizer:
     """Load the tokenizer of a SentencePiece model or a checkpoint."""
     if not path.is_file():
         raise DataError(f"there is no tokenizer {path}")
-    data = load_checkpoint(path).tokenizer.to_bytes() if path.suffix == ".safetensors" else path.read_bytes()
+    is_checkpoint = is_safetensors(path) or path.suffix.lower() == ".safetensors"
+    data = load_checkpoint(path).tokenizer.to_bytes() if is_checkpoint else path.read_bytes()
     with naming(str(path)):
         pieces = SentencePieceTokenizer(data)
     special = {"pad_id": (pieces.pad_id, PAD_ID), "bos_id": (pieces.bos_id, BOS_ID), "eos_id": (pieces.eos_id, EOS_ID)}

@@ -9,6 +9,7 @@ names of files. Devices, named pipes and sockets are never opened: to read them 
 import os
 import stat
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
@@ -19,7 +20,6 @@ from viz_app.session.models import ModelError
 
 LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")
 PROXY_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
-SUFFIXES = (".safetensors", ".zip", ".npz")
 MOST_LISTED = 200
 IRREGULAR = marked("{path} is neither a file nor a folder: the app reads no device, named pipe or socket.")
 AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)  # flags that Windows does not have
@@ -39,17 +39,26 @@ def may_type_path() -> bool:
     return not has_folders() and is_on_this_machine()
 
 
-def listed_paths(suffixes: Sequence[str] = SUFFIXES) -> dict[str, Path]:
+def listed_paths(suffixes: Sequence[str] | None = None) -> dict[str, Path]:
     """Return the contents of the folders of `HEADLIGHT_FOLDERS`, by name.
 
-    Listed are folders, and files with one of the suffixes. Links to a view may hold the names.
+    Listed are folders, and files that begin as those that the app opens, or those of them with one of the suffixes.
+    Links to a view may hold the names.
     """
     listed: dict[str, Path] = {}
     for folder in model_folders():
         for name, path in entries(folder).items():
-            if path.is_dir() or path.suffix in SUFFIXES:
+            if path.is_dir() or _has_known_beginning(path, os.stat(path).st_mtime_ns):
                 listed.setdefault(name if name not in listed else f"{folder.name}/{name}", path)
-    return {name: path for name, path in list(listed.items())[:MOST_LISTED] if path.suffix in suffixes or path.is_dir()}
+    kept = list(listed.items())[:MOST_LISTED]
+    return {name: path for name, path in kept if suffixes is None or path.is_dir() or path.suffix.lower() in suffixes}
+
+
+@lru_cache(maxsize=1024)  # the list is made in every run of a page
+def _has_known_beginning(path: Path, _mtime_ns: int) -> bool:
+    from core.formats.opening import is_openable
+
+    return is_openable(path)
 
 
 def entries(folder: Path) -> dict[str, Path]:

@@ -198,3 +198,11 @@ def test_a_score_without_numbers_is_named(content: bytes | dict[str, object], re
     (run / "score.json").write_bytes(json.dumps(numbers | content).encode() if isinstance(content, dict) else content)
     with pytest.raises(ValueError, match=rf"base/score\.json is damaged: {reason}.*; remove it, and run the same co"):
         experiment.read_rows(tmp_path)
+
+
+@pytest.mark.usefixtures("no_figure")
+def test_a_name_that_is_a_formula_is_a_text_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"row": "base", "test_set": "=cmd", "bleu": -0.5}]
+    monkeypatch.setattr(experiment, "read_rows", lambda _: rows)
+    experiment.write_table(tmp_path)
+    assert (tmp_path / "table3.csv").read_bytes() == b"row,test_set,bleu\r\nbase,'=cmd,-0.5\r\n"

@@ -1,6 +1,8 @@
 """Which paths on the machine of the app a visitor may open."""
 
 import os
+import shutil
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -157,12 +159,19 @@ def test_an_app_that_is_served_to_others_opens_no_typed_path(
         model_paths.openable_path(str(tmp_path))
 
 
-def test_what_the_folders_hold_is_offered_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_the_folders_hold_is_offered_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_checkpoint: Path
+) -> None:
     folder, outside = tmp_path / "models", tmp_path / "outside"
     for path in (folder / "opus-mt-en-de", folder / ".hidden", outside):
         path.mkdir(parents=True)
-    for name in ("a.safetensors", "b.zip", "notes.txt"):
-        (folder / name).touch()
+    for name in ("a.safetensors", "B.SAFETENSORS", "no-suffix", "notes.safetensors.txt"):
+        shutil.copy(tiny_checkpoint, folder / name)
+    for name in ("c.zip", "d.npz", "archive"):
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            archive.writestr("config.json", "{}")
+    (folder / "notes.txt").write_text("notes")
+    (folder / "pipe.safetensors").symlink_to("nowhere")
     (folder / "link").symlink_to(outside)
     (folder / "again").symlink_to("opus-mt-en-de")
     (folder / "loop.zip").symlink_to("loop.zip")
@@ -172,7 +181,8 @@ def test_what_the_folders_hold_is_offered_and_nothing_else(monkeypatch: pytest.M
     monkeypatch.setenv(environment.FOLDERS_VARIABLE, str(folder))
     assert not model_paths.may_type_path()
     listed = model_paths.listed_paths()
-    assert sorted(listed) == ["a.safetensors", "again", "b.zip", "opus-mt-en-de"]
+    files = ["B.SAFETENSORS", "a.safetensors", "archive", "c.zip", "d.npz", "no-suffix", "notes.safetensors.txt"]
+    assert sorted(listed) == sorted([*files, "again", "opus-mt-en-de"])
     assert sorted(model_paths.listed_paths(suffixes=())) == ["again", "opus-mt-en-de"]
     assert model_paths.openable_path("opus-mt-en-de") == (folder / "opus-mt-en-de").resolve()
     refusals: set[str] = set()

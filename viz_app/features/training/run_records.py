@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from core.analysis.csv_output import original_text
 from core.runlog import LogLine, parse_log
 from core.shipped_files import shipped_folder
 from core.strict_json import json_object
@@ -213,7 +214,7 @@ def table_3(folder: Path) -> pd.DataFrame | None:
                     value=(wrong or list(table[name]))[0],
                 )
             )
-    return table
+    return table.map(original_text)
 
 
 def _is_number(value: object) -> bool:
