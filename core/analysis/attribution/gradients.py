@@ -39,14 +39,15 @@ def attention_gradients(
     Args:
         source, target: as for `Translator.explain`.
         positions: positions, from 0, of the predicted tokens whose log-probabilities are summed; None for all, `</s>`
-            included.
+            included, but a forced first token, which is certain.
 
     Raises:
         ValueError: as `Translator.explain`; no position is given, or one is out of range.
         NonFiniteError: a gradient is not finite.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
-    explained = sorted(set(range(len(predicted)) if positions is None else positions))
+    predictions = range(translator.num_forced(source, predicted), len(predicted))
+    explained = sorted(set(predictions if positions is None else positions))
     if not explained:
         raise ValueError(
             f"no position of a predicted token is given: expected positions from 0 to {len(predicted) - 1}, or "
