@@ -68,12 +68,23 @@ class BatchTranslator(TextCodec):
         return self._shared.batch(rows)
 
     def generated(self, logits: Tensor) -> Tensor:
-        """Logits [..., V] in float32, minus infinity for tokens that no search generates."""
+        """Logits of the tokens that a search may generate.
+
+        Args:
+            logits: [..., V]
+
+        Returns:
+            [..., V] in float32, minus infinity for other tokens.
+        """
         never = torch.tensor(self.search_options().excluded, dtype=torch.long, device=logits.device)
         return logits.float().index_fill(-1, never, -torch.inf)
 
     def best_other(self, logits: Tensor, token: int) -> int:
-        """Most probable token, of logits [V], that a search may generate, other than `token`."""
+        """Most probable token that a search may generate, other than `token`.
+
+        Args:
+            logits: [V]
+        """
         return next(each for each in self.generated(logits).topk(2).indices.tolist() if each != token)
 
     def next_logits(self, sources: Sequence[Source]) -> NextLogits:

@@ -252,10 +252,10 @@ class TextCodec:
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
     def num_forced(self, token_ids: Sequence[int], source: str) -> int:
-        """Number of tokens at the start of a target that the model or the text forces, 0 or 1.
+        """Number of forced tokens at the start of a target, 0 or 1.
 
-        One is no prediction: its log-probability is 0 whatever the logits are, and no mean over predicted tokens
-        counts it.
+        The model or the text forces it. It is no prediction: its log-probability is 0 whatever the logits are, and no
+        mean over predicted tokens counts it.
         """
         first = self._begun([], source)
         return len(first) if list(token_ids[: len(first)]) == first else 0

@@ -198,7 +198,7 @@ def test_it_learns_to_copy_in_bfloat16() -> None:
     assert sum(losses[-10:]) / 10 < 0.35 * math.log(3)
     model.eval()
     with torch.no_grad():
-        assert (model(source, target[:, :-1]).argmax(-1) == source).float().mean() > 0.9
+        assert (model(source, target[:, :-1]).argmax(-1) == source).float().mean() > 0.75  # 0.91 with the worst of 24
 
 
 def test_a_checkpoint_keeps_it_and_the_translation_is_its_replay(

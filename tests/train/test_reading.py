@@ -73,7 +73,7 @@ def test_learns_three_letters(folder: Path, tmp_path: Path, capsys: pytest.Captu
     printed = capsys.readouterr().out
     (score,) = load_checkpoint(best).training["scores"]
     assert f"character error rate {score['character_error_rate']:.2f} %" in printed
-    assert score["exact_lines"] > 90
+    assert score["exact_lines"] > 75  # 93 with the worst of eight seeds
     reader = LineReader(Translator.from_checkpoint(best))
     assert reader.read(picture("bX")).text == "bX"
 

@@ -66,8 +66,8 @@ sentence, with its 95 % interval. A method beats random if a paired t-test says 
 methods (Holm 1979).
 
 The largest of several means is too large by chance. So the **best** method is chosen on one half of the sentences and
-measured on the other; methods that are not shown to be worse there are marked too. It holds for this model and such
-sentences, and for this definition of faithfulness.
+measured on the other, both ways. Methods are marked that are not shown to be worse there. It holds for this model and
+such sentences, and for this definition of faithfulness.
 """)
 SAMPLES = SHIPPED_SAMPLE, OWN_SAMPLE = marked("Shipped"), marked("My own")
 ABOUT_BADGE = marked(
@@ -328,7 +328,11 @@ def result() -> None:
                     tr("Beats random"), help=tr("By a paired t-test at 5 %, corrected for the number of methods.")
                 ),
                 "is_best": st.column_config.CheckboxColumn(
-                    tr("Best"), help=tr("The best on one half of the sentences, or not shown to be worse on the other.")
+                    tr("Best"),
+                    help=tr(
+                        "Not shown to be worse than the best, which is chosen on one half of the sentences and "
+                        "measured on the other."
+                    ),
                 ),
             },
         )

@@ -68,14 +68,20 @@ def restore_position(widget: Widget[int], count: int) -> None:
 
 
 def _longest_token(about: Reading) -> int:
-    """Position of the longest predicted token, which is rarely a function word; a forced token is not predicted."""
+    """Position of the longest predicted token, rarely a function word.
+
+    A forced token is not predicted.
+    """
     explanation = about.explain()
     tokens, first = explanation.predicted_tokens, explanation.num_forced
     return max(range(first, max(first + 1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
 
 
 def alternatives(about: Reading, position: int) -> list[str]:
-    """Pieces of the most probable other tokens at a position that a search may generate, best first."""
+    """Pieces of the most probable other tokens at a position, best first.
+
+    They are tokens that a search may generate.
+    """
     explanation, translator = about.explain(), about.model.translator
     predicted, never = explanation.predicted_tokens[position], translator.search_options().excluded
     others = [str(token) for token, _ in explanation.alternatives[position] if token != predicted]

@@ -298,8 +298,8 @@ def verdict(ranking: Ranking, num_examples: int) -> str:
             count=num_examples,
         )
     chosen = tr(
-        "{method} has the largest AOPC on one half of the predictions; on the other half it is {aopc}.",
-        method=tr(NAMES[ranking.best]),
+        "The best on one half of the predictions ({methods}) has an AOPC of {aopc} on the other half.",
+        methods=_listed([tr(NAMES[method]) for method in ranking.best]),
         aopc=decimal(ranking.best_aopc, 3),
     )
     if not no_better:

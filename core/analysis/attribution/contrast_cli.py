@@ -115,9 +115,8 @@ def run_faithfulness(options: argparse.Namespace) -> None:
             "is_best": [each.is_best for each in ranked],
         }
     )
-    if ranking.num_best:
-        print(
-            f"{ranking.best}: the largest mean on {len(found) - ranking.num_best} predictions; {ranking.best_aopc:.4f} "
-            f"on the other {ranking.num_best}",
-            file=sys.stderr,
-        )
+    print(
+        f"best on one half of {len(found)} predictions: {' and '.join(ranking.best)}; AOPC on the other half: "
+        f"{ranking.best_aopc:.4f}",
+        file=sys.stderr,
+    )

@@ -92,7 +92,7 @@ class ContrastAttribution:
         return self.gap("integrated_gradients") <= max(TOLERANCE * abs(self.output - self.baseline), TOLERANCE_NATS)
 
     def correlation(self, first: ContrastMethod, second: ContrastMethod) -> float:
-        """Rank correlation of two methods over the tokens of the sentence and its translation.
+        """Rank correlation of two methods over the tokens of `Contrast.ordinary`.
 
         Signed scores are compared with shares by their absolute values.
         """

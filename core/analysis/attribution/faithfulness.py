@@ -201,20 +201,19 @@ class Faithfulness:
 class Ranking:
     """Methods by their mean AOPC over a sample.
 
-    The largest of several means is too large by chance. So the best method is chosen on one half of the examples, the
-    first, third, and so on, and measured on the other, where the other methods are compared with it.
+    The largest of several means is too large by chance. So the best method is chosen on one half of the examples (the
+    first, third, and so on) and measured on the other, and the other way round. There all methods are compared with it,
+    example by example.
 
     Attributes:
         methods: by their mean over all examples, the control included; largest first.
-        best: method with the largest mean over the first half, the control left out.
-        best_aopc: its mean over the other half; NaN for one example.
-        num_best: number of examples of the other half.
+        best: methods with the largest mean over the first and over the second half, once if they are the same.
+        best_aopc: mean over all examples of the method chosen on the half that does not have them; NaN for one example.
     """
 
     methods: tuple[Faithfulness, ...]
-    best: str
+    best: tuple[str, ...]
     best_aopc: float
-    num_best: int
 
 
 def rank_methods(examples: Sequence[Curves]) -> Ranking:
@@ -228,9 +227,10 @@ def rank_methods(examples: Sequence[Curves]) -> Ranking:
     areas = {method: [area_over_curve(curves[method]) for curves in examples] for method in examples[0]}
     control, methods = areas[RANDOM], [method for method in areas if method != RANDOM]
     above = _compared({method: (areas[method], control) for method in methods})
-    best = max(methods, key=lambda method: fmean(areas[method][::2]))
-    held_out = areas[best][1::2]
-    behind = _compared({each: (held_out, areas[each][1::2]) for each in methods if each != best} if held_out else {})
+    halves = [slice(start, None, 2) for start in range(min(2, len(examples)))]
+    best = [max(methods, key=lambda method, half=half: fmean(areas[method][half])) for half in halves]
+    held_out = [areas[best[1 - number % 2]][number] for number in range(len(examples))] if len(best) > 1 else []
+    behind = _compared({method: (held_out, areas[method]) for method in methods} if held_out else {})
     ranked = [
         Faithfulness(
             method,
@@ -243,7 +243,7 @@ def rank_methods(examples: Sequence[Curves]) -> Ranking:
         for method, values in areas.items()
     ]
     ranked.sort(key=lambda each: -each.aopc)
-    return Ranking(tuple(ranked), best, fmean(held_out) if held_out else math.nan, len(held_out))
+    return Ranking(tuple(ranked), tuple(dict.fromkeys(best)), fmean(held_out) if held_out else math.nan)
 
 
 def _compared(pairs: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, PairedDifference]:

@@ -1,4 +1,7 @@
-"""Paired differences of measurements on the same examples: interval, test, and correction for several tests."""
+"""Paired differences of measurements on the same examples.
+
+Their interval and test, and a correction for several tests.
+"""
 
 import math
 from collections.abc import Sequence
@@ -48,9 +51,10 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values of several tests, with which the chance of any false rejection is at most the level.
+    """Adjusted p-values of several tests (Holm 1979).
 
-    Holm 1979: the k-th smallest of m is multiplied by m + 1 - k; none is smaller than one before it.
+    With them, the chance of any false rejection is at most the level. The k-th smallest of m is multiplied by
+    m + 1 - k; none is smaller than one before it.
     """
     adjusted, largest = [0.0] * len(p_values), 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):

@@ -284,6 +284,7 @@ def test_the_best_variant_that_the_processor_has(
     monkeypatch: pytest.MonkeyPatch, capability: str, built: list[str], expected: str | None
 ) -> None:
     names = {library.VARIANTS[name] + EXTENSION_SUFFIXES[0]: name for name in built}
+    monkeypatch.delenv("HEADLIGHT_NATIVE", raising=False)
     monkeypatch.setattr(library, "capability", lambda: capability)
     monkeypatch.setattr(Path, "exists", lambda path: path.name in names)
     monkeypatch.setattr(library, "load", lambda path: names[path.name])

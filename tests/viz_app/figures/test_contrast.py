@@ -89,15 +89,15 @@ def test_tables(found: ContrastAttribution) -> None:
 def ranking(*methods: tuple[str, bool, bool]) -> Ranking:
     above = PairedDifference(0.1, 0.05, 0.15, 0.01)
     found = [Faithfulness(method, 0.5, 0.1, above, beats, is_best) for method, is_best, beats in methods]
-    return Ranking(tuple(found), methods[0][0], 0.4567, 4)
+    return Ranking(tuple(found), (methods[0][0], "alti"), 0.4567)
 
 
 def test_the_verdict_names_what_to_trust_and_what_not() -> None:
     one = ranking(("occlusion", True, True), ("alti", False, True), ("rollout", False, False), (RANDOM, False, False))
     assert verdict(one, 9) == (
         "**Trust Occlusion**: over 9 predictions, the probability falls most without the tokens that rank highest "
-        "there. Occlusion has the largest AOPC on one half of the predictions; on the other half it is 0.457. Not "
-        "shown to be better than a random order: Rollout."
+        "there. The best on one half of the predictions (Occlusion and ALTI) has an AOPC of 0.457 on the other "
+        "half. Not shown to be better than a random order: Rollout."
     )
     two = ranking(("occlusion", True, True), ("alti", True, True), (RANDOM, False, False))
     assert verdict(two, 9).startswith("**Trust Occlusion and ALTI**, which these sentences cannot tell apart: ")

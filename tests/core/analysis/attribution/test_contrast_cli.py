@@ -68,7 +68,8 @@ def test_the_ranking_of_a_file(
         names = ["aopc", "standard_error", "above_random", "low", "high", "p_value"]
         assert [float(row[name]) for name in names] == pytest.approx(numbers, rel=1e-5)
         assert (row["beats_random"], row["is_best"]) == (str(each.beats_random), str(each.is_best))
-    said = f"{expected.best}: the largest mean on 1 predictions; {expected.best_aopc:.4f} on the other 1"
+    best = " and ".join(expected.best)
+    said = f"best on one half of 2 predictions: {best}; AOPC on the other half: {expected.best_aopc:.4f}"
     assert said in printed.err
 
 
