@@ -18,7 +18,6 @@ from core.analysis.heads.head import Head, all_heads
 from core.capture import AttentionMap, attention_path, capture_attention
 from core.decoding import NonFiniteError
 from core.tokenizer import SentencePieceTokenizer
-from core.model import Transformer
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
 
@@ -174,14 +173,3 @@ def test_gradients_that_overflow_are_an_error(translator: Translator):
         NonFiniteError, match=r"^the model's outputs are not finite \(NaN or infinite\) for this target"
     ):
         attention_gradients(broken, SOURCE, TARGET)
-
-
-def test_a_forced_token_has_no_gradient(translator: Translator):
-    config = replace(translator.config, forced_first_id=translator.target_ids(TARGET)[0])
-    forced = Translator(Transformer(config).eval().requires_grad_(False), translator.tokenizer)
-    forced.model.load_state_dict(translator.model.state_dict())
-    predictions = range(1, len(forced.token_ids(SOURCE, TARGET).predicted))
-    every, free = (attention_gradients(forced, SOURCE, TARGET, positions) for positions in (None, predictions))
-    for kind, gradients in every.gradients.items():
-        for ours, theirs in zip(gradients, free.gradients[kind], strict=True):
-            torch.testing.assert_close(ours, theirs)

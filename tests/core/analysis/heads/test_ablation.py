@@ -1,11 +1,8 @@
-from dataclasses import replace
-
 import pytest
 
 from core.analysis.heads import ablation
 from core.analysis.heads.ablation import ablate_each_head, gate_effect
 from core.analysis.heads.head import Head, all_heads
-from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
@@ -60,13 +57,3 @@ def test_closing_the_iterator_stops_the_work(translator: Translator, monkeypatch
     next(effects)
     effects.close()
     assert len(calls) == 2  # once whole, once with the first head off
-
-
-def test_a_forced_token_is_certain_without_any_head(translator: Translator):
-    config = replace(translator.config, forced_first_id=translator.target_ids(TARGET)[0])
-    forced = Translator(Transformer(config).eval().requires_grad_(False), translator.tokenizer)
-    forced.model.load_state_dict(translator.model.state_dict())
-    head, effect = next(ablate_each_head(forced, SOURCE, TARGET))
-    alone = gate_effect(forced, SOURCE, TARGET, {head: 0.0})
-    assert (effect.log_probs[0], effect.changes[0]) == (0, 0)
-    assert effect.log_probs == pytest.approx(alone.log_probs, abs=1e-4)
