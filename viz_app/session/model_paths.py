@@ -14,6 +14,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from viz_app.figures.display_text import shortened
 from viz_app.language import marked, tr
 from viz_app.session.environment import has_folders, is_private, model_folders
 from viz_app.session.models import ModelError
@@ -21,6 +22,7 @@ from viz_app.session.models import ModelError
 LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")
 PROXY_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
 MOST_LISTED = 200
+MOST_SHOWN = 200  # characters of a path in a message
 IRREGULAR = marked("{path} is neither a file nor a folder: the app reads no device, named pipe or socket.")
 AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)  # flags that Windows does not have
 
@@ -91,22 +93,23 @@ def openable_path(text: str) -> Path:
             raise ModelError(tr("{name!r:.60} is none of the files and folders that this app offers.", name=text))
         return listed
     typed = text.strip().strip("\"'")
+    name = shortened(typed, MOST_SHOWN)
     try:
         path = Path(os.path.realpath(os.path.expanduser(typed)))
         str(path).encode()
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ModelError(
-            tr("There is no file or folder {path} on the machine that runs the app.", path=typed)
+            tr("There is no file or folder {path} on the machine that runs the app.", path=name)
         ) from error
     except PermissionError as error:
-        raise ModelError(tr("The app may not read {path}.", path=typed)) from error
+        raise ModelError(tr("The app may not read {path}.", path=name)) from error
     except (OSError, ValueError) as error:  # too long, a loop of links, a null character, not Unicode
         raise ModelError(tr("{path!r:.60} is not a path on this machine.", path=text)) from error
     if not typed:  # in quotation marks: the current folder
         raise ModelError(tr("{path!r:.60} is not a path on this machine.", path=text))
     if not _is_file_or_folder(mode):
-        raise ModelError(tr(IRREGULAR, path=typed))
+        raise ModelError(tr(IRREGULAR, path=name))
     return path
 
 

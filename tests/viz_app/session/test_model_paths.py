@@ -53,9 +53,15 @@ def test_what_is_no_path_is_said(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     os.symlink(os.fsencode(tmp_path) + b"/\xff", tmp_path / "latin")
     os.mkdir(os.fsencode(tmp_path) + b"/\xff")
-    for text in (str(tmp_path / "nowhere"), str(tmp_path / "file" / "inner"), "~nobody-of-this-name/model"):
-        with pytest.raises(ModelError, match=r"There is no file or folder .* on the machine that runs the app"):
+    for text in (
+        str(tmp_path / "nowhere"),
+        str(tmp_path / "file" / "inner"),
+        "~nobody-of-this-name/model",
+        "/x" * 1500,
+    ):
+        with pytest.raises(ModelError, match=r"There is no file or folder .* on the machine that runs the app") as said:
             model_paths.openable_path(text)
+        assert len(str(said.value)) < 300
     for text in ("a\0b", "x" * 5000, "/x" * 5000, str(tmp_path / "loop"), str(tmp_path / "latin"), "\ud800", '""'):
         with pytest.raises(ModelError, match="is not a path on this machine"):
             model_paths.openable_path(text)

@@ -241,7 +241,7 @@ def _content(path: Path, most_bytes: int) -> bytes:
 
 def _name(path: Path) -> str:
     """Name of a file or folder with that of the folder it is in, for messages."""
-    return f"{path.parent.name}/{path.name}".strip("/")
+    return f"{path.parent.name}/{path.name}".strip("/") or str(path)
 
 
 def _lines(log: Path) -> tuple[LogLine, ...]:
