@@ -47,8 +47,8 @@ MAX_SIZES: dict[str, int] = {
     "num_decoder_heads": 2**8,
     "d_k": 2**13,  # one head as wide as the model
     "d_v": 2**13,
-    "num_encoder_layers": 2**7,  # ByT5: 36
-    "num_decoder_layers": 2**7,
+    "num_encoder_layers": 2**6,  # ByT5: 36
+    "num_decoder_layers": 2**6,
     "neighbourhood": 2**12,
     "max_positions": 2**14,  # LED: 16,384
     "relative_buckets": 2**8,  # T5: 32
