@@ -19,6 +19,7 @@ MIB, GIB = 2**20, 2**30
 MAX_RATIO, FREE_BYTES = 20, 16 * MIB  # an archive may unpack to this multiple of its size, and some more in any case
 MAX_UNPACKED = GIB  # of the arrays of a file, which are in memory together
 MAX_INDEX_BYTES = 256 * MIB  # of a corpus index, unpacked; that of 5,000 sentences has 2 MB
+MAX_INDEX_TOKENS = 2**24  # of all translations of a corpus index; 65,536 sentences of 128 tokens have half of that
 MAX_PACKED = 256 * MIB  # of a shuffled or rounded snapshot, which is in memory as a whole while it is read
 MAX_SNAPSHOTS = 200  # of a history
 MAX_ENTRIES = 1000  # files of a folder or an archive
