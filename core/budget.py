@@ -19,6 +19,7 @@ MIB, GIB = 2**20, 2**30
 MAX_RATIO, FREE_BYTES = 20, 16 * MIB  # an archive may unpack to this multiple of its size, and some more in any case
 MAX_UNPACKED = GIB  # of the arrays of a file, which are in memory together
 MAX_INDEX_BYTES = 256 * MIB  # of a corpus index, unpacked; that of 5,000 sentences has 2 MB
+MAX_INDEX_TOKENS = 2**24  # of all translations of a corpus index; 65,536 sentences of 128 tokens have half of that
 MAX_PACKED = 256 * MIB  # of a shuffled or rounded snapshot, which is in memory as a whole while it is read
 MAX_SNAPSHOTS = 200  # of a history
 MAX_ENTRIES = 1000  # files of a folder or an archive
@@ -47,8 +48,8 @@ MAX_SIZES: dict[str, int] = {
     "num_decoder_heads": 2**8,
     "d_k": 2**13,  # one head as wide as the model
     "d_v": 2**13,
-    "num_encoder_layers": 2**7,  # ByT5: 36
-    "num_decoder_layers": 2**7,
+    "num_encoder_layers": 2**6,  # ByT5: 36
+    "num_decoder_layers": 2**6,
     "neighbourhood": 2**12,
     "max_positions": 2**14,  # LED: 16,384
     "relative_buckets": 2**8,  # T5: 32

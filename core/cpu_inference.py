@@ -56,7 +56,7 @@ from core.phrases import Phrase, listed
 
 Precision = Literal["exact", "fast"]
 FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
-HALF_COLUMNS = 32  # of a matrix, the fewest that FBGEMM packs; it pads columns to 512
+HALF_COLUMNS = 16  # of a matrix, the fewest that FBGEMM packs; it pads them to 512
 LONGEST = 128  # tokens of a sentence, up to which the compiled encoder is fast
 
 

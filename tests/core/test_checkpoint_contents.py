@@ -120,7 +120,7 @@ def test_no_config(remake: Remake) -> None:
         ),
         (
             {"num_encoder_layers": 10**9},
-            r"its config cannot be used: num_encoder_layers \(1000000000\) must be at most 128$",
+            r"its config cannot be used: num_encoder_layers \(1000000000\) must be at most 64$",
         ),
         ({"neighbourhood": 2**64}, rf"its config cannot be used: neighbourhood \({2**64}\) must be at most 4096$"),
         (

@@ -74,6 +74,16 @@ def test_keys_and_values_of_other_widths() -> None:
 
 
 @needs_fbgemm
+@pytest.mark.parametrize("columns", [15, 16])
+def test_matrices_of_few_columns_are_not_packed_in_halves(columns: int, model: Transformer) -> None:
+    """FBGEMM pads the columns to 512: a matrix of two columns would take 256 times its size."""
+    narrow = Transformer(replace(model.config, d_ff=columns)).requires_grad_(False)
+    for parameter in narrow.parameters():
+        parameter.copy_(parameter.half())
+    assert halves(narrow) == (columns == 16)
+
+
+@needs_fbgemm
 @pytest.mark.parametrize("model", ["half"], indirect=True)
 def test_halves_are_used_only_where_nothing_is_lost(model: Transformer) -> None:
     assert halves(model)

@@ -34,7 +34,7 @@ from core.analysis.corpus.index import (
 from core.analysis.corpus.recording import STACKS, Stack
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
-from core.budget import MAX_INDEX_BYTES
+from core.budget import MAX_INDEX_BYTES, MAX_INDEX_TOKENS
 from core.capture import KINDS
 from core.damaged_archives import DAMAGE
 from core.file_writing import reading, write_atomically
@@ -225,7 +225,9 @@ def _is_count(value: object) -> bool:
 def _sentences(arrays: Arrays) -> tuple[IndexedSentence, ...]:
     lines = _array(arrays, "lines", np.uint32, None)
     lengths = [_array(arrays, name, np.uint16, lines.shape) for name in ("source_lengths", "target_lengths")]
-    ids = _array(arrays, "target_ids", np.int32, (int(lengths[1].sum(dtype=np.int64)),))
+    if (tokens := int(lengths[1].sum(dtype=np.int64))) > MAX_INDEX_TOKENS:
+        raise CorpusIndexError(f"its translations have {tokens} tokens, at most {MAX_INDEX_TOKENS} are read")
+    ids = _array(arrays, "target_ids", np.int32, (tokens,))
     sources = _text(arrays, "sources", MAX_INDEX_BYTES).split("\n")
     if len(sources) != len(lines) or len(lines) > 2**16 or max(map(len, sources)) > MAX_TEXT:
         raise CorpusIndexError(

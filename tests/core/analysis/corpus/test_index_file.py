@@ -151,3 +151,12 @@ def places(content: bytes | bytearray) -> dict[str, int]:
         "checksum in the directory": listed + 16,
         "offset in the directory": listed + 42,
     }
+
+
+def test_the_number_of_tokens_has_a_bound(index: CorpusIndex, monkeypatch: pytest.MonkeyPatch):
+    tokens = sum(len(sentence.target) for sentence in index.sentences)
+    monkeypatch.setattr("core.analysis.corpus.index_file.MAX_INDEX_TOKENS", tokens - 1)
+    with pytest.raises(
+        CorpusIndexError, match=rf"its translations have {tokens} tokens, at most {tokens - 1} are read$"
+    ):
+        parse_index(index_bytes(index), "x.npz")
