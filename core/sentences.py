@@ -16,7 +16,7 @@ ABBREVIATIONS = {
     *("Mr.", "Mrs.", "Ms.", "Dr.", "Prof.", "St.", "Rep.", "Sen.", "Gen.", "Gov."),
     *("Mme.", "Mlle.", "Hr.", "Fr.", "Nr.", "bzw.", "ca.", "vs."),
 }
-_INITIALS_OR_ORDINAL = re.compile(r"([^\W\d_]\.)+|\d\d?\.")  # J. Smith, the U.S. Senate, am 3. Mai
+_INITIALS_OR_ORDINAL = re.compile(r"([^\W\d_]\.){2,}|\d\d?\.")  # the U.S. Senate, am 3. Mai
 MARKS = f"{''.join(ENDS)}{STOPS}"
 _MARK = re.compile(rf"[{MARKS}\n]")
 _UNSPACED_CLOSERS = CLOSERS.translate(str.maketrans("", "", "“‘"))
@@ -56,8 +56,9 @@ def _is_end(word: str) -> bool:
     """Whether a sentence ends with a word, if no lower-case letter follows."""
     word = word.rstrip(CLOSERS)
     bare = word.lstrip(OPENERS)
+    is_initial = len(bare) == 2 and bare[0].isupper() and bare[1] == "."  # J. Smith
     is_abbreviation = bare in ABBREVIATIONS or _INITIALS_OR_ORDINAL.fullmatch(bare) is not None
-    return word.endswith((*ENDS, *STOPS)) and not is_abbreviation
+    return word.endswith((*ENDS, *STOPS)) and not is_initial and not is_abbreviation
 
 
 def num_sentences(text: str) -> int:

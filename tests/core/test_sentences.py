@@ -18,6 +18,7 @@ from core.sentences import missing_sentences, num_sentences, split_sentences, wi
         ("It costs 3.50 euros, e.g. at home. 12 men know", ["It costs 3.50 euros, e.g. at home.", "12 men know"]),
         ("Wait... what", ["Wait... what"]),
         ("no end", ["no end"]),
+        ("This is plan b. It is good", ["This is plan b.", "It is good"]),
         (
             "Mr. Smith of the U.S. Senate (Dr. J. R. Jones) came. It was 1995. Am 3. Mai",
             ["Mr. Smith of the U.S. Senate (Dr. J. R. Jones) came.", "It was 1995.", "Am 3. Mai"],
