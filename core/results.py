@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.capture import AttentionMap, Kind
+from core.sentences import missing_sentences
 
 if TYPE_CHECKING:
     from core.notebook import HeadView, HypothesisView
@@ -54,6 +55,14 @@ class Translation:
     @property
     def log_prob(self) -> float:
         return self.hypotheses[0].log_prob
+
+    @property
+    def missing_sentences(self) -> int:
+        """How many sentences the best hypothesis has fewer than a source of several.
+
+        `Translator.translate_text` translates them one by one.
+        """
+        return missing_sentences(self.source, self.text)
 
     def show(self) -> "HypothesisView":
         """Draw the hypotheses in a notebook.

@@ -16,7 +16,9 @@ ABBREVIATIONS = {
     *("Mr.", "Mrs.", "Ms.", "Dr.", "Prof.", "St.", "Rep.", "Sen.", "Gen.", "Gov."),
     *("Mme.", "Mlle.", "Hr.", "Fr.", "Nr.", "bzw.", "ca.", "vs."),
 }
-_INITIALS_OR_ORDINAL = re.compile(r"([^\W\d_]\.)+|\d\d?\.")  # J. Smith, the U.S. Senate, am 3. Mai
+_INITIALS_OR_ORDINAL = re.compile(r"([^\W\d_]\.){2,}|\d\d?\.")  # the U.S. Senate, am 3. Mai
+MARKS = f"{''.join(ENDS)}{STOPS}"
+_MARK = re.compile(rf"[{MARKS}\n]")
 _UNSPACED_CLOSERS = CLOSERS.translate(str.maketrans("", "", "“‘"))
 _GAP = re.compile(rf"\s+|[{STOPS}]+[{re.escape(_UNSPACED_CLOSERS)}]*")
 
@@ -54,13 +56,25 @@ def _is_end(word: str) -> bool:
     """Whether a sentence ends with a word, if no lower-case letter follows."""
     word = word.rstrip(CLOSERS)
     bare = word.lstrip(OPENERS)
+    is_initial = len(bare) == 2 and bare[0].isupper() and bare[1] == "."  # J. Smith
     is_abbreviation = bare in ABBREVIATIONS or _INITIALS_OR_ORDINAL.fullmatch(bare) is not None
-    return word.endswith((*ENDS, *STOPS)) and not is_abbreviation
+    return word.endswith((*ENDS, *STOPS)) and not is_initial and not is_abbreviation
 
 
 def num_sentences(text: str) -> int:
     """Number of sentences that have a letter or a digit."""
+    if not _MARK.search(text.strip().rstrip(f"{CLOSERS}{MARKS}")):  # one or none, and counted faster
+        return int(any(map(str.isalnum, text)))
     return sum(any(map(str.isalnum, sentence)) for sentence, _ in split_sentences(text))
+
+
+def missing_sentences(source: str, target: str) -> int:
+    """How many sentences a translation has fewer than its source of several.
+
+    Models learn from single sentences, and may leave out some of several.
+    """
+    of_source = num_sentences(source)
+    return max(0, of_source - num_sentences(target)) if of_source > 1 else 0
 
 
 def space_after(sentence: str) -> str:

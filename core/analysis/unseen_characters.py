@@ -26,7 +26,8 @@ class Alphabet:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._known: dict[str, bool] = {}
+        self._known: set[str] = set()
+        self._lacking: set[str] = set()
 
     def unseen(self, text: str) -> tuple[str, ...]:
         """The characters of a text that the vocabulary lacks.
@@ -36,7 +37,9 @@ class Alphabet:
         text = normalized(text)
         if self._tokenizer.language_codes and (codes := LANGUAGE_CODES.match(text)):
             text = text[codes.end() :]
-        return tuple(character for character in dict.fromkeys(text) if not self._knows(character))
+        for character in {*text} - self._known - self._lacking:
+            (self._known if self._knows(character) else self._lacking).add(character)
+        return tuple(dict.fromkeys(character for character in text if character in self._lacking))
 
     def plain_form(self, text: str) -> str:
         """The text with a plainer form of what the vocabulary lacks, if there is one.
@@ -45,7 +48,7 @@ class Alphabet:
         letters, accents joined with their letters; and the digits, hyphens and apostrophes of a keyboard. Soft hyphens,
         marks of direction and other invisible characters are left out, and a zero-width space is a space.
         """
-        return normalized("".join(map(self._plain, _clusters(text))))
+        return normalized("".join(map(self._plain, _clusters(text))) if self.unseen(text) else text)
 
     def _plain(self, cluster: str) -> str:
         """The plain form of a character with its accents, if less of it is unseen."""
@@ -62,12 +65,10 @@ class Alphabet:
         return plain if is_composed or len(self.unseen(plain)) < len(lacking) else cluster
 
     def _knows(self, character: str) -> bool:
-        if character not in self._known:
-            pieces = self._tokenizer.pieces(self._tokenizer.encode(character))
-            # A vocabulary of words has characters in its words that are no words themselves.
-            is_known = UNKNOWN not in pieces or character in self._of_pieces
-            self._known[character] = character.isspace() or (is_known and not any(piece in BYTES for piece in pieces))
-        return self._known[character]
+        pieces = self._tokenizer.pieces(self._tokenizer.encode(character))
+        # A vocabulary of words has characters in its words that are no words themselves.
+        is_known = UNKNOWN not in pieces or character in self._of_pieces
+        return character.isspace() or (is_known and not any(piece in BYTES for piece in pieces))
 
     @cached_property
     def _of_pieces(self) -> set[str]:

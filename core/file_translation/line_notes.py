@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from core.analysis.unseen_characters import Alphabet, character_names
-from core.sentences import num_sentences
+from core.sentences import missing_sentences
 from core.translator import Translator
 
 
@@ -33,9 +33,8 @@ class LineNotes:
             if unseen := self._alphabet.unseen(text):
                 self._unseen += 1
                 self._first_unseen = self._first_unseen or f"line {number} with {character_names(unseen)[0]}"
-            sentences = num_sentences(text)
             # a line that does not fit was translated sentence by sentence
-            if sentences > max(1, num_sentences(hypotheses.partition("\t")[0])) and self._translator.fits(text):
+            if missing_sentences(text, hypotheses.partition("\t")[0]) and self._translator.fits(text):
                 self._shortened += 1
                 self._first_shortened = self._first_shortened or f"line {number}"
 

@@ -1,8 +1,11 @@
 """Sentence splitting: its rule, and that no text is lost."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from core.sentences import num_sentences, split_sentences, with_language_codes
+from core.results import ScoredText, Translation
+from core.sentences import missing_sentences, num_sentences, split_sentences, with_language_codes
 
 
 @pytest.mark.parametrize(
@@ -15,6 +18,7 @@ from core.sentences import num_sentences, split_sentences, with_language_codes
         ("It costs 3.50 euros, e.g. at home. 12 men know", ["It costs 3.50 euros, e.g. at home.", "12 men know"]),
         ("Wait... what", ["Wait... what"]),
         ("no end", ["no end"]),
+        ("This is plan b. It is good", ["This is plan b.", "It is good"]),
         (
             "Mr. Smith of the U.S. Senate (Dr. J. R. Jones) came. It was 1995. Am 3. Mai",
             ["Mr. Smith of the U.S. Senate (Dr. J. R. Jones) came.", "It was 1995.", "Am 3. Mai"],
@@ -69,6 +73,28 @@ def test_it_takes_time_in_proportion_to_the_text() -> None:
 def test_only_sentences_with_a_word_or_a_number_are_counted() -> None:
     texts = ("", "...", "A dog runs.", "It rains. We stay! 。 今天。", "- ! Yes.")
     assert [num_sentences(text) for text in texts] == [0, 0, 1, 3, 1]
+
+
+@given(st.text("a.B!。” \n\u2026", max_size=12))
+def test_sentences_are_counted_as_they_are_split(text: str) -> None:
+    assert num_sentences(text) == sum(any(map(str.isalnum, sentence)) for sentence, _ in split_sentences(text))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "missing"),
+    [
+        ("It rains. We stay.", "Es regnet.", 1),
+        ("It rains. We stay! Where?", "", 3),
+        ("It rains. We stay.", "Es regnet. Wir bleiben. Ja.", 0),
+        ("下雨了。我们不走。", "It rains. We stay.", 0),
+        ("It rains", "", 0),  # a single one is not left out of several
+        ("Mr. Smith saw Dr. J. Jones of the U.S. Senate.", "Herr Smith sah ihn.", 0),
+    ],
+)
+def test_sentences_are_missing_from_translations_of_several(source: str, target: str, missing: int) -> None:
+    assert missing_sentences(source, target) == missing
+    scored = ScoredText(target, (), (), (), 0.0)
+    assert Translation(source, (), (scored,)).missing_sentences == missing
 
 
 def test_language_codes_are_for_all_sentences_up_to_the_next_ones() -> None:

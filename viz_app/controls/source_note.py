@@ -74,8 +74,8 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
         text = copied_text(found)
     elif unseen:
         text = unseen_text(unseen)
-    counts = (0, 0) if model.parser is not None or reading.forced is not None else _counts(reading)
-    if not text and counts[0] <= counts[1]:
+    has_fewer = _has_fewer_sentences(reading)
+    if not text and not has_fewer:
         return
     with place.container():
         if text:
@@ -87,8 +87,8 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
                 on_click=readings.new_sentence,
                 args=(plainer,),
             )
-        if counts[0] > counts[1]:
-            _sentences_note(reading, *counts)
+        if has_fewer:
+            _sentences_note(reading)
 
 
 def copied_text(found: "SourceFamiliarity") -> str:
@@ -124,21 +124,24 @@ def _names(characters: tuple[str, ...]) -> str:
     return ", ".join([*names, *(["\u2026"] if len(characters) > NAMED else [])])
 
 
-def _counts(reading: readings.Reading) -> tuple[int, int]:
-    """Number of sentences of the source and of its translation."""
+def _has_fewer_sentences(reading: readings.Reading) -> bool:
+    """Whether the search has left out a sentence of several."""
+    from core.sentences import missing_sentences
+
+    is_translation = reading.model.parser is None and reading.forced is None
+    return is_translation and missing_sentences(reading.translation.source, reading.hypothesis.text) > 0
+
+
+def _sentences_note(reading: readings.Reading) -> None:
+    """Say that the translation has fewer sentences, and translate them one by one."""
     from core.sentences import num_sentences
 
-    return num_sentences(reading.translation.source), num_sentences(reading.hypothesis.text)
-
-
-def _sentences_note(reading: readings.Reading, source: int, target: int) -> None:
-    """Say that the translation has fewer sentences, and translate them one by one."""
     st.warning(
         tr(
             "You entered {source} sentences, and the translation has {target}. The model learned to translate single "
             "sentences: it may leave out some of several.",
-            source=source,
-            target=target,
+            source=num_sentences(reading.translation.source),
+            target=num_sentences(reading.hypothesis.text),
         ),
         icon=ICON,
     )

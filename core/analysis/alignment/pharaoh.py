@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.text_files import read_text, split_lines
+from core.text_normalization import normalized
 from core.tokenizer_files import naming
 
 Link = tuple[int, int]  # source word, target word; from 0
@@ -44,7 +45,7 @@ def parse_links(line: str, source_words: int | None = None, target_words: int | 
     """
     sure: set[Link] = set()
     possible: set[Link] = set()
-    for text in line.split():
+    for text in normalized(line).split():
         match = _LINK.fullmatch(text)
         if match is None:
             raise ValueError(

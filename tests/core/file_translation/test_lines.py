@@ -63,6 +63,8 @@ def test_windows_do_not_depend_on_where_reading_starts(monkeypatch: pytest.Monke
 
 def test_lines_that_cannot_be_translated(translator: Translator) -> None:
     window = LineWindow(10, (b" A dog. \n", b"\n", b"b\xffd\n", b"x" * 600 + b"\n", b"It rains. " * 100, b"\r\n"), "")
+    stops = LineWindow(0, ("\u4eca\u65e5\u3002" * 300).encode().splitlines(), "")  # without a space between sentences
+    assert split_lines(stops, translator) == ([("\u4eca\u65e5\u3002",) * 300], [])
     sentences, problems = split_lines(window, translator)
     assert sentences == [("A dog.",), (), (), (), ("It rains.",) * 100, ()]
     assert problems == [

@@ -57,6 +57,10 @@ def test_a_byte_order_mark_and_other_separators_are_no_lines_or_links(tmp_path: 
     assert pairs[0].links.sure == {(0, 0), (2, 0)}
 
 
+def test_a_pasted_byte_order_mark_is_no_link():
+    assert parse_links("\ufeff0-0 1?2").possible == {(0, 0), (1, 2)}
+
+
 def test_errors_name_the_line(tmp_path: Path):
     with pytest.raises(ValueError, match="2 source lines, 1 target lines and 2 lines of links: expected equal numbers"):
         read_gold_pairs(*files(tmp_path, "a\nb", "x", "0-0\n0-0\n"))
