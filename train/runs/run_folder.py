@@ -150,7 +150,7 @@ class RunFolder:
             ) from error
 
     def _digest(self) -> str | None:
-        """Return a digest of the run's settings as they were recorded first; None before that."""
+        """Return a digest of the first recorded settings; None before that."""
         if not self.recipe.exists():
             return None
         first = {name: fact for name, fact in self._record().items() if name != "resumed"}

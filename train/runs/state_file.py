@@ -10,7 +10,7 @@ from core.file_writing import reading, write_atomically
 
 
 def save_state(path: Path, state: dict[str, Any], run: str | None) -> None:
-    """Write a state atomically, with a checksum for each of its tensors, as `torch.save` does.
+    """Write a state atomically; each of its tensors gets a checksum.
 
     Args:
         run: digest of the settings of its run.
