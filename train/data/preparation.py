@@ -39,9 +39,9 @@ COUNTS = ("pairs", "source_tokens", "target_tokens")  # of a `ShardWriter`
 def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> dict[str, Any]:
     """Write the tokenizer, the shards and the validation text into `folder`.
 
-    tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json; checksums.json, in the folders
-    of shards too, has the SHA-256 of all files beside it. `fit` compares them, with data of earlier versions, which have
-    none, only their structure.
+    tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json; checksums.json, in the
+    folders of shards too, has the SHA-256 of all files beside it, which `fit` compares. Of folders of earlier versions,
+    which have none, it checks the structure.
 
     Args:
         folder: output folder; the output of an earlier `prepare` is replaced at the end.
