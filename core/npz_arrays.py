@@ -63,7 +63,7 @@ def _array(archive: zipfile.ZipFile, name: str, entry: zipfile.ZipInfo) -> NDArr
 
 
 def check_characters(name: str, array: NDArray[Any]) -> None:
-    """Check the characters of an array of texts, which NumPy does not: Python cannot represent other ones.
+    """Check the characters of an array of texts, which NumPy does not.
 
     Args:
         name: of the array, for messages.

@@ -33,7 +33,7 @@ def steps_of_runs(training: object) -> list[int | None]:
 
 @contextmanager
 def training_facts_of(path: Path) -> Generator[None]:
-    """Name the checkpoint whose training facts the block cannot use, as they may be anything.
+    """Name the checkpoint whose training facts the block cannot use.
 
     Raises:
         ValueError: they are not as `train` writes them.

@@ -14,7 +14,6 @@ from safetensors.torch import save_file
 from core.checkpoint import Checkpoint, load_checkpoint
 from core.file_writing import write_atomically, write_text
 from core.runlog import LogLine, format_log, of_kind, read_log, thin_log
-from core.tokenizer_files import naming
 from core.training_runs import training_facts_of, training_runs
 
 # names of the Hub, and fields of a score
@@ -91,8 +90,10 @@ def write_card(
     if log:
         curves = output.with_suffix(".svg")
         lines = read_log(log)
-        with naming(str(log)):
+        try:
             draw_curves(lines, curves)
+        except ValueError as error:
+            raise ValueError(f"{log}: {error}") from error
         write_text(output.with_suffix(".log.jsonl"), format_log(thin_log(lines)))
         sections += [f"![Loss and validation perplexity over the steps]({curves.name})"]
     sections += scores

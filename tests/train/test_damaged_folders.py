@@ -112,7 +112,7 @@ def test_states_of_other_runs_are_refused(
     assert fit(prepared, tmp_path / "other", "--steps", "1", "--seed", "9") == 0
     capsys.readouterr()
     shutil.copyfile(tmp_path / "other" / "state.pt", run / "state.pt")
-    assert "(its run has other settings than recipe.json)" in error_of_fit(prepared, run, capsys)
+    assert "(its run is not that of recipe.json)" in error_of_fit(prepared, run, capsys)
     for other, reason in (
         ([1], "it is not the state of a run"),
         ({"step": "1"}, "it is not the state of a run"),
@@ -124,6 +124,8 @@ def test_states_of_other_runs_are_refused(
     ):
         torch.save(other, run / "state.pt")
         assert reason in error_of_fit(prepared, run, capsys)
+    torch.save({name: value for name, value in state.items() if name != "run"}, run / "state.pt")
+    assert fit(prepared, run) == 0, "as of an earlier version"
 
 
 @pytest.mark.parametrize(

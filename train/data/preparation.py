@@ -42,7 +42,9 @@ COUNTS = ("pairs", "source_tokens", "target_tokens")  # of a `ShardWriter`
 def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> dict[str, Any]:
     """Write the tokenizer, the shards and the validation text into `folder`.
 
-    tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json.
+    tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json; checksums.json, in the
+    folders of shards too, has the SHA-256 of all files beside it, which `fit` compares. Of folders of earlier versions,
+    which have none, it checks the structure.
 
     Args:
         folder: output folder; the output of an earlier `prepare` is replaced at the end.
@@ -123,7 +125,7 @@ def _writing(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _unfinished(work: Path) -> Iterator[None]:
-    """Turn errors of reading what an interrupted `prepare` has written into a DataError with advice."""
+    """Turn errors of reading an interrupted `prepare` into a DataError."""
     try:
         yield
     except (ValueError, EOFError) as error:

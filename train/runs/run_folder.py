@@ -35,6 +35,7 @@ from core.strict_json import read_json
 from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
 from train.runs.state_file import load_state, save_state
 
+IDENTITY = ("preset", "config", "seed", "manifest", "init")  # recorded facts that tell runs apart
 # Recipe fields missing from the records of older runs, with the values that those runs had.
 LEGACY_RECIPE: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16"}
 
@@ -150,11 +151,12 @@ class RunFolder:
             ) from error
 
     def _digest(self) -> str | None:
-        """Return a digest of the run's settings as they were recorded first; None before that."""
+        """Return a digest of the facts that tell runs apart; None if there are none."""
         if not self.recipe.exists():
             return None
-        first = {name: fact for name, fact in self._record().items() if name != "resumed"}
-        return hashlib.sha256(json.dumps(first, sort_keys=True).encode()).hexdigest()
+        record = self._record()
+        facts = [record.get(name) for name in IDENTITY]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
     def _record(self) -> dict[str, Any]:
         """Read the recorded settings.

@@ -10,10 +10,10 @@ from core.file_writing import reading, write_atomically
 
 
 def save_state(path: Path, state: dict[str, Any], run: str | None) -> None:
-    """Write a state atomically, with a checksum for each of its tensors, as `torch.save` does.
+    """Write a state atomically; each of its tensors gets a checksum.
 
     Args:
-        run: digest of the settings of its run.
+        run: digest of what tells its run apart.
 
     Raises:
         NotWrittenError: it cannot be written; an older one is unchanged.
@@ -33,7 +33,7 @@ def load_state(path: Path, run: str | None) -> dict[str, Any]:
     """Read a state, on the CPU.
 
     Args:
-        run: digest of the settings of the run that it should be of. States of earlier versions do not name theirs.
+        run: digest of the run that it should be of. States of earlier versions do not name theirs.
 
     Raises:
         ValueError: a checksum differs, or it is of another run.
@@ -46,5 +46,5 @@ def load_state(path: Path, run: str | None) -> dict[str, Any]:
     if not isinstance(state, dict) or not isinstance(state.get("step"), int):
         raise ValueError("it is not the state of a run")
     if state.get("run", run) != run:
-        raise ValueError("its run has other settings than recipe.json")
+        raise ValueError("its run is not that of recipe.json")
     return state
