@@ -21,7 +21,7 @@ from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation, Segmentation
 from train.data.prepared_corpus import Corpus
-from train.data.token_shards import DataError, TokenShards, read_manifest
+from train.data.token_shards import CHECKSUMS, DataError, TokenShards, read_manifest
 
 Pairs = list[tuple[str, str]]
 
@@ -105,7 +105,7 @@ def test_training_reads_the_tokens_that_translation_reads(
     for name in ("valid.source.txt", "valid.target.txt", "tokenizer.model"):
         assert (tmp_path / "data" / name).read_bytes() == (finished / name).read_bytes()
     tokenizer = SentencePieceTokenizer.from_file(tmp_path / "data" / "tokenizer.model")
-    codec, shards = TextCodec(replace(PRESETS["tiny"], vocab_size=400), tokenizer), TokenShards(tmp_path / "data/train")
+    codec, shards = TextCodec(replace(PRESETS["tiny"], vocab_size=400), tokenizer, weights=0), TokenShards(tmp_path / "data/train")
     for (source, target), (source_ids, target_ids) in zip(strange, map(shards.pair, range(16)), strict=False):
         assert codec.source_ids(source) == [*source_ids, tokenizer.eos_id]
         assert codec.target_ids(target) == codec.token_ids(source, target).predicted[:-1] == [*target_ids]
@@ -117,6 +117,7 @@ def test_text_of_another_normalization_is_named(
     config = replace(PRESETS["tiny"], vocab_size=400)
     assert not Corpus.open(finished, config).note()
     folder = shutil.copytree(finished, tmp_path / "data")
+    (folder / CHECKSUMS).unlink()
     for name in ("manifest.json", "settings.json"):
         facts = json.loads((folder / name).read_text(encoding="utf-8"))
         del facts["text_normalization"]  # as folders were before
