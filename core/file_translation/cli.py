@@ -151,7 +151,7 @@ def run(options: argparse.Namespace) -> int:
             _skip(reader, output)
             stack.enter_context(_advice(output))
         else:
-            output = StreamOutput(sys.stdout.buffer)
+            output = StreamOutput(sys.stdout.buffer, sys.stdout.isatty())
         progress = stack.enter_context(line_progress(total, output.progress.lines))
         codes, notes = _required_codes(translator), LineNotes(translator)
         parts = stack.enter_context(closing(_translated(read_windows(reader), translator, engine, options, progress)))

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from core.console import printable
 from core.file_writing import write_text, writing
 
 try:
@@ -42,10 +43,14 @@ class JobProgress:
 
 
 class StreamOutput:
-    """Standard output, or any other stream of bytes."""
+    """Standard output, or any other stream of bytes.
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    Args:
+        is_terminal: escape characters that could change what it shows, as a model may write any.
+    """
+
+    def __init__(self, stream: BinaryIO, is_terminal: bool = False) -> None:
+        self._stream, self._is_terminal = stream, is_terminal
         self.progress = JobProgress()
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
@@ -55,7 +60,7 @@ class StreamOutput:
             untranslated: number of lines that are empty because they could not be translated.
             input_sha256: of the input up to the end of the window.
         """
-        data = _encoded(lines)
+        data = _encoded([printable(line, "\t") for line in lines] if self._is_terminal else lines)
         self._stream.write(data)
         self._stream.flush()
         self.progress = _advanced(self.progress, lines, untranslated, data, input_sha256)

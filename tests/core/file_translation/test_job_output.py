@@ -1,5 +1,6 @@
 """Outputs are resumed after an interruption, and refused if they cannot be."""
 
+import io
 import json
 from contextlib import suppress
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.file_translation.job_output import open_output, progress_path
+from core.file_translation.job_output import StreamOutput, open_output, progress_path
 
 SETTINGS = {"checkpoint_sha256": "abc", "beam_size": 4}
 
@@ -140,3 +141,12 @@ def test_only_regular_files(tmp_path: Path) -> None:
         open_output(tmp_path, SETTINGS, resume=False),
     ):
         pass
+
+
+def test_a_terminal_gets_no_control_characters() -> None:
+    for is_terminal, expected in ((True, b"a\\x1b[2J\tb\n"), (False, b"a\x1b[2J\tb\n")):
+        stream = io.BytesIO()
+        output = StreamOutput(stream, is_terminal)
+        output.write(["a\x1b[2J\tb"], 0, "")
+        assert stream.getvalue() == expected
+        assert output.progress.output_bytes == len(expected)
