@@ -9,6 +9,8 @@ import codecs
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from core.file_writing import reading
+
 BOM = "\ufeff"
 _MARKS = {  # the longer ones first: that of UTF-32 begins with that of UTF-16
     codecs.BOM_UTF32_LE: "UTF-32",
@@ -38,7 +40,8 @@ def read_text(path: Path) -> str:
         NotTextError: as `decode`.
         OSError: the file cannot be read.
     """
-    return decode(path.read_bytes(), path.name)
+    with reading(path):
+        return decode(path.read_bytes(), path.name)
 
 
 def decode(content: bytes, name: str) -> str:

@@ -301,5 +301,5 @@ def test_texts_of_a_card_are_utf8(tmp_path: Path, tiny_checkpoint: Path, capsys:
     assert (
         main(["card", str(tiny_checkpoint), "-o", str(tmp_path / "x.md"), "--limits", str(tmp_path / "text.md")]) == 1
     )
-    expected = f"{tmp_path / 'text.md'} is not UTF-8 text (unexpected end of data at byte 3): convert it"
+    expected = "text.md is not UTF-8 text: byte 0xe9 in line 1; convert it to UTF-8"
     assert capsys.readouterr().err == f"python -m train card: {expected}\n"

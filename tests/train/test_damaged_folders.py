@@ -162,7 +162,8 @@ def test_a_damaged_line_of_the_log_is_named_and_no_line_is_lost(
     run = shutil.copytree(first_step, tmp_path / "run")
     log = run / "log.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
-    sample = json.dumps({"kind": "sample", "step": 1, "source": "a\u2028b\u0085c"}, ensure_ascii=False).encode()
+    texts = dict.fromkeys(("source", "reference", "translation"), "a\u2028b\u0085c")
+    sample = json.dumps({"kind": "sample", "step": 1, **texts}, ensure_ascii=False).encode()
     for damaged in (b"\xff\n", b"{\n", b'{"kind": "train", "step": "1"}\n', b"[1]\n"):
         log.write_bytes(lines[0] + damaged + b"".join(lines[1:]))
         before = log.read_bytes()

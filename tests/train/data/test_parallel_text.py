@@ -140,5 +140,5 @@ def test_damage_within_a_compressed_file_is_named(ending: str, tmp_path: Path) -
     content = PACK[ending]("".join(f"{number} {number * number}\n" for number in range(2000)).encode())
     for place in range(30, len(content), len(content) // 20):
         path.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
-        with pytest.raises(DataError, match=rf"{re.escape(str(path))} (cannot be read after line|is not UTF-8|has a NUL)"):
+        with pytest.raises(DataError, match=rf"{re.escape(str(path))} (cannot be read after line|is not UTF-8)"):
             list(read_lines(path))

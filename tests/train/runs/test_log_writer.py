@@ -84,7 +84,9 @@ def test_curves_of_a_resumed_run_have_every_step_once(run: RunFolder) -> None:
 
 
 def test_the_log_of_a_killed_run_is_cut_back_to_its_state(run: RunFolder) -> None:
-    sample = dict.fromkeys(("source", "reference", "translation"), "a\u2028b\x85c")  # characters that end a line for `str.splitlines`
+    sample = dict.fromkeys(
+        ("source", "reference", "translation"), "a\u2028b\x85c"
+    )  # characters that end a line for `str.splitlines`
     lines = [json.dumps({"kind": "sample", "step": step, **sample}, ensure_ascii=False) for step in (2, 4, 6)]
     run.log.write_text("\n".join([*lines, '{"kind": "train", "st']), encoding="utf-8")
     run.truncate_log(4)

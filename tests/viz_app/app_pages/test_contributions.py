@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from viz_app.controls import predicted_token
 from viz_app.features.contributions import logit_terms
 from viz_app.features.contributions.logit_terms import MEAN, SelectedTerm, parsed_head
 
@@ -16,13 +17,6 @@ def said_logit(app: AppTest) -> float:
     number = re.search(r": \*\*([+\u2212]?[\d.]+)\*\* nats", text)
     assert number
     return float(number[1].replace("\u2212", "-"))
-
-
-def trace_piece(app: AppTest) -> str:
-    """The predicted piece at the selected position."""
-    position = app.selectbox(key="token").value
-    assert isinstance(position, int)
-    return reading(app).explain().predicted_tokens[position]
 
 
 def test_the_page_shows_the_logit_of_the_selected_token(app: AppTest) -> None:
@@ -46,8 +40,9 @@ def test_an_alternative_is_subtracted_and_kept_in_the_address(app: AppTest) -> N
     healthy(app.run())
     assert said_logit(app) == pytest.approx(float(logits[token] - logits.mean()), abs=0.006)
     assert app.query_params["against"] == MEAN
-    piece, value = next(each for each in reading(app).explain().alternatives[position] if each[0] != trace_piece(app))
-    app.button_group(key="against").set_value(str(piece))
+    piece = predicted_token.alternatives(reading(app), position)[0]
+    value = dict(reading(app).explain().alternatives[position])[piece]
+    app.button_group(key="against").set_value(piece)
     healthy(app.run())
     assert said_logit(app) == pytest.approx(reading(app).explain().log_probs[position] - value, abs=0.006)
 
