@@ -10,11 +10,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import cast
 
+from core.traced_text import Step
+
 CONTINUED = "@@"  # ends a piece that the next piece continues
 WORD_END = "</w>"  # ends the last symbol of a word in a list of merges
 MAX_MERGES = 2**20
 MAX_WORD = 1000  # characters; a longer word is split into these, more than a model reads in any case
-MOST_TOKENIZED = 10_000  # characters; some rules of Moses take quadratic time, and a longer text fits no model
+MOST_NORMALISED = 10_000  # characters; some rules of Moses take quadratic time, and a longer text fits no model
 CACHED_WORDS = 10_000
 
 
@@ -108,8 +110,8 @@ def read_merges(data: bytes) -> list[tuple[str, str]]:
     return merges
 
 
-def moses_tokenizer(language: str, normalise: bool, split_dashes: bool = True) -> Callable[[str], list[str]]:
-    """Moses' tokenization into words, with special characters escaped.
+def moses_tokenization(language: str, normalise: bool, split_dashes: bool = True) -> list[Step]:
+    """Steps of Moses' tokenization, to words with spaces between and special characters escaped.
 
     Args:
         language: code; the rules of some languages differ.
@@ -118,25 +120,28 @@ def moses_tokenizer(language: str, normalise: bool, split_dashes: bool = True) -
     """
     from sacremoses import MosesPunctNormalizer, MosesTokenizer  # here, as the import takes half a second
 
-    tokenizer, normaliser = MosesTokenizer(language), MosesPunctNormalizer(language)
+    tokenizer = MosesTokenizer(language)
+    steps: list[Step] = []
+    if normalise:
+        unicode_rules = MosesPunctNormalizer.REPLACE_UNICODE_PUNCTUATION
+        steps = [*unicode_rules, *moses_normalisation(language), _without_control_characters]
 
-    def tokenize(text: str) -> list[str]:
-        if len(text) > MOST_TOKENIZED:
-            return text.split()
-        if normalise:
-            text = normaliser.normalize(normaliser.replace_unicode_punct(text))
-            text = "".join(character for character in text if unicodedata.category(character)[0] != "C")
-        return cast("list[str]", tokenizer.tokenize(text, aggressive_dash_splits=split_dashes))
+    def tokenize(text: str) -> str:
+        words = cast("list[str]", tokenizer.tokenize(text, aggressive_dash_splits=split_dashes, escape=False))
+        return " ".join(words)
 
-    return tokenize
+    return [*steps, tokenize, *cast("list[Step]", tokenizer.MOSES_ESCAPE_XML_REGEXES)]
 
 
-def moses_normaliser() -> Callable[[str], str]:
-    """Moses' normalisation of punctuation, with the rules of English."""
+def moses_normalisation(language: str) -> list[Step]:
+    """Steps of Moses' normalisation of punctuation, by the rules for a language's code."""
     from sacremoses import MosesPunctNormalizer
 
-    normalise = MosesPunctNormalizer().normalize
-    return lambda text: text if len(text) > MOST_TOKENIZED else normalise(text)
+    return [*cast("list[Step]", MosesPunctNormalizer(language).substitutions), str.strip]
+
+
+def _without_control_characters(text: str) -> str:
+    return "".join(character for character in text if unicodedata.category(character)[0] != "C")
 
 
 def moses_detokenizer(language: str) -> Callable[[Sequence[str]], str]:

@@ -4,16 +4,16 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from core.tokenizer import SPACE_MARK
+from core.tokenizer import BYTES, SPACE_MARK, Role
 
-SPECIAL_TOKENS = frozenset({"<s>", "</s>", "<pad>"})
+# Roles of special tokens by their usual names, of tokens that are known by their name only.
+USUAL_ROLES: dict[str, Role] = {"<s>": "start", "<pad>": "start", "</s>": "end"}
 UNKNOWN = "<unk>"
 MASK = "<mask>"  # of mask-predict, in place of tokens still to be predicted
 # Tokens of languages: of OPUS-MT (`>>deu<<`), M2M100 (`__de__`) and NLLB (`deu_Latn`).
 LANGUAGE = re.compile(r">>[^<>\s]+<<|__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")
 BLANK = "\u2423"  # shown for a token without a visible character, such as a lone space
 DOTTED_CIRCLE = "\u25cc"  # base of a combining character without a letter
-BYTES = {f"<0x{value:02X}>": value for value in range(256)}  # values of the tokens of single bytes
 ZERO_WIDTH_JOINER = "\u200d"
 LEFT_TO_RIGHT_MARK = "\u200e"
 _OVERRIDES: dict[int, int | None] = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
@@ -48,9 +48,43 @@ class BytePiece(str):
         return piece
 
 
+class PlacedPiece(str):
+    """A piece that has a role by its place in the sentence, whatever it is spelled.
+
+    A decoder may start with `</s>`, and a text may have the word `</s>`. Equal to the plain string.
+    """
+
+    role: Role
+
+    def __new__(cls, token: str, role: Role = "text") -> "PlacedPiece":
+        piece = super().__new__(cls, token)
+        piece.role = role
+        return piece
+
+
+def with_roles(tokens: Sequence[str], roles: Sequence[Role]) -> tuple[str, ...]:
+    """Tokens that know their roles."""
+    return tuple(
+        token if token_role(token) == role else PlacedPiece(token, role)
+        for token, role in zip(tokens, roles, strict=True)
+    )
+
+
+def token_role(token: str) -> Role:
+    """Role of a token: that of its place if it knows it, or else that of its usual name."""
+    if isinstance(token, PlacedPiece):
+        return token.role
+    if isinstance(token, Word):
+        return "text"
+    return USUAL_ROLES.get(token) or ("language" if LANGUAGE.fullmatch(token) else "text")
+
+
 def is_special(token: str) -> bool:
-    """Whether the token is `<s>`, `</s>` or `<pad>`, and not a `Word` spelled like it."""
-    return token in SPECIAL_TOKENS and not isinstance(token, Word)
+    """Whether the token is not of the text.
+
+    A start, an end, the code of a language, or a piece of a prefix that the model needs.
+    """
+    return token_role(token) != "text"
 
 
 def is_standalone(token: str) -> bool:
@@ -58,12 +92,7 @@ def is_standalone(token: str) -> bool:
 
     Words, special and unknown tokens, and codes of languages do.
     """
-    return (
-        isinstance(token, Word)
-        or is_special(token)
-        or token in (UNKNOWN, MASK)
-        or LANGUAGE.fullmatch(token) is not None
-    )
+    return isinstance(token, Word) or token in (UNKNOWN, MASK) or token_role(token) in ("start", "end", "language")
 
 
 def character_groups(tokens: Sequence[str]) -> Iterator[range]:

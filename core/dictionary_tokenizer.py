@@ -6,27 +6,18 @@ dictionary numbers the pieces.
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from core.byte_pair_encoding import (
-    CONTINUED,
-    BytePairEncoding,
-    moses_detokenizer,
-    moses_normaliser,
-    moses_tokenizer,
-    read_merges,
-)
+from core.byte_pair_encoding import CONTINUED
 from core.dictionary_settings import language_ids, language_of, prefixes_of
+from core.piece_splitting import MERGES, WORDS, piece_functions, word_functions
 from core.strict_json import json_object
-from core.tokenizer import SPACE_MARK, load_sentencepiece
+from core.tokenizer import SPACE_MARK, Role
 from core.tokenizer_files import check_piece, naming, pack_files
+from core.traced_text import Span, Text, TracedText, changed, surface_spans
 
 SETTINGS, SOURCE_DICTIONARY, TARGET_DICTIONARY = "settings.json", "source.json", "target.json"
-MERGES, SENTENCEPIECE = "merges.txt", "sentencepiece.model"
-OF_TARGET = "target-"  # begins the name of a file of merges or a SentencePiece model of the target alone
-WORDS, CHARACTERS = "words", "characters"  # values of the setting `split`
 PREPARATIONS = ("moses", "unicode_normalise", "lower_case", "lower_case_words")  # settings that change a text
 PIECES = "pieces"  # key of the list of pieces in a dictionary
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
@@ -89,10 +80,13 @@ class DictionaryTokenizer:
         self.language_codes = tuple(f">>{code}<<" for code in codes)
         self._silent = {self.pad_id, self._ids.get(END, self.pad_id), *self._language_ids.values()}
         self._marks_end = MERGES in files or settings.get("split") == WORDS
-        prepare, restore = _word_functions(settings, self.languages[is_target], MERGES in files)
-        split, join = _piece_functions(files, settings, is_target, self._ids)
-        self._split: Callable[[str], list[str]] = lambda text: split(prepare(text))
+        self._steps, restore = word_functions(settings, self.languages[is_target], MERGES in files)
+        self._split, join = piece_functions(files, settings, is_target, self._ids)
         self._join: Callable[[list[str]], str] = lambda pieces: restore(join(pieces))
+        prefixes = (
+            [piece for piece, _ in self._split(self._prepared(text.strip()))] for text in self.prefixes.values()
+        )
+        self._prefix_ids = [self._numbers(pieces) for pieces in prefixes]
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a text; a piece without a number is `<unk>`.
@@ -101,13 +95,46 @@ class DictionaryTokenizer:
             ValueError: the text has a lone surrogate, or begins with a code of a language that the model does not have.
         """
         text.encode()
-        begin: list[int] = []
+        code, start, prefix = self._beginning(text)
+        pieces = self._split(self._prepared(prefix + text[start:]))
+        return code + self._numbers(piece for piece, _ in pieces)
+
+    def spans(self, text: str) -> list[Span | None]:
+        """Characters of the text that each token comes from.
+
+        None for the code of a language and for a prefix, which the text may begin with.
+
+        Raises:
+            ValueError: as `encode`.
+        """
+        text.encode()
+        code, start, prefix = self._beginning(text)
+        prepared = self._prepared(TracedText.of(text).from_character(start).behind(prefix))
+        return [*(None for _ in code), *surface_spans(prepared, [surface for _, surface in self._split(prepared.text)])]
+
+    def leading_roles(self, token_ids: Sequence[int]) -> list[Role]:
+        """That of the code of a language, or those of the pieces of a prefix."""
+        if self._language_ids:
+            return ["language"] if token_ids and token_ids[0] in self._language_ids.values() else []
+        fitting = (ids for ids in self._prefix_ids if list(token_ids[: len(ids)]) == ids)
+        return ["prefix"] * max(map(len, fitting), default=0)
+
+    def _numbers(self, pieces: Iterable[str]) -> list[int]:
+        return [self._ids.get(piece, self._unknown_id) for piece in pieces]
+
+    def _prepared(self, text: Text) -> Text:
+        """The text as it is split; punctuation and words are left as they are in a long one."""
+        for steps, most in self._steps:
+            text = changed(text, steps) if len(text) <= most else text
+        return text
+
+    def _beginning(self, text: str) -> tuple[list[int], int, str]:
+        """Token of the source's language if there is one, where the text itself begins, and the prefix before it."""
         if self._language_ids and self.language_codes:
-            (source, _), text = self._codes(text)
-            begin = [self._language_ids[source]]
-        elif self.prefixes:
-            text = self._prefixed(text)
-        return begin + [self._ids.get(piece, self._unknown_id) for piece in self._split(text)]
+            (source, _), start = self._codes(text)
+            return [self._language_ids[source]], start, ""
+        start, prefix = self._prefix(text) if self.prefixes else (0, "")
+        return [], start, prefix
 
     def first_target_id(self, source: str) -> int | None:
         """Token of the language that the target of a source begins with.
@@ -117,21 +144,24 @@ class DictionaryTokenizer:
         """
         return self._language_ids[self._codes(source)[0][1]] if self._language_ids and self.language_codes else None
 
-    def _codes(self, text: str) -> tuple[tuple[str, str], str]:
-        """Codes of the source and target languages of a text, and the text without them."""
+    def _codes(self, text: str) -> tuple[tuple[str, str], int]:
+        """Codes of the source and target languages of a text, and where the text behind them begins."""
         codes: list[str] = []
-        while len(codes) < 2 and (match := CODE.match(text)):
+        start = 0
+        while len(codes) < 2 and (match := CODE.match(text, start)):
             codes.append(self._known(match[1]))
-            text = text[match.end() :]
+            start = match.end()
         source, target = self.languages
-        return (codes[0] if codes[1:] else source, codes[-1] if codes else target), text
+        return (codes[0] if codes[1:] else source, codes[-1] if codes else target), start
 
-    def _prefixed(self, text: str) -> str:
-        """A source after the prefix of its target; as it is if it begins with a prefix."""
+    def _prefix(self, text: str) -> tuple[int, str]:
+        """Where a source begins behind its code or its prefix, and the prefix of its target."""
         match = CODE.match(text)
-        code = self._known(match[1]) if match else self.languages[1]
-        text = text[match.end() :] if match else text
-        return text if text.startswith(tuple(self.prefixes.values())) else self.prefixes[code] + text
+        code, start = (self._known(match[1]), match.end()) if match else (self.languages[1], 0)
+        own = max(
+            (prefix for prefix in self.prefixes.values() if text.startswith(prefix, start)), key=len, default=None
+        )
+        return (start, self.prefixes[code]) if own is None else (start + len(own), own)
 
     def _known(self, code: str) -> str:
         """The code of a language of this model.
@@ -235,75 +265,3 @@ def _read_dictionary(data: bytes, needed: Sequence[str]) -> list[str]:
     if missing := [piece for piece in needed if piece not in seen]:
         raise ValueError(f"it has no {' and no '.join(missing)}, which every model needs")
     return found
-
-
-def _word_functions(
-    settings: Mapping[str, Any], language: str, moses_by_default: bool
-) -> tuple[Callable[[str], str], Callable[[str], str]]:
-    """Functions from a text to its words with spaces between, and back."""
-    moses = settings.get("moses", moses_by_default) is True
-    normalise, unicode_normalise = settings.get("normalise") is True, settings.get("unicode_normalise") is True
-    lower_case, lower_case_words = settings.get("lower_case") is True, settings.get("lower_case_words") is True
-    tokenize = moses_tokenizer(language, normalise, settings.get("split_dashes") is not False) if moses else str.split
-    detokenize = moses_detokenizer(language) if moses else " ".join
-    punctuation = moses_normaliser() if moses and unicode_normalise else str
-
-    def prepare(text: str) -> str:
-        text = text.lower() if lower_case else text
-        if unicode_normalise:
-            text = punctuation(_without_surplus_spaces(unicodedata.normalize("NFKC", text).translate(_QUOTES)))
-        text = " ".join(tokenize(text)) if moses else text
-        return text.lower() if lower_case_words else text
-
-    def restore(text: str) -> str:
-        text = detokenize(text.split()) if moses else text
-        return _without_surplus_spaces(text) if unicode_normalise else text
-
-    return prepare, restore
-
-
-_QUOTES = str.maketrans({"\u2019": "'", "\u201c": '"', "\u201d": '"'})
-
-
-def _without_surplus_spaces(text: str) -> str:
-    """The text without repeated spaces, and without those before punctuation."""
-    text = re.sub("[ \u3000]+", " ", text.replace("\u200b", ""))
-    return re.sub(r" ([?!,.:])", r"\1", text).strip()
-
-
-def _piece_functions(
-    files: Mapping[str, bytes], settings: Mapping[str, Any], is_target: bool, ids: Mapping[str, int]
-) -> tuple[Callable[[str], list[str]], Callable[[list[str]], str]]:
-    """Functions from words with spaces between to pieces, and back.
-
-    Raises:
-        ValueError: a file is unusable, or there is none, or more than one way to split words.
-    """
-    kind = settings.get("split")
-    if sum((MERGES in files, SENTENCEPIECE in files, kind in (WORDS, CHARACTERS))) != 1:
-        raise ValueError(f"one of {MERGES}, {SENTENCEPIECE} and a split into words or characters is missing")
-    name = next((name for name in (MERGES, SENTENCEPIECE) if name in files), "")
-    if is_target and OF_TARGET + name in files:
-        name = OF_TARGET + name
-    if kind == CHARACTERS:
-        return lambda text: list(text.replace(" ", SPACE_MARK)), lambda pieces: "".join(pieces).replace(SPACE_MARK, " ")
-    if kind == WORDS:
-        return str.split, _joined
-    with naming(name):
-        if SENTENCEPIECE in files:
-            processor = load_sentencepiece(files[name])
-            return (
-                cast("Callable[[str], list[str]]", lambda text: processor.encode(text, out_type=str)),
-                cast("Callable[[list[str]], str]", processor.decode_pieces),
-            )
-        merges = BytePairEncoding(read_merges(files[name]), ids if settings.get("only_known") is True else None)
-    return lambda text: [piece for word in text.split() for piece in merges.word_pieces(word)], _joined
-
-
-def _joined(pieces: list[str]) -> str:
-    """Words with spaces between, from pieces.
-
-    `CONTINUED` at the end of a piece says that the next one continues its word.
-    """
-    text = "".join(piece[: -len(CONTINUED)] if piece.endswith(CONTINUED) else f"{piece} " for piece in pieces)
-    return " ".join(text.split())

@@ -6,12 +6,14 @@ training of these models, by the rules of Moses (`normalize-punctuation.perl`; K
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
+from core.byte_pair_encoding import MOST_NORMALISED, moses_normalisation
 from core.strict_json import json_object
-from core.tokenizer import SPACE_MARK, load_sentencepiece
+from core.tokenizer import SPACE_MARK, Role, load_sentencepiece, sentencepiece_spans
 from core.tokenizer_files import check_piece, naming, pack_files
+from core.traced_text import Span, Text, TracedText, changed
 
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
@@ -21,7 +23,6 @@ REQUIRED = (SOURCE_MODEL, TARGET_MODEL, VOCABULARY)
 OPTIONAL = (TARGET_VOCABULARY, SETTINGS)
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
 LANGUAGE_CODE = re.compile(r">>[^<>\s]+<<")  # of the target language, at the start of a source
-MOST_NORMALISED = 10_000  # characters; some rules take quadratic time, and a longer text fits no model in any case
 
 
 class MarianTokenizer:
@@ -72,7 +73,7 @@ class MarianTokenizer:
         )
         self.normalises = settings.get(NORMALISES) is not False
         language = settings.get("target_lang" if is_target else "source_lang")
-        self._normalise: Callable[[str], str] = _moses_normaliser(language) if self.normalises else str
+        self._steps = moses_normalisation(language if isinstance(language, str) else "") if self.normalises else []
         self.bos_id = bos_id
         self.pad_id, self.eos_id, self._unknown_id = (self._ids[piece] for piece in (PAD, END, UNKNOWN))
         self.language_codes = () if is_target else tuple(filter(LANGUAGE_CODE.fullmatch, self._ids))
@@ -86,17 +87,36 @@ class MarianTokenizer:
         Raises:
             ValueError: the text has a lone surrogate, or begins with a language code that the model does not have.
         """
+        code = self._code(text)
+        pieces = cast("list[str]", self._processor.encode(self._normalised(text[len(code) :]), out_type=str))
+        return [self._ids.get(piece, self._unknown_id) for piece in ([code] if code else []) + pieces]
+
+    def spans(self, text: str) -> list[Span | None]:
+        """Characters of the text that each token comes from; None for the code of a language.
+
+        Raises:
+            ValueError: as `encode`.
+        """
+        code = self._code(text)
+        rest = self._normalised(TracedText.of(text).from_character(len(code)))
+        return [*([None] if code else []), *sentencepiece_spans(self._processor, rest)]
+
+    def leading_roles(self, token_ids: Sequence[int]) -> list[Role]:
+        """That of the code of a language, if the tokens begin with one."""
+        return ["language"] if token_ids and self._pieces[token_ids[0]] in self.language_codes else []
+
+    def _code(self, text: str) -> str:
+        """The code of a language that a text begins with, "" if there is none."""
         text.encode()
         code = LANGUAGE_CODE.match(text) if self.language_codes else None
         if code and code[0] not in self._ids:
             raise ValueError(
                 f"{code[0]} is not a target language of this model: begin with one of {', '.join(self.language_codes)}"
             )
-        rest = text[code.end() :] if code else text
-        if len(rest) <= MOST_NORMALISED:
-            rest = self._normalise(rest)
-        pieces = cast("list[str]", self._processor.encode(rest, out_type=str))
-        return [self._ids.get(piece, self._unknown_id) for piece in ([code[0]] if code else []) + pieces]
+        return code[0] if code else ""
+
+    def _normalised(self, text: Text) -> Text:
+        return changed(text, self._steps) if len(text) <= MOST_NORMALISED else text
 
     def first_target_id(self, source: str) -> int | None:
         """None: the first token of every target is free."""
@@ -150,13 +170,3 @@ def _read_vocabulary(name: str, data: bytes, vocab_size: int) -> dict[str, int]:
         if missing := [piece for piece in (PAD, END, UNKNOWN) if piece not in ids]:
             raise ValueError(f"it has no {' and no '.join(missing)}, which every model needs")
     return ids
-
-
-def _moses_normaliser(language: object) -> Callable[[str], str]:
-    """Normalisation of punctuation for a language's code.
-
-    The rules of some languages differ.
-    """
-    from sacremoses import MosesPunctNormalizer  # here, as the import takes half a second
-
-    return MosesPunctNormalizer(cast("str", language)).normalize

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.byte_pieces import MASK, resolve_bytes
+from core.byte_pieces import MASK, resolve_bytes, with_roles
 from core.config import TransformerConfig
 from core.decoding import Hypothesis, MaskPredictOptions, SearchOptions, check_prefix
 from core.results import ScoredText, Translation
-from core.tokenizer import Tokenizer
+from core.tokenizer import Role, Tokenizer
+from core.traced_text import Span, TracedText
 
 MAX_SOURCE_TOKENS = 512  # with `</s>`
 MAX_EXTRA_TOKENS = 50  # of a translation, beyond the length of its source (6.1)
@@ -69,7 +70,26 @@ class TextCodec:
             source: whose target it is, which some tokenizers need to know its language.
         """
         _require_encodable(text)
-        return self._begun(self.tokenizer.target.encode(" ".join(text.split())), source)
+        return self._begun(self.tokenizer.target.encode(_normalised(text)), source)
+
+    def source_spans(self, source: str) -> list[Span | None]:
+        """Characters of a source, as it is given, that each of its `source_ids` comes from.
+
+        None for tokens that are not of the text: codes of languages, prefixes and `</s>`. White space around a token's
+        characters is left out; a token of white space alone has that.
+        """
+        config = self.config
+        ending = [None] * (config.source_end + len(config.source_suffix))
+        return [*[None] * len(config.source_prefix), *_spans(self.tokenizer, source), *ending]
+
+    def target_spans(self, text: str, source: str = "") -> list[Span | None]:
+        """Characters of a target that each predicted token comes from, `</s>` included.
+
+        As `source_spans`, for `target_ids`.
+        """
+        spans = _spans(self.tokenizer.target, text)
+        forced = len(self.target_ids(text, source)) - len(spans)
+        return [*[None] * forced, *spans, None]
 
     def prefix_ids(self, source: str, prefix: str | Sequence[int]) -> list[int]:
         """Tokens of a prefix for `translate`.
@@ -168,23 +188,44 @@ class TextCodec:
         )
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Tokens of a target as pieces.
+        """Tokens of a target as pieces, from its first on: predicted ones, or those that mask-predict is fed.
 
-        Byte tokens are `BytePiece`; the mask token of mask-predict is `<mask>`.
+        Byte tokens are `BytePiece`; the mask token of mask-predict is `<mask>`. Special tokens are known by their place
+        (`core.byte_pieces.token_role`), whatever they are spelled.
         """
-        pieces = resolve_bytes(self.tokenizer.target.pieces(token_ids))
-        mask_id = self.config.mask_id
-        if mask_id is None:
-            return pieces
-        return tuple(MASK if each == mask_id else piece for each, piece in zip(token_ids, pieces, strict=True))
+        ends = int(list(token_ids[-1:]) == [self.config.eos_id])
+        leading = self.tokenizer.target.leading_roles(token_ids)
+        return self._target_pieces(token_ids, _roles(leading, len(token_ids), ends))
+
+    def piece(self, token_id: int) -> str:
+        """A predicted token as a piece, by itself."""
+        return self.pieces([token_id])[0]
+
+    def fed_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
+        """Tokens that the decoder is fed, as `pieces`; the start first, unless the model is of mask-predict."""
+        if not self.config.autoregressive or not token_ids:
+            return self.pieces(token_ids)
+        leading = self.tokenizer.target.leading_roles(token_ids[1:])
+        return self._target_pieces(token_ids, _roles(["start", *leading], len(token_ids), 0))
 
     def source_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Tokens of a source as pieces, byte tokens as `BytePiece`."""
-        return resolve_bytes(self.tokenizer.pieces(token_ids))
+        """Tokens of a source as pieces, byte tokens as `BytePiece`, special ones as in `pieces`."""
+        config = self.config
+        before, after = len(config.source_prefix), config.source_end + len(config.source_suffix)
+        leading: list[Role] = ["start"] * before
+        leading += self.tokenizer.leading_roles(token_ids[before : len(token_ids) - after])
+        return with_roles(resolve_bytes(self.tokenizer.pieces(token_ids)), _roles(leading, len(token_ids), after))
+
+    def _target_pieces(self, token_ids: Sequence[int], roles: Sequence[Role]) -> tuple[str, ...]:
+        pieces = resolve_bytes(self.tokenizer.target.pieces(token_ids))
+        mask_id = self.config.mask_id
+        if mask_id is not None:
+            pieces = tuple(MASK if each == mask_id else piece for each, piece in zip(token_ids, pieces, strict=True))
+        return with_roles(pieces, roles)
 
     def _begun(self, token_ids: list[int], source: str) -> list[int]:
         """A target that begins with the forced first token, if there is one."""
-        first = self.tokenizer.first_target_id(" ".join(source.split()))
+        first = self.tokenizer.first_target_id(_normalised(source))
         first = self.config.forced_first_id if first is None else first
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
@@ -243,8 +284,8 @@ class TextCodec:
         return token_ids
 
     def _encode(self, source: str) -> list[int]:
-        """Tokens of a source; white space is normalised to single spaces, as in training."""
-        config, token_ids = self.config, self.tokenizer.encode(" ".join(source.split()))
+        """Tokens of a source; white space is normalised, as in training."""
+        config, token_ids = self.config, self.tokenizer.encode(_normalised(source))
         end = [config.eos_id] if config.source_end else []
         return [*config.source_prefix, *token_ids, *end, *config.source_suffix]
 
@@ -257,6 +298,24 @@ class TextCodec:
 
     def _fit(self, length: int) -> int:
         return min(length, self.config.max_positions) if self.config.positions == "learned" else length
+
+
+def _normalised(text: str) -> str:
+    """The text with single spaces for white space."""
+    return " ".join(text.split())
+
+
+def _roles(leading: Sequence[Role], count: int, ends: int) -> list[Role]:
+    """Roles of tokens of which the first are not of the text, nor are some at the end."""
+    text: list[Role] = ["text"] * (count - len(leading) - ends)
+    ending: list[Role] = ["end"] * ends
+    return [*leading, *text, *ending]
+
+
+def _spans(tokenizer: Tokenizer, text: str) -> list[Span | None]:
+    """Characters of a text that each of its tokens comes from; those of special tokens left out."""
+    traced = TracedText.of(text).rewritten(_normalised(text))
+    return [span and traced.span(*span) for span in tokenizer.spans(traced.text)]
 
 
 def require_text(text: str) -> None:

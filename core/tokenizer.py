@@ -6,12 +6,16 @@ Kudo & Richardson 2018.
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol, cast
 
 import sentencepiece
 
+from core.traced_text import Span, TracedText, surface_spans
+
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
 SPACE_MARK = "\u2581"  # SentencePiece's space, at the start of a word's first piece
+BYTES = {f"<0x{value:02X}>": value for value in range(256)}  # values of the tokens of single bytes
+Role = Literal["start", "end", "language", "prefix", "text"]  # of a token in its sentence
 
 
 class Tokenizer(Protocol):
@@ -36,6 +40,21 @@ class Tokenizer(Protocol):
         ...
 
     def encode(self, text: str) -> list[int]: ...
+
+    def spans(self, text: str) -> list[Span | None]:
+        """Characters of a text that each token of `encode` comes from.
+
+        None for a token that is not of the text, such as the code of a language, which the text may name.
+        """
+        ...
+
+    def leading_roles(self, token_ids: Sequence[int]) -> list[Role]:
+        """Roles of the tokens that come before those of the text, none if there are none.
+
+        Args:
+            token_ids: of `encode`, or of a target that begins with `first_target_id`.
+        """
+        ...
 
     def first_target_id(self, source: str) -> int | None:
         """Token that the target of a source begins with, None if it is free."""
@@ -159,6 +178,18 @@ class SentencePieceTokenizer:
         """
         return self._processor.encode(_encodable(text))
 
+    def spans(self, text: str) -> list[Span | None]:
+        """Characters of the text that each token comes from.
+
+        Raises:
+            ValueError: the text has a lone surrogate.
+        """
+        return sentencepiece_spans(self._processor, TracedText.of(_encodable(text)))
+
+    def leading_roles(self, token_ids: Sequence[int]) -> list[Role]:
+        """None: all tokens are of the text."""
+        return []
+
     def first_target_id(self, source: str) -> int | None:
         """None: the first token of every target is free."""
         return None
@@ -228,6 +259,16 @@ def load_sentencepiece(model: bytes) -> sentencepiece.SentencePieceProcessor:
     except (RuntimeError, UnicodeDecodeError) as error:
         raise ValueError(f"not a SentencePiece model ({len(model)} bytes): {error}") from error
     return processor
+
+
+def sentencepiece_spans(processor: sentencepiece.SentencePieceProcessor, text: TracedText) -> list[Span | None]:
+    """Characters of the original of a text that each of its pieces comes from."""
+    return surface_spans(text, sentencepiece_surfaces(cast("list[str]", processor.encode(text.text, out_type=str))))
+
+
+def sentencepiece_surfaces(pieces: Sequence[str]) -> list[bytes]:
+    """What consecutive pieces of a SentencePiece model spell; tokens of bytes spell a part of a character."""
+    return [bytes([BYTES[piece]]) if piece in BYTES else piece.replace(SPACE_MARK, " ").encode() for piece in pieces]
 
 
 def _encodable(text: str) -> str:

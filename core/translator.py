@@ -259,7 +259,7 @@ class Translator(BatchTranslator):
         """Explain one pass."""
         num_best = min(num_alternatives, self.config.target_size)
         found = self._shared.decoder_pass(*ids, num_best)
-        source_tokens, fed_tokens = self.source_pieces(ids.source), self.pieces(ids.fed)
+        source_tokens, fed_tokens = self.source_pieces(ids.source), self.fed_pieces(ids.fed)
         predicted_tokens = self.pieces(ids.predicted)
         target_pieces = self.tokenizer.target.pieces
 

@@ -111,7 +111,7 @@ def _check_tokens(
 ) -> Check:
     """Compare the axes, layers and heads of all maps with the model and the text."""
     name = "tokens match axes"
-    source, fed = translator.source_pieces(ids.source), translator.pieces(ids.fed)
+    source, fed = translator.source_pieces(ids.source), translator.fed_pieces(ids.fed)
     predicted = translator.pieces(ids.predicted)
     for axis, shown, expected in (
         ("source", explanation.source_tokens, source),

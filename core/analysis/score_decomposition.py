@@ -132,7 +132,7 @@ def score_parts(
         parts = {name: {**parts, "relative": relative}[name] for name in RELATIVE_PARTS}
     return ScoreParts(
         kind,
-        translator.source_pieces(token_ids) if kind == "encoder_self" else translator.pieces(token_ids),
+        translator.source_pieces(token_ids) if kind == "encoder_self" else translator.fed_pieces(token_ids),
         {name: part.float().cpu() for name, part in parts.items()},
         scores - row_constant.float().cpu(),
         scores[0] > -math.inf,

@@ -93,7 +93,7 @@ def label_spans(token: str) -> list[Span]:
     A token that continues a word begins with a faint joint mark; special tokens have their own style.
     """
     if is_special(token):
-        return [(token, "special")]
+        return [(readable(token), "special")]
     text = readable(token)
     if isinstance(token, BytePiece) and token.num_bytes > 1:
         character, _, which = text.rpartition(" ")

@@ -15,8 +15,6 @@ from torch import Tensor
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
-    MERGES,
-    SENTENCEPIECE,
     SETTINGS,
     SOURCE_DICTIONARY,
     SPECIAL,
@@ -29,6 +27,7 @@ from core.formats.parameter_names import matrix_names, read_parameters, stack_na
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.weights import Inert, Weights, in_memory, load_pytorch, weights_of
+from core.piece_splitting import MERGES, SENTENCEPIECE
 from core.untrusted_parameters import fill_model, meta_model
 
 NAME = "fairseq"

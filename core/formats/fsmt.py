@@ -12,7 +12,6 @@ from core.byte_pair_encoding import CONTINUED, WORD_END
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
-    MERGES,
     SETTINGS,
     SOURCE_DICTIONARY,
     SPECIAL,
@@ -25,6 +24,7 @@ from core.formats.parameter_names import check_copies, matrix_names, read_parame
 from core.formats.settings import Settings
 from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
 from core.formats.weights import Weights
+from core.piece_splitting import MERGES
 from core.untrusted_parameters import fill_model, meta_model
 
 NAME = "FSMT (fairseq) in Hugging Face's layout"

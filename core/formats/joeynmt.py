@@ -11,16 +11,12 @@ from typing import Any, cast
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
-    CHARACTERS,
     END,
-    OF_TARGET,
     PAD,
-    SENTENCEPIECE,
     SETTINGS,
     SOURCE_DICTIONARY,
     TARGET_DICTIONARY,
     UNKNOWN,
-    WORDS,
     DictionaryTokenizer,
     dictionary_file,
     with_usual_names,
@@ -32,6 +28,7 @@ from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
 from core.formats.weights import Weights, load_pytorch, weights_of
 from core.formats.yaml_options import MAX_BYTES, yaml_object
+from core.piece_splitting import CHARACTERS, OF_TARGET, SENTENCEPIECE, WORDS
 from core.tokenizer import SPACE_MARK, load_sentencepiece
 from core.tokenizer_files import files_of
 from core.untrusted_parameters import fill_model, meta_model

@@ -11,18 +11,12 @@ from typing import Any, cast
 
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
-from core.dictionary_tokenizer import (
-    SENTENCEPIECE,
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    SPECIAL,
-    DictionaryTokenizer,
-    dictionary_file,
-)
+from core.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, SPECIAL, DictionaryTokenizer, dictionary_file
 from core.formats import huggingface
 from core.formats.parameter_names import check_copies, read_parameters, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import MAX_SMALL_FILE, SourceFiles
+from core.piece_splitting import SENTENCEPIECE
 from core.tokenizer import load_sentencepiece
 from core.untrusted_parameters import fill_model, meta_model
 

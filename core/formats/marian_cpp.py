@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
-from core.dictionary_tokenizer import SENTENCEPIECE, SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
+from core.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
 from core.formats import huggingface
 from core.formats.huggingface import EXCLUDED_LOGIT
 from core.formats.npz import open_npz
@@ -25,6 +25,7 @@ from core.formats.source_files import SourceFiles
 from core.formats.weights import Weights
 from core.marian_tokenizer import PAD, SOURCE_MODEL, TARGET_MODEL, TARGET_VOCABULARY, VOCABULARY, MarianTokenizer
 from core.model import Transformer
+from core.piece_splitting import SENTENCEPIECE
 from core.tokenizer import load_sentencepiece
 from core.untrusted_parameters import fill_model, meta_model
 

@@ -11,7 +11,6 @@ from core.dictionary_tokenizer import (
     SETTINGS,
     SOURCE_DICTIONARY,
     TARGET_DICTIONARY,
-    WORDS,
     DictionaryTokenizer,
     dictionary_file,
     with_usual_names,
@@ -20,6 +19,7 @@ from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import KINDS, subword_files
 from core.formats.weights import Inert
+from core.piece_splitting import WORDS
 
 BLANK, START = "<blank>", "<s>"
 # Kinds of files that split words by the names of transforms; see `_split`.

@@ -15,11 +15,12 @@ import torch
 
 from core.checkpoint import Checkpoint
 from core.config import TransformerConfig
-from core.dictionary_tokenizer import OF_TARGET, PREPARATIONS, SENTENCEPIECE, SETTINGS, DictionaryTokenizer
+from core.dictionary_tokenizer import PREPARATIONS, SETTINGS, DictionaryTokenizer
 from core.file_writing import writing
 from core.formats.model_facts import NORMS, model_facts
 from core.marian_tokenizer import END, PAD, SOURCE_MODEL, TARGET_MODEL, UNKNOWN, MarianTokenizer
 from core.model import Transformer
+from core.piece_splitting import OF_TARGET, SENTENCEPIECE
 from core.strict_json import json_object
 from core.tokenizer import Tokenizer
 from core.tokenizer_files import files_of

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from core.checkpoint import CheckpointError
-from core.dictionary_tokenizer import MERGES, OF_TARGET, SENTENCEPIECE
 from core.formats.source_files import SourceFiles
+from core.piece_splitting import MERGES, OF_TARGET, SENTENCEPIECE
 
 KINDS = ("sentencepiece", "merges")
 WORDS = {"sentencepiece": "SentencePiece model (*.model)", "merges": "file of merges such as 'bpecodes' or 'codes'"}

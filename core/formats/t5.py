@@ -16,19 +16,14 @@ from torch import Tensor
 
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
-from core.dictionary_tokenizer import (
-    SENTENCEPIECE,
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    DictionaryTokenizer,
-    dictionary_file,
-)
+from core.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
 from core.formats import huggingface
 from core.formats.parameter_names import read_parameters, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.unigram_json import TOKENIZER_JSON, sentencepiece_of
 from core.model import Transformer
+from core.piece_splitting import SENTENCEPIECE
 from core.tokenizer import load_sentencepiece
 from core.untrusted_parameters import fill_model, meta_model
 

@@ -15,15 +15,12 @@ from torch import Tensor
 from core.checkpoint import Checkpoint, CheckpointError
 from core.config import TransformerConfig
 from core.dictionary_tokenizer import (
-    CHARACTERS,
     END,
     PAD,
-    SENTENCEPIECE,
     SETTINGS,
     SOURCE_DICTIONARY,
     TARGET_DICTIONARY,
     UNKNOWN,
-    WORDS,
     DictionaryTokenizer,
     dictionary_file,
     with_usual_names,
@@ -34,6 +31,7 @@ from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
 from core.formats.weights import Weights, in_memory, open_weights
+from core.piece_splitting import CHARACTERS, SENTENCEPIECE, WORDS
 from core.tokenizer import load_sentencepiece
 from core.untrusted_parameters import fill_model, meta_model
 

@@ -118,7 +118,7 @@ class LineReader:
             raise NonFiniteError("for this picture")
         best = log_probs.topk(min(num_alternatives, config.vocab_size))
         names = tuple(patch_name(index, self.rows) for index in range(len(patches)))
-        fed_tokens, predicted_tokens = map(translator.pieces, (fed, predicted))
+        fed_tokens, predicted_tokens = translator.fed_pieces(fed), translator.pieces(predicted)
         return Explanation(
             source="",
             target=translator.tokenizer.decode(written),

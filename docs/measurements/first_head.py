@@ -19,12 +19,11 @@ from torch import Tensor
 from core import Translator
 from core.analysis.alignment.aligners import (
     AlignmentScore,
-    Split,
     argmax_links,
+    given_words_of,
     score_links,
+    shown_words_of,
     word_attention,
-    words_as_shown,
-    words_by_spaces,
 )
 from core.analysis.alignment.first_head import first_head
 from core.analysis.alignment.pharaoh import GoldLinks, read_gold_pairs
@@ -64,15 +63,16 @@ Choice = Callable[[Sentence], int]
 
 
 def read(translator: Translator, source: str, target: str | tuple[int, ...], gold: GoldLinks | None = None) -> Sentence:
-    """Explain a translation, by words as shown or, with gold links, by spaces."""
-    split: Split = words_by_spaces if gold else words_as_shown
+    """Explain a translation, by words as shown or, with gold links, by white space."""
     trace = trace_forward(translator, source, target)
     cross = tuple(trace.explanation.maps["cross"])
     rolled = contribution_maps(trace)[1]["cross"][-1]
-    heads = torch.cat([word_attention(layer, split=split) for layer in cross])
-    names = target.split() if gold and isinstance(target, str) else shown_words(cross[0].row_tokens)
+    given = target if gold and isinstance(target, str) else None
+    words = shown_words_of(cross[0]) if given is None else given_words_of(translator, source, given)
+    heads = torch.cat([word_attention(layer, words=words) for layer in cross])
+    names = given.split() if given is not None else shown_words(cross[0].row_tokens)
     content = torch.tensor([any(map(str.isalnum, name)) for name in names])
-    return Sentence(cross, heads, word_attention(rolled, split=split)[0], content | ~content.any(), gold)
+    return Sentence(cross, heads, word_attention(rolled, words=words)[0], content | ~content.any(), gold)
 
 
 def confident(sentence: Sentence) -> int:

@@ -123,9 +123,9 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
 
 def names(reading: Reading, found: ContrastAttribution) -> tuple[str, str]:
     """Return A and B as Markdown; "" if there is no B."""
-    contrast, pieces = found.contrast, reading.model.translator.pieces
+    contrast, piece = found.contrast, reading.model.translator.piece
     a, b = reading.explain().predicted_tokens[contrast.position], contrast.against
-    return plain(isolated(readable(a))), "" if b is None else plain(isolated(readable(pieces([b])[0])))
+    return plain(isolated(readable(a))), "" if b is None else plain(isolated(readable(piece(b))))
 
 
 def headline(reading: Reading, found: ContrastAttribution) -> None:

@@ -73,7 +73,7 @@ def page() -> None:
 def headline(found: QuestionSurvey) -> None:
     """Say what the effects are on."""
     runs = found.run.runs
-    first, second = (plain(isolated(readable(each))) for each in runs.translator.pieces([runs.token, runs.against]))
+    first, second = (plain(isolated(readable(each))) for each in map(runs.translator.piece, (runs.token, runs.against)))
     value = decimal(found.run.metric, 2, sign=True)
     if runs.metric == "difference":
         text = tr(

@@ -91,7 +91,7 @@ def page() -> None:
 def headline(found: Patching) -> None:
     """Say what is measured, in both runs."""
     runs, question = found.pairs[0], found.question
-    first, second = (plain(isolated(readable(each))) for each in runs.translator.pieces([runs.token, runs.against]))
+    first, second = (plain(isolated(readable(each))) for each in map(runs.translator.piece, (runs.token, runs.against)))
     measure = tr("Logit of **{first}** minus **{second}**", first=first, second=second)
     if question.metric == "log_prob":
         measure = tr("Log-probability of **{first}**", first=first)

@@ -86,7 +86,7 @@ def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str,
                 expected=sentence.source_length,
             )
         )
-    return translator.source_pieces(source), translator.pieces(fed), translator.pieces(predicted)
+    return translator.source_pieces(source), translator.fed_pieces(fed), translator.pieces(predicted)
 
 
 def head_example(translator: Translator, head: Head, example: HeadExample) -> ShownExample:

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link
 from core.analysis.heads.head import Head
-from core.analysis.tokens.words import is_special, word_groups
+from core.analysis.tokens.words import is_special, text_words, word_groups
 from core.capture import AttentionMap
-from core.tokenizer import SPACE_MARK
 from core.translator import Translator
 
 # Row t of the decoder is fed y_(t-1) and predicts y_t. The row of a token is the one that predicts it, or the next one,
@@ -20,46 +19,80 @@ from core.translator import Translator
 Rows = Literal["predicted", "fed"]
 ROWS: tuple[Rows, ...] = ("predicted", "fed")
 
-Split = Callable[[Sequence[str]], Sequence[int | None]]  # tokens -> word index of each; None for special tokens
 # source, target -> cross-attention of every layer by some method
 CrossMaps = Callable[[Translator, str, str], Sequence[AttentionMap]]
 
 
-def words_by_spaces(tokens: Sequence[str]) -> list[int | None]:
-    """Word index of each token, words separated by spaces as in gold alignments."""
-    numbers: list[int | None] = []
-    count = 0
-    for token in tokens:
-        if is_special(token):
-            numbers.append(None)
-            continue
-        if token.startswith(SPACE_MARK) or count == 0:
-            count += 1
-        numbers.append(count - 1)
-    return numbers
+@dataclass(frozen=True)
+class TokenWords:
+    """The words of the sentence and its translation that the tokens of a map belong to.
+
+    Attributes:
+        source: [S, source words] share of each token in each word; rows of special tokens are 0.
+        target: [T, target words] the same of the predicted tokens.
+        fed: [T, target words] the same of the tokens fed to the decoder.
+    """
+
+    source: Tensor
+    target: Tensor
+    fed: Tensor
 
 
-def words_as_shown(tokens: Sequence[str]) -> list[int | None]:
-    """Word index of each token, words as in `words.word_groups`.
+def words_as_shown(tokens: Sequence[str]) -> Tensor:
+    """Membership of tokens in words as in `words.word_groups`: [tokens, words], see `TokenWords`.
 
     Punctuation at a word's edge is a separate word; in scripts without spaces each piece is one.
     """
-    numbers: list[int | None] = [None] * len(tokens)
-    words = (group for group in word_groups(tokens) if not is_special(tokens[group.start]))
+    words = [group for group in word_groups(tokens) if not is_special(tokens[group.start])]
+    belongs = torch.zeros(len(tokens), len(words))
     for number, group in enumerate(words):
-        numbers[group.start : group.stop] = [number] * len(group)
-    return numbers
+        belongs[group.start : group.stop, number] = 1
+    return belongs
 
 
-def word_attention(cross: AttentionMap, rows: Rows = "predicted", split: Split = words_by_spaces) -> Tensor:
+def shown_words_of(cross: AttentionMap) -> TokenWords:
+    """Words as they are shown.
+
+    Raises:
+        ValueError: the map is not of cross-attention.
+    """
+    if cross.kind != "cross" or cross.predicted_tokens is None:
+        raise ValueError(f"words are aligned by cross-attention, found {cross.kind}")
+    return TokenWords(*map(words_as_shown, (cross.key_tokens, cross.predicted_tokens, cross.query_tokens)))
+
+
+def given_words_of(translator: Translator, source: str, target: str) -> TokenWords:
+    """Words of a sentence and a translation as white space separates them, as in gold alignments.
+
+    A token is part of the words whose characters it comes from, whatever a tokenizer has made of them.
+
+    Raises:
+        ValueError: as `Translator.explain`.
+    """
+    sides = (source, translator.source_spans(source)), (target, translator.target_spans(target, source))
+    of_source, of_target = (_membership(text_words(text, spans), len(text.split())) for text, spans in sides)
+    # Each token is fed to the decoder one row after that which predicts it.
+    return TokenWords(of_source, of_target, of_target.roll(1, 0) if len(of_target) else of_target)
+
+
+def _membership(words: Sequence[range], count: int) -> Tensor:
+    """[tokens, words]: shares of each token in its words."""
+    belongs = torch.zeros(len(words), count)
+    for token, numbers in enumerate(words):
+        if numbers:
+            belongs[token, numbers.start : numbers.stop] = 1 / len(numbers)
+    return belongs
+
+
+def word_attention(cross: AttentionMap, rows: Rows = "predicted", words: TokenWords | None = None) -> Tensor:
     """Attention between words: summed over source pieces, averaged over target pieces.
 
-    Special tokens are left out, so rows need not sum to 1.
+    Special tokens are left out, so rows need not sum to 1. A word without tokens has weights of 0.
 
     Args:
         cross: cross-attention, or any other method's map of that kind.
         rows: whether the rows of a target word are those that predict its pieces or those that were fed them.
-        split: word index of each token.
+        words: of its tokens; by default as they are shown.
 
     Returns:
         [H, target words, source words]
@@ -67,22 +100,9 @@ def word_attention(cross: AttentionMap, rows: Rows = "predicted", split: Split =
     Raises:
         ValueError: the map is not of cross-attention.
     """
-    if cross.kind != "cross" or cross.predicted_tokens is None:
-        raise ValueError(f"words are aligned by cross-attention, found {cross.kind}")
-    source = _membership(split(cross.key_tokens))  # [S, source words]
-    # [T, target words]
-    target = _membership(split(cross.predicted_tokens if rows == "predicted" else cross.query_tokens))
-    return (target / target.sum(0)).T @ cross.weights @ source
-
-
-def _membership(numbers: Sequence[int | None]) -> Tensor:
-    """[tokens, words]: 1 where a token belongs to a word."""
-    words = 1 + max((number for number in numbers if number is not None), default=-1)
-    belongs = torch.zeros(len(numbers), words)
-    for token, number in enumerate(numbers):
-        if number is not None:
-            belongs[token, number] = 1
-    return belongs
+    words = words or shown_words_of(cross)
+    target = words.target if rows == "predicted" else words.fed
+    return (target / target.sum(0).where(target.sum(0) > 0, 1)).T @ cross.weights @ words.source
 
 
 def argmax_links(weights: Tensor) -> frozenset[Link]:
@@ -169,21 +189,18 @@ class AlignerRanking:
     """Incremental scores of every head, the mean of each layer and the mean of all.
 
     Each is scored in both row conventions.
-
-    Args:
-        split: word index of each token, as in the gold links.
     """
 
-    def __init__(self, split: Split = words_by_spaces) -> None:
-        self._split = split
+    def __init__(self) -> None:
         self._scores: defaultdict[tuple[int | None, int | None, Rows], AlignmentScore] = defaultdict(AlignmentScore)
 
-    def add(self, cross: Sequence[AttentionMap], gold: GoldLinks) -> None:
+    def add(self, cross: Sequence[AttentionMap], gold: GoldLinks, words: TokenWords | None = None) -> None:
         """Score one sentence.
 
         Args:
             cross: the cross-attention of every layer, or another method's maps of that kind.
             gold: gold links between its words.
+            words: of its tokens; by default as they are shown.
 
         Raises:
             ValueError: a link of `gold` is out of range.
@@ -191,7 +208,7 @@ class AlignerRanking:
         for rows in ROWS:
             means: list[Tensor] = []
             for layer in cross:
-                weights = word_attention(layer, rows, self._split)  # [H, target words, source words]
+                weights = word_attention(layer, rows, words)  # [H, target words, source words]
                 _check_range(gold, weights)
                 means.append(weights.mean(0))
                 for head, matrix in enumerate(weights if len(weights) > 1 else ()):
@@ -202,10 +219,8 @@ class AlignerRanking:
     def replay(self, translator: Translator, pair: GoldPair, cross_maps: CrossMaps | None = None) -> None:
         """Score one sentence pair by forced decoding, so that the gold words are aligned.
 
-        Words that the model has before those of the source, such as a prefix or the code of a language, are left out.
-
         Args:
-            pair: words separated by spaces; several spaces count as one.
+            pair: words separated by white space, of which the links have the numbers, whatever the model's tokens are.
             cross_maps: another method than raw attention; see `methods.METHODS`.
 
         Raises:
@@ -215,12 +230,7 @@ class AlignerRanking:
         cross = (
             cross_maps(translator, source, target) if cross_maps else translator.explain(source, target).maps["cross"]
         )
-        numbers = words_by_spaces(cross[0].key_tokens)
-        surplus = 1 + max((number for number in numbers if number is not None), default=-1) - len(source.split())
-        if surplus > 0:
-            keys = [key for key, number in enumerate(numbers) if number is None or number >= surplus]
-            cross = [layer.select(range(len(layer.query_tokens)), keys) for layer in cross]
-        self.add(cross, pair.links)
+        self.add(cross, pair.links, given_words_of(translator, source, target))
 
     def aligners(self) -> list[Aligner]:
         """All aligners, lowest error rate first."""

@@ -14,7 +14,6 @@ from core.analysis.alignment.aligners import (
     Rows,
     argmax_links,
     word_attention,
-    words_as_shown,
 )
 from core.analysis.alignment.coverage import coverage
 from core.analysis.alignment.pharaoh import GoldLinks, Link
@@ -116,7 +115,7 @@ class WordAlignment:
 
 
 def shown_words(tokens: Sequence[str]) -> tuple[str, ...]:
-    """The words that `words_as_shown` numbers, as text."""
+    """The words of `aligners.words_as_shown`, as text."""
     return tuple(
         word(tokens[group.start : group.stop]) for group in word_groups(tokens) if not is_special(tokens[group.start])
     )
@@ -145,7 +144,7 @@ def align_words(cross: Sequence[AttentionMap], place: HeadOrMean, rows: Rows = "
     Raises:
         ValueError: there is no such layer or head.
     """
-    weights = _weights(cross, place, lambda layer: word_attention(layer, rows, words_as_shown))
+    weights = _weights(cross, place, lambda layer: word_attention(layer, rows))
     return WordAlignment(shown_words(cross[0].key_tokens), shown_words(cross[0].row_tokens), weights)
 
 
@@ -168,7 +167,7 @@ def rank_sentence(cross: Sequence[AttentionMap], gold: GoldLinks) -> list[Aligne
     Raises:
         ValueError: a link is out of range.
     """
-    ranking = AlignerRanking(words_as_shown)
+    ranking = AlignerRanking()
     ranking.add(cross, gold)
     return ranking.aligners()
 

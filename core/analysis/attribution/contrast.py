@@ -168,7 +168,7 @@ def contrast_at(
             raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")
     if token == against:
         raise ValueError(
-            f"token {token} ({translator.pieces([token])[0]}) is compared with itself: give another token, or none"
+            f"token {token} ({translator.piece(token)}) is compared with itself: give another token, or none"
         )
     prefix = fed[: position + 1]
     return Contrast(
@@ -179,7 +179,7 @@ def contrast_at(
         token=token,
         against=against,
         source_tokens=translator.source_pieces(source_ids),
-        prefix_tokens=translator.pieces(prefix),
+        prefix_tokens=translator.fed_pieces(prefix),
     )
 
 

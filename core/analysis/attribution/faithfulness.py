@@ -157,7 +157,7 @@ def sample_curves(
         position = chosen.choice(ordinary)
         against = runner_up(contrast_at(translator, sentence, target.token_ids, position)) if contrastive else None
         found = attribute_contrast(translator, sentence, target.token_ids, position, against=against, methods=methods)
-        other = None if against is None else translator.tokenizer.target.piece(against)
+        other = None if against is None else translator.piece(against)
         yield Example(sentence, target.tokens[position], other, deletion_curves(found))
 
 

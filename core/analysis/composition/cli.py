@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
     )
     edges = survey(found, options.strongest)
     write_csv(edges.columns(None if options.all else len(edges.effects)))
-    first, second = translator.pieces([found.runs.token, found.runs.against])
+    first, second = map(translator.piece, (found.runs.token, found.runs.against))
     name = f"{first} minus {second}" if options.metric == "difference" else f"log-probability of {first}"
     lines = [f"{name}: {found.metric:.6f}; {len(edges.edges)} edges, {len(edges.effects)} measured exactly"]
     lines.append(f"rank correlation of estimates and effects: {edges.estimate_agreement():.3f}")

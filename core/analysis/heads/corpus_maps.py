@@ -61,7 +61,7 @@ def _maps(translator: Translator, captured: Mapping[str, Tensor], row: int, ids:
     """Maps of one row of a batch."""
     source, fed, predicted = (
         translator.source_pieces(ids.source),
-        translator.pieces(ids.fed),
+        translator.fed_pieces(ids.fed),
         translator.pieces(ids.predicted),
     )
     return attention_maps(captured, translator.model.config, source, fed, predicted, row)

@@ -7,7 +7,7 @@ neighbourhood. Means are over tokens, so long sentences weigh more.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,15 +19,15 @@ from core.analysis.heads.head import Head, Maps
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.tokens.words import is_punctuation
+from core.byte_pieces import is_special, token_role
 from core.capture import AttentionMap, Kind
-from core.tokenizer import Tokenizer
+from core.tokenizer import Role, Tokenizer
 
 if TYPE_CHECKING:
     import pandas as pd
 
-BOS, EOS = "<s>", "</s>"
-
 Frequencies = Mapping[str, float]
+STARTS = ("start", "language")  # roles of the tokens before those of the text
 
 
 def score_cards(
@@ -195,7 +195,8 @@ class MeasuredRows:
         """Keys at the place that a measure of `ScoreCard` is named after: boolean [R, K]."""
         keys = self.layer.key_tokens
         end = self._is_end
-        start = torch.tensor([token == BOS or position == 0 for position, token in enumerate(keys)]) & ~end
+        roles = enumerate(self._key_roles)
+        start = torch.tensor([position == 0 or role in STARTS for position, role in roles]) & ~end
         punctuation = torch.tensor([is_punctuation(token) for token in keys]) & ~start & ~end
         offset = torch.arange(len(keys)) - self.rows[:, None]  # [R, K]
         return {
@@ -211,11 +212,16 @@ class MeasuredRows:
     @cached_property
     def _is_end(self) -> Tensor:
         """[K] boolean."""
-        return torch.tensor([token == EOS for token in self.layer.key_tokens])
+        return torch.tensor([role == "end" for role in self._key_roles])
+
+    @cached_property
+    def _key_roles(self) -> list[Role]:
+        return _roles(self.layer.key_tokens, is_fed=self.layer.kind == "decoder_self")
 
     def _confidence(self) -> Tensor:
         end = self._is_end
-        real = [index for index, row in enumerate(self.rows) if self.layer.query_tokens[int(row)] != EOS]
+        roles = _roles(self.layer.query_tokens, is_fed=self.layer.kind != "encoder_self")
+        real = [index for index, row in enumerate(self.rows) if roles[int(row)] != "end"]
         return self.weights[:, real][..., ~end].amax(-1) if bool((~end).any()) else self.weights[:, :0, 0]
 
     def _same_token(self, offset: Tensor) -> Tensor:
@@ -232,6 +238,14 @@ class MeasuredRows:
     def _rarest(self, frequencies: Frequencies) -> Tensor:
         """Rarest visible key of each row, special tokens excluded: [R]."""
         counts = torch.tensor(
-            [math.inf if token in (BOS, EOS) else float(frequencies.get(token, 0)) for token in self.layer.key_tokens]
+            [math.inf if is_special(token) else float(frequencies.get(token, 0)) for token in self.layer.key_tokens]
         )
         return counts.expand(self.visible.shape).masked_fill(~self.visible, math.inf).min(-1).indices
+
+
+def _roles(tokens: Sequence[str], is_fed: bool) -> list[Role]:
+    """Roles of tokens; a decoder is fed its start first, which may be called `</s>`."""
+    roles: list[Role] = [token_role(token) for token in tokens]
+    if is_fed and roles[0] == "end" and len(roles) > 1:
+        roles[0] = "start"
+    return roles

@@ -67,5 +67,5 @@ def run(options: argparse.Namespace) -> None:
         )
     for cut in state.cuts:
         print(cut)
-    winner = translator.pieces([state.winner])[0]
+    winner = translator.piece(state.winner)
     print(f"token {options.find}: {tokens[position]} becomes {winner}", file=sys.stderr)

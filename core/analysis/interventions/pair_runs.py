@@ -109,7 +109,7 @@ class PairRuns:
     @property
     def fed_tokens(self) -> tuple[str, ...]:
         """T tokens fed to the decoder."""
-        return self.translator.pieces(self.fed[0].tolist())
+        return self.translator.fed_pieces(self.fed[0].tolist())
 
     def measured(self, logits: Tensor) -> Tensor:
         """Metric of logits [W, V]: [W].

@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         write_csv(map_columns(pairs, mean_map([patching_map(each, into) for each in pairs])))
     for each in pairs:
-        first, second = translator.pieces([each.token, each.against])
+        first, second = map(translator.piece, (each.token, each.against))
         what = f"{first} minus {second}" if each.metric == "difference" else f"log-probability of {first}"
         gap = abs(all_patched(each) - each.clean)
         print(

@@ -106,7 +106,7 @@ def recorded_passes(
         if not 0 <= token_id < logits.size(1):
             raise ValueError(f"{name} is {token_id}, expected the id of a target token, 0 to {logits.size(1) - 1}")
     if token == against:
-        raise ValueError(f"both tokens are {translator.pieces([token])[0]}: give another one to compare with")
+        raise ValueError(f"both tokens are {translator.piece(token)}: give another one to compare with")
     return PairRuns(
         translator=translator,
         texts=texts,

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.byte_pieces import (
-    BYTES,
+    PlacedPiece,
     Word,
     byte_label,
     decode_pieces,
@@ -18,10 +19,12 @@ from core.byte_pieces import (
     is_combining,
     is_special,
     is_standalone,
+    token_role,
     visible,
 )
 from core.capture import AttentionMap
-from core.tokenizer import SPACE_MARK
+from core.tokenizer import BYTES, SPACE_MARK, Role
+from core.traced_text import Span
 
 JOINT = "\u00b7"  # precedes a piece that continues a word
 
@@ -45,10 +48,13 @@ def readable(token: str) -> str:
     """Display label of one token.
 
     The space mark is removed, a joint mark precedes a piece that continues a word, and byte tokens show their character
-    if it is known. Special tokens and whole words (`Word`) are unchanged. Labels are plain text: escape them in HTML.
+    if it is known. Special tokens and whole words (`Word`) are unchanged, and a prefix of the model has no joint marks.
+    Labels are plain text: escape them in HTML.
     """
-    if isinstance(token, Word) or is_special(token):
+    if isinstance(token, Word):
         return str(token)
+    if is_special(token):
+        return visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
     if token in BYTES:
         return byte_label(token)
     text = visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
@@ -58,19 +64,19 @@ def readable(token: str) -> str:
 def word_groups(tokens: Sequence[str]) -> list[range]:
     """Consecutive ranges of positions that form a word each.
 
-    A word begins at a space and at every special token. Punctuation at a word's edge is a separate word (`dog` `.`),
-    inside a word it is not (`did` `n` `'` `t`). Byte tokens count as the character they spell. In scripts without
-    spaces, each piece is a word.
+    A word begins at a space, at every special token, and behind a prefix of the model. Punctuation at a word's edge is
+    a separate word (`dog` `.`), inside a word it is not (`did` `n` `'` `t`). Byte tokens count as the character they
+    spell. In scripts without spaces, each piece is a word.
     """
-    return list(_word_groups(tuple(tokens), tuple(map(type, tokens))))
+    return list(_word_groups(tuple(tokens), tuple((type(token), token_role(token)) for token in tokens)))
 
 
 @lru_cache(maxsize=256)  # a page asks for the same few axes again and again
-def _word_groups(tokens: tuple[str, ...], _types: tuple[type, ...]) -> tuple[range, ...]:
+def _word_groups(tokens: tuple[str, ...], _kinds: tuple[tuple[type, Role], ...]) -> tuple[range, ...]:
     """As `word_groups`, cached.
 
     Args:
-        _types: part of the cache key, since a `Word` is equal to a piece of the same letters.
+        _kinds: part of the cache key, since a `Word` and a special token are equal to a piece of the same letters.
     """
     return tuple(group for chunk in _spaced_chunks(tokens) for group in _split_punctuation(chunk))
 
@@ -78,11 +84,35 @@ def _word_groups(tokens: tuple[str, ...], _types: tuple[type, ...]) -> tuple[ran
 def word(tokens: Sequence[str]) -> str:
     """Display label of one word.
 
-    Its tokens joined without the space mark, bytes decoded as UTF-8. Special tokens are unchanged.
+    Its tokens joined without the space mark, bytes decoded as UTF-8. Special tokens are unchanged, and a word of a
+    prefix of the model remains special.
     """
     if len(tokens) == 1 and (is_special(tokens[0]) or isinstance(tokens[0], Word)):
         return tokens[0]
-    return Word(visible(decode_pieces(tokens).removeprefix(SPACE_MARK).replace(SPACE_MARK, " ")))
+    text = decode_pieces(tokens)
+    if is_special(tokens[0]):
+        return PlacedPiece(text, token_role(tokens[0]))
+    return Word(visible(text.removeprefix(SPACE_MARK).replace(SPACE_MARK, " ")))
+
+
+def text_words(text: str, spans: Sequence[Span | None]) -> list[range]:
+    """Numbers of the words of a text, separated by white space, that each of its tokens is part of.
+
+    White space belongs to the word after it, as `SPACE_MARK` does.
+
+    Args:
+        spans: characters of the text that each token comes from, as of `Translator.source_spans`.
+
+    Returns:
+        For each token one number, more if a tokenizer has joined words, or none if it is not of the text.
+    """
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    return [range(0) if span is None else _words_at(ends, *span) for span in spans]
+
+
+def _words_at(ends: Sequence[int], start: int, stop: int) -> range:
+    first = bisect_right(ends, start)
+    return range(first, min(max(bisect_left(ends, stop), first) + 1, len(ends)))
 
 
 def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool = False) -> list[range]:
@@ -116,7 +146,7 @@ def merge_words(attention: AttentionMap) -> AttentionMap:
 
 
 def without_special_tokens(attention: AttentionMap) -> AttentionMap:
-    """The map without `<s>`, `</s>` and `<pad>`.
+    """The map without special tokens (`core.byte_pieces.is_special`), such as `<s>` and `</s>`.
 
     Keys are dropped if they are special, rows if `AttentionMap.row_tokens` are: the decoder row that was fed `<s>`
     predicts the first word and stays. Nothing is renormalised, so the rest of a row to 1 is its weight on special
@@ -155,7 +185,8 @@ def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
     chunk: list[tuple[range, str]] = []
     for group in grapheme_groups(tokens):
         token = tokens[group.start]
-        if chunk and (is_standalone(token) or token.startswith(SPACE_MARK)):
+        starts = is_standalone(token) or token.startswith(SPACE_MARK)
+        if chunk and (starts or is_special(token) != is_special(tokens[group.start - 1])):
             yield chunk
             chunk = []
         chunk.append((group, decode_pieces(tokens[group.start : group.stop])))

@@ -164,7 +164,7 @@ def _found(reading: readings.Reading, found: FoundCuts, token: str) -> None:
     if not found.states:
         return
     last = found.states[-1]
-    winner = plain(readable(reading.model.translator.pieces([last.winner])[0]))
+    winner = plain(readable(reading.model.translator.piece(last.winner)))
     lead = decimal(last.margin, 2, sign=True)
     st.caption(
         tr_count(

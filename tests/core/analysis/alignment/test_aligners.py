@@ -1,4 +1,3 @@
-import json
 import math
 
 import pytest
@@ -13,14 +12,11 @@ from core.analysis.alignment.aligners import (
     score_links,
     word_attention,
     words_as_shown,
-    words_by_spaces,
 )
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, parse_links
 from core.analysis.attribution.methods import METHODS
 from core.analysis.heads.head import Head
 from core.capture import AttentionMap
-from core.dictionary_tokenizer import SENTENCEPIECE, SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
-from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 SOURCE_TOKENS, TARGET_TOKENS = ("▁the", "▁do", "g", "</s>"), ("▁der", "▁Hu", "nd")
@@ -36,18 +32,12 @@ def cross(*heads: list[list[float]], layer: int = 0) -> AttentionMap:
 HEAD = [[0.6, 0.1, 0.1, 0.2], [0.2, 0.3, 0.4, 0.1], [0.4, 0.0, 0.2, 0.4], [0.0, 0.0, 0.0, 1.0]]
 
 
-def test_words_are_what_spaces_separate():
-    assert words_by_spaces(("<s>", "▁a", "b", "▁", "<0xE2>", "<0x82>", "▁c", "</s>")) == [None, 0, 0, 1, 1, 1, 2, None]
-    assert words_by_spaces(("no", "▁mark")) == [0, 1]
-    assert words_by_spaces(("</s>",)) == [None]
-
-
 def test_words_as_they_are_shown():
     tokens = ("<s>", "▁a", "b", ",", "▁c", ".", "</s>")
-    assert words_as_shown(tokens) == [None, 0, 0, 1, 2, 3, None]
-    assert words_by_spaces(tokens) == [None, 0, 0, 0, 1, 1, None]
+    numbers = [[], [0], [0], [1], [2], [3], []]
+    assert words_as_shown(tokens).equal(torch.tensor([[float(word in each) for word in range(4)] for each in numbers]))
     layer = AttentionMap("cross", 0, torch.eye(6, 7)[None], tokens[:-1], tokens, tokens[1:])
-    assert word_attention(layer, split=words_as_shown).shape == (1, 4, 4)
+    assert word_attention(layer).shape == (1, 4, 4)
 
 
 def test_pieces_to_words_by_hand():
@@ -109,29 +99,6 @@ def test_sentences_add_up():
         ranking.add([cross(HEAD)], parse_links(line))
     score = next(found.score for found in ranking.aligners() if found.layer == 0 and found.rows == "predicted")
     assert score == AlignmentScore(2, 2, 2, 2) + AlignmentScore(0, 0, 2, 1)
-
-
-def test_a_prefix_of_the_model_is_no_word_of_the_sentence(translator: Translator, tokenizer: SentencePieceTokenizer):
-    """The same scores as of maps whose keys begin at the first word of the sentence."""
-    files = {
-        SETTINGS: json.dumps({"target_language": "de", "prefixes": {"de": "Make German of: "}}).encode(),
-        SENTENCEPIECE: tokenizer.to_bytes(),
-        SOURCE_DICTIONARY: dictionary_file(map(tokenizer.piece, range(tokenizer.vocab_size))),
-    }
-    other = Translator(translator.model, DictionaryTokenizer(files, tokenizer.bos_id))
-    ranking = AlignerRanking()
-    maps = other.explain("A dog runs .", "Ein Hund läuft .").maps["cross"]
-    assert words_by_spaces(maps[0].key_tokens)[-2] == 6, "three words before the four"
-    cut = [layer.select(range(len(layer.query_tokens)), places_from(layer, 3)) for layer in maps]
-    ranking.add(cut, parse_links("0-0 1-1 2-2 3-3"))
-    found = rank_aligners(other, [GoldPair("A dog  runs .", "Ein Hund läuft .", parse_links("0-0 1-1 2-2 3-3"))])
-    assert found == ranking.aligners()
-
-
-def places_from(layer: AttentionMap, word: int) -> list[int]:
-    """Keys of the words from one on, and special tokens, by counting spaces."""
-    starts = [key for key, token in enumerate(layer.key_tokens) if token.startswith("▁")]
-    return list(range(starts[word], len(layer.key_tokens)))
 
 
 @pytest.mark.parametrize("method", METHODS)

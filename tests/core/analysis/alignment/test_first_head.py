@@ -1,7 +1,7 @@
 import torch
 from torch import Tensor
 
-from core.analysis.alignment.aligners import word_attention, words_as_shown
+from core.analysis.alignment.aligners import word_attention
 from core.analysis.alignment.first_head import AgreementTally, first_head, head_links
 from core.analysis.alignment.sentence_alignment import shown_words
 from core.analysis.heads.head import Head
@@ -94,7 +94,7 @@ def test_the_first_head_of_a_model_has_the_largest_sum_of_roots_by_a_loop(
 ):
     for pair in parallel_text[:3]:
         maps = translator.explain(*pair).maps
-        words = [word_attention(layer, split=words_as_shown) for layer in maps["cross"]]
+        words = [word_attention(layer) for layer in maps["cross"]]
         upper = [matrix for heads in words[len(words) // 2 :] for matrix in heads]
         mean = sum(upper[1:], upper[0]) / len(upper)
         consensus = [[float(row[s] / mean[:, s].sum() ** 0.5) for s in range(len(row))] for row in mean]
