@@ -12,6 +12,7 @@ UNKNOWN = "<unk>"
 MASK = "<mask>"  # of mask-predict, in place of tokens still to be predicted
 # Tokens of languages: of OPUS-MT (`>>deu<<`), M2M100 (`__de__`) and NLLB (`deu_Latn`).
 LANGUAGE = re.compile(r">>[^<>\s]+<<|__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")
+_BYTE_SEQUENCE = re.compile(f"{SPACE_MARK}?(?:<0x[0-9A-F]{{2}}>)+")
 BLANK = "\u2423"  # shown for a token without a visible character, such as a lone space
 DOTTED_CIRCLE = "\u25cc"  # base of a combining character without a letter
 ZERO_WIDTH_JOINER = "\u200d"
@@ -95,6 +96,18 @@ def is_standalone(token: str) -> bool:
     return isinstance(token, Word) or token in (UNKNOWN, MASK) or token_role(token) in ("start", "end", "language")
 
 
+def bytes_of(token: str) -> bytes | None:
+    """Bytes of UTF-8 that a byte token stands for; None for other tokens.
+
+    `<0xC3>` is one of a SentencePiece model. Other tokenizers have tokens of several, `<0xE4><0xBD>`, also with
+    `SPACE_MARK` before them, which is left out.
+    """
+    if token in BYTES:
+        return bytes([BYTES[token]])
+    found = token.endswith(">") and _BYTE_SEQUENCE.fullmatch(token)
+    return bytes.fromhex("".join(re.findall("0x(..)", token))) if found else None
+
+
 def character_groups(tokens: Sequence[str]) -> Iterator[range]:
     """Positions of tokens, grouped by UTF-8 character where they are bytes."""
     start = 0
@@ -106,8 +119,11 @@ def character_groups(tokens: Sequence[str]) -> Iterator[range]:
 
 def _continues(tokens: Sequence[str], position: int) -> bool:
     """Whether the token is a byte of the character that the byte before it belongs to."""
+    if tokens[position].startswith(SPACE_MARK):
+        return False
+    here = bytes_of(tokens[position])
     # a continuation byte is 10xxxxxx
-    return 0x80 <= BYTES.get(tokens[position], 0) < 0xC0 and tokens[position - 1] in BYTES
+    return here is not None and 0x80 <= here[0] < 0xC0 and bytes_of(tokens[position - 1]) is not None
 
 
 def grapheme_groups(tokens: Sequence[str]) -> Iterator[range]:
@@ -135,14 +151,16 @@ def resolve_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
 
     Bytes that read as one character, such as a joined emoji, are counted together.
     """
-    if not any(token in BYTES for token in tokens):
+    if all(bytes_of(token) is None for token in tokens):
         return tuple(tokens)
     found = list(tokens)
     for group in grapheme_groups(tokens):
-        positions = [position for position in group if tokens[position] in BYTES]
-        spells, count = _character([BYTES[tokens[position]] for position in positions], group.stop == len(tokens))
-        for number, position in enumerate(positions, start=1):
+        encoded = {position: each for position in group if (each := bytes_of(tokens[position])) is not None}
+        spells, count = _character(b"".join(encoded.values()), group.stop == len(tokens))
+        number = 1
+        for position, each in encoded.items():
             found[position] = BytePiece(tokens[position], spells, number if count else 0, count)
+            number += len(each)
     return tuple(found)
 
 
@@ -153,7 +171,7 @@ def alternative_piece(tokens: Sequence[str], position: int, token: str) -> str:
     """
     if token == tokens[position]:
         return tokens[position]
-    if token not in BYTES:
+    if bytes_of(token) is None:
         return token
     found = (*tokens[:position], token)
     return resolve_bytes(found[_last_start(found) :])[-1]
@@ -180,7 +198,7 @@ def byte_label(token: str) -> str:
     """`ä 1/2`: the character and the index of the byte; hexadecimal if it is unknown."""
     piece = token if isinstance(token, BytePiece) else resolve_bytes((token,))[0]
     assert isinstance(piece, BytePiece)
-    spells = piece.spells or f"0x{BYTES[piece]:02X}"
+    spells = piece.spells or f"0x{(bytes_of(piece) or b'').hex().upper()}"
     # without it, the number would be displayed right to left
     mark = LEFT_TO_RIGHT_MARK if unicodedata.bidirectional(spells[-1]) in ("R", "AL") else ""
     return f"{spells}{mark} {piece.number}/{piece.num_bytes}" if piece.num_bytes > 1 else spells
@@ -188,8 +206,12 @@ def byte_label(token: str) -> str:
 
 def decode_pieces(tokens: Sequence[str]) -> str:
     """Join pieces and decode bytes as UTF-8, with replacement characters."""
-    encoded = b"".join(bytes([BYTES[token]]) if token in BYTES else token.encode() for token in tokens)
-    return encoded.decode(errors="replace")
+    encoded: list[bytes] = []
+    for token in tokens:
+        found = bytes_of(token)
+        space = SPACE_MARK if found is not None and token.startswith(SPACE_MARK) else ""
+        encoded.append(token.encode() if found is None else space.encode() + found)
+    return b"".join(encoded).decode(errors="replace")
 
 
 def visible(text: str) -> str:

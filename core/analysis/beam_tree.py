@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.byte_pieces import BYTES, BytePiece, resolve_bytes
+from core.byte_pieces import BytePiece, bytes_of, resolve_bytes
 from core.decoding import BeamState, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 from core.results import ScoredText
 from core.tokenizer import Tokenizer
@@ -204,7 +204,7 @@ def _with_characters(
     steps: tuple[tuple[BeamNode, ...], ...], best: tuple[int, ...]
 ) -> tuple[tuple[BeamNode, ...], ...]:
     """Name byte tokens after the characters they spell, see `BeamNode.token`."""
-    if not any(node.token in BYTES for nodes in steps for node in nodes):
+    if not any(bytes_of(node.token) is not None for nodes in steps for node in nodes):
         return steps
     continued = {(node.position - 1, node.parent) for nodes in steps for node in nodes}
     ends = [node for nodes in steps for node in nodes if (node.position, node.rank) not in continued]

@@ -30,7 +30,7 @@ import math
 from dataclasses import dataclass
 
 from core.analysis.tokens.words import is_special, word_groups
-from core.byte_pieces import BYTES, UNKNOWN, grapheme_groups
+from core.byte_pieces import UNKNOWN, bytes_of, grapheme_groups
 from core.results import Translation
 from core.tokenizer import SPACE_MARK
 from core.translator import Translator
@@ -89,8 +89,8 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
 
 
 def _is_unknown(pieces: list[str]) -> bool:
-    return any(piece == UNKNOWN or piece in BYTES for piece in pieces)
+    return any(piece == UNKNOWN or bytes_of(piece) is not None for piece in pieces)
 
 
 def _has_letters(piece: str) -> bool:
-    return any(map(str.isalnum, piece)) and piece not in BYTES
+    return any(map(str.isalnum, piece)) and bytes_of(piece) is None

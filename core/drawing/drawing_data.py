@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from core.analysis.tokens.words import JOINT, continues_word, readable, word
-from core.byte_pieces import BLANK, BYTES, BytePiece, is_special
+from core.byte_pieces import BLANK, BytePiece, bytes_of, is_special
 from core.capture import AttentionMap, Kind
 
 FED_ARROW = "\u25b8"
@@ -118,7 +118,7 @@ def unit_spans(tokens: Sequence[str]) -> list[Span]:
 
     Bytes and accents are replaced by the text they spell.
     """
-    if len(tokens) == 1 and tokens[0] not in BYTES:
+    if len(tokens) == 1 and bytes_of(tokens[0]) is None:
         return label_spans(tokens[0])
     return [*([(JOINT, "faint")] if continues_word(tokens[0]) else []), (str(word(tokens)), "")]
 

@@ -9,9 +9,11 @@ An array file is an NPZ file with the following arrays; layers, heads and positi
     decoder_attentions  [layers, heads, T, T]; no token attends to later ones
     cross_attentions    [layers, heads, T, S]
     log_probs           [T] log-probabilities of the predicted tokens, in nats; may be missing
+    spelling            a name of `SPELLINGS`, or one for each side, where the tokens do not show it; may be missing
 
 At least one of the three kinds of attention; each row sums to 1. They are named as in the outputs of transformers, of
-which `arrays_of_outputs` makes them. The marks of a space of SentencePiece and of GPT-2 begin a word.
+which `arrays_of_outputs` makes them. How the tokens are spelled shows in them, or is given: words begin where
+`core.export.piece_spellings` says.
 """
 
 import io
@@ -24,8 +26,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from core.byte_pieces import MASK, UNKNOWN, PlacedPiece, decode_pieces, is_special
 from core.capture import AttentionMap, Kind
 from core.damaged_archives import DAMAGE
+from core.export.piece_spellings import SPELLINGS, Spelling, common_pieces, spelling_of
 from core.file_writing import write_atomically
 from core.npz_arrays import npz_arrays
 from core.phrases import Phrase, listed
@@ -38,8 +42,7 @@ KINDS: dict[str, tuple[Kind, str, str]] = {  # the kind of attention, and the si
     "decoder_attentions": ("decoder_self", "target", "target"),
     "cross_attentions": ("cross", "target", "source"),
 }
-TOKENS, LOG_PROBS = ("source_tokens", "target_tokens"), "log_probs"
-GPT2_SPACE = "\u0120"  # byte-level BPE's space, at the start of a word's first piece
+TOKENS, LOG_PROBS, SPELLING = ("source_tokens", "target_tokens"), "log_probs", "spelling"
 MAX_TOKENS, MAX_TOKEN = 1024, 512  # of either side; characters of one
 SUM_TOLERANCE = 2e-2  # of a row in half precision
 LATER_TOLERANCE = 1e-6  # weight on later tokens
@@ -94,12 +97,15 @@ def explanation_of_arrays(arrays: Arrays) -> Explanation:
         ArrayError: an array is missing, unknown, of another type or shape than the tokens call for, not finite, or
             not attention.
     """
-    if unknown := sorted(arrays.keys() - {*KINDS, *TOKENS, LOG_PROBS}):
-        raise ArrayError(f"the array {unknown[0]!r:.60} is unknown: expected {', '.join((*TOKENS, *KINDS, LOG_PROBS))}")
-    source, target = (_tokens(arrays, name) for name in TOKENS)
-    if len(target) < 2:
-        raise ArrayError(f"target_tokens has {len(target)} tokens, expected the start and at least one more")
-    fed, predicted = target[:-1], target[1:]
+    known = (*TOKENS, *KINDS, LOG_PROBS, SPELLING)
+    if unknown := sorted(arrays.keys() - {*known}):
+        raise ArrayError(f"the array {unknown[0]!r:.60} is unknown: expected {', '.join(known)}")
+    source, (start, *target) = (_tokens(arrays, name) for name in TOKENS)
+    if not target:
+        raise ArrayError("target_tokens has 1 tokens, expected the start and at least one more")
+    of_source, of_target = _spellings(arrays.get(SPELLING), source, target)
+    source, predicted = common_pieces(source, of_source), common_pieces(target, of_target)
+    fed = (PlacedPiece(start, "start"), *predicted[:-1])
     sides = {"source": source, "target": fed}
     maps: dict[Kind, tuple[AttentionMap, ...]] = {}
     for name, (kind, queries, keys) in KINDS.items():
@@ -177,8 +183,24 @@ def attention_facts(explanation: Explanation) -> dict[str, str]:
     }
 
 
-def _tokens(arrays: Arrays, name: str) -> tuple[str, ...]:
-    """Tokens as pieces: `SPACE_MARK` begins a word."""
+def _spellings(found: NDArray[Any] | None, source: Sequence[str], target: Sequence[str]) -> tuple[Spelling, Spelling]:
+    """How the tokens of both sides are spelled: as given, as they show, or as those of the other side do."""
+    if found is None:
+        of_source, of_target = spelling_of(source), spelling_of(target)
+        return of_source or of_target or "words", of_target or of_source or "words"
+    given: list[Any] = found.reshape(-1).tolist() if found.shape in ((), (1,), (2,)) else []
+    names: list[Spelling] = [name for name in SPELLINGS for each in given if name == each]
+    names.sort(key=given.index)
+    if not names or len(names) < len(given):
+        raise ArrayError(
+            f"{SPELLING} is {found.tolist()!r:.60}, expected one of {', '.join(SPELLINGS)}, or one for the source and "
+            f"one for the target"
+        )
+    return names[0], names[-1]
+
+
+def _tokens(arrays: Arrays, name: str) -> list[str]:
+    """Tokens as they are given."""
     found = arrays.get(name)
     if found is None or found.ndim != 1 or found.dtype.kind != "U":
         given = "missing" if found is None else f"{found.dtype} {list(found.shape)}"
@@ -193,7 +215,7 @@ def _tokens(arrays: Arrays, name: str) -> tuple[str, ...]:
             token.encode()
         except UnicodeEncodeError as error:
             raise ArrayError(f"{name} has the token {token!r:.60}, with a lone surrogate") from error
-    return tuple(token.replace(GPT2_SPACE, SPACE_MARK) for token in tokens)
+    return tokens
 
 
 def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.Tensor:
@@ -228,5 +250,5 @@ def _log_probs(found: NDArray[Any], count: int) -> tuple[float, ...]:
 
 def _text(tokens: Sequence[str]) -> str:
     """The text of pieces, without special tokens such as `</s>`."""
-    shown = [token for token in tokens if not (token.startswith("<") and token.endswith(">"))]
-    return "".join(shown).replace(SPACE_MARK, " ").strip()
+    shown = [SPACE_MARK + token if token in (UNKNOWN, MASK) else token for token in tokens if not is_special(token)]
+    return decode_pieces(shown).replace(SPACE_MARK, " ").strip()

@@ -12,6 +12,8 @@ The description, version 1; layers, heads and positions are counted from 0:
     fed_tokens       T pieces fed to the decoder, `<s>` first
     predicted_tokens T pieces predicted at the same positions, `</s>` last
     log_probs        T log-probabilities of the predicted tokens, in nats; none, like the alternatives, if unknown
+    roles            of the tokens of `source`, `fed` and `predicted`, by which special tokens are known whatever they
+                     are called: "start", "end", "language", "prefix" or "text"
     alternatives     the most probable pieces at each of the T positions as [piece, log-probability], best first
     attention        for each kind ("encoder_self", "decoder_self", "cross"):
         axes             ["layer", "head", "query", "key"]
@@ -29,20 +31,22 @@ import math
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.byte_pieces import alternative_piece, resolve_bytes
+from core.byte_pieces import alternative_piece, resolve_bytes, token_role, with_roles
 from core.capture import KINDS, AttentionMap, Kind, attention_mask
 from core.config_fields import require_size
 from core.results import Explanation
+from core.tokenizer import Role
 from core.translator import Translator
 
 FORMAT, FORMAT_VERSION = "headlight-explanation", 1
 AXES = ["layer", "head", "query", "key"]
+AXIS_TOKENS = ("query_tokens", "key_tokens", "predicted_tokens")
 WeightArrays = dict[Kind, NDArray[np.float32]]  # [layers, heads, queries, keys] of each kind
 
 
@@ -101,6 +105,11 @@ def _finite(fact: Any) -> Any:
 def description(record: ExplanationRecord) -> dict[str, Any]:
     """The description without its weights."""
     explanation = record.explanation
+    sides = {
+        "source": explanation.source_tokens,
+        "fed": explanation.fed_tokens,
+        "predicted": explanation.predicted_tokens,
+    }
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -112,6 +121,7 @@ def description(record: ExplanationRecord) -> dict[str, Any]:
         "source_tokens": list(explanation.source_tokens),
         "fed_tokens": list(explanation.fed_tokens),
         "predicted_tokens": list(explanation.predicted_tokens),
+        "roles": {side: list(map(token_role, tokens)) for side, tokens in sides.items()},
         "log_probs": list(explanation.log_probs),
         "alternatives": [[list(alternative) for alternative in position] for position in explanation.alternatives],
         "attention": {
@@ -156,17 +166,24 @@ def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord
                 f"expected equal numbers, found {', '.join(f'{count} {name}' for name, count in counts.items())}"
             )
         masks = _neighbourhood(facts["model"]), _is_autoregressive(facts["model"])
+        source_tokens, fed_tokens, predicted_tokens = (
+            _placed_tokens(facts, side) for side in ("source", "fed", "predicted")
+        )
+        axes: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
+            "encoder_self": (source_tokens, source_tokens),
+            "decoder_self": (fed_tokens, fed_tokens),
+            "cross": (fed_tokens, source_tokens),
+        }
         maps: dict[Kind, tuple[AttentionMap, ...]] = {
-            kind: _layers(kind, facts["attention"][kind], weights[kind], *masks)
+            kind: _layers(kind, facts["attention"][kind], weights[kind], (*axes[kind], predicted_tokens), *masks)
             for kind in KINDS
             if kind in facts["attention"]
         }
-        predicted_tokens = _tokens(facts["predicted_tokens"])
         explanation = Explanation(
             source=facts["source"],
             target=facts["target"],
-            source_tokens=_tokens(facts["source_tokens"]),
-            fed_tokens=_tokens(facts["fed_tokens"]),
+            source_tokens=source_tokens,
+            fed_tokens=fed_tokens,
             predicted_tokens=predicted_tokens,
             log_probs=tuple(map(float, facts["log_probs"])),
             alternatives=tuple(
@@ -188,6 +205,15 @@ def _tokens(found: Any) -> tuple[str, ...]:
     return resolve_bytes([_text(token) for token in found])
 
 
+def _placed_tokens(facts: dict[str, Any], side: str) -> tuple[str, ...]:
+    """Tokens of a side with their roles, which the files of old versions do not have."""
+    tokens = _tokens(facts[f"{side}_tokens"])
+    roles = list(map(token_role, tokens)) if "roles" not in facts else facts["roles"][side]
+    if len(roles) != len(tokens) or any(role not in get_args(Role) for role in roles):
+        raise ValueError(f"{side} has {len(tokens)} tokens and the roles {roles!r:.60}, expected one for each token")
+    return with_roles(tokens, roles)
+
+
 def _text(token: Any) -> str:
     if not isinstance(token, str):
         raise TypeError(f"expected a token as a text, found {token!r:.50}")
@@ -195,16 +221,22 @@ def _text(token: Any) -> str:
 
 
 def _layers(
-    kind: Kind, axes: dict[str, Any], weights: NDArray[np.float32], neighbourhood: int | None, autoregressive: bool
+    kind: Kind,
+    axes: dict[str, Any],
+    weights: NDArray[np.float32],
+    sides: tuple[tuple[str, ...], ...],
+    neighbourhood: int | None,
+    autoregressive: bool,
 ) -> tuple[AttentionMap, ...]:
     if weights.ndim != len(AXES):
         raise ValueError(f"{kind} has {weights.ndim} axes, expected {len(AXES)}: {', '.join(AXES)}")
-    predicted = axes["predicted_tokens"]
-    names = (
-        _tokens(axes["query_tokens"]),
-        _tokens(axes["key_tokens"]),
-        None if predicted is None else _tokens(predicted),
+    found = [_tokens(tokens) if tokens is not None else None for tokens in map(axes.__getitem__, AXIS_TOKENS)]
+    query_tokens, key_tokens, predicted_tokens = (
+        side if tokens == side else tokens for tokens, side in zip(found, sides, strict=True)
     )
+    if query_tokens is None or key_tokens is None:
+        raise ValueError(f"{kind} has no query_tokens or no key_tokens")
+    names = query_tokens, key_tokens, predicted_tokens
     mask = attention_mask(kind, len(names[1]), neighbourhood, autoregressive)
     return tuple(
         AttentionMap(kind, layer, torch.from_numpy(matrix.copy()), *names, mask) for layer, matrix in enumerate(weights)

@@ -14,6 +14,7 @@ from core.byte_pieces import (
     PlacedPiece,
     Word,
     byte_label,
+    bytes_of,
     decode_pieces,
     grapheme_groups,
     is_combining,
@@ -23,7 +24,7 @@ from core.byte_pieces import (
     visible,
 )
 from core.capture import AttentionMap
-from core.tokenizer import BYTES, SPACE_MARK, Role
+from core.tokenizer import SPACE_MARK, Role
 from core.traced_text import Span
 
 JOINT = "\u00b7"  # precedes a piece that continues a word
@@ -39,7 +40,7 @@ def continues_word(token: str) -> bool:
 
     True without a space before it, if it has letters or digits.
     """
-    if is_standalone(token) or token in BYTES:
+    if is_standalone(token) or bytes_of(token) is not None:
         return False
     return not token.startswith(SPACE_MARK) and not is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
 
@@ -55,7 +56,7 @@ def readable(token: str) -> str:
         return str(token)
     if is_special(token):
         return visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
-    if token in BYTES:
+    if bytes_of(token) is not None:
         return byte_label(token)
     text = visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
     return JOINT + text if continues_word(token) else text

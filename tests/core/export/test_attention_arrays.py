@@ -236,7 +236,8 @@ def test_the_documented_lines_make_the_arrays_of_any_model_of_transformers(
     names: dict[str, Any] = {"name": str(tmp_path)}
     exec(code, names)
     found = explanation_of_arrays(load_arrays(tmp_path / "attention.npz"))
-    assert found.source_tokens == ("<s>", "A", "dog", "runs", ".", "</s>")
+    assert found.source_tokens == ("<s>", *(f"\u2581{word}" for word in ("A", "dog", "runs", ".")), "</s>")
+    assert found.source == "A dog runs ."
     assert found.fed_tokens[0] == "</s>", "BART's start"
     for kind, outputs in (("encoder_self", "encoder_attentions"), ("cross", "cross_attentions")):
         expected = [layer[0] for layer in names["outputs"][outputs]]
