@@ -267,6 +267,8 @@ class Translator(BatchTranslator):
             """Piece of an alternative after the token fed at a position."""
             if token_id == ids.predicted[position]:
                 return predicted_tokens[position]
+            if token_id == self.config.eos_id:
+                return self.piece(token_id)
             found = alternative_piece(predicted_tokens, position, target_pieces([ids.fed[position], token_id])[-1])
             # A whole word may be spelled like the predicted beginning of a word.
             return found + SPACE_MARK if found == predicted_tokens[position] else found

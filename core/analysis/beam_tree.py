@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.byte_pieces import BytePiece, bytes_of, resolve_bytes
+from core.byte_pieces import BytePiece, PlacedPiece, bytes_of, resolve_bytes
 from core.decoding import BeamState, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 from core.results import ScoredText
 from core.tokenizer import Tokenizer
@@ -147,7 +147,7 @@ def build_tree(
                     position=last.position,
                     rank=rank,
                     parent=parent,
-                    token=tokenizer.pieces(token_ids[-2:])[-1],
+                    token=_last_piece(tokenizer, token_ids, options.eos_id),
                     token_log_prob=candidate.token_log_prob,
                     log_prob=candidate.log_prob,
                     score=options.score(candidate.log_prob, last.position),
@@ -172,8 +172,14 @@ def build_tree(
         best=best,
         finished=last.finished,
         num_forced=num_forced,
-        start=tokenizer.piece(options.bos_id),
+        start=PlacedPiece(tokenizer.piece(options.bos_id), "start"),
     )
+
+
+def _last_piece(tokenizer: Tokenizer, token_ids: Sequence[int], eos_id: int) -> str:
+    """The last of the tokens of a target as a piece."""
+    piece = tokenizer.pieces(token_ids[-2:])[-1]
+    return PlacedPiece(piece, "end") if token_ids[-1] == eos_id else piece
 
 
 def _with_lifetimes(steps: list[list[BeamNode]]) -> tuple[tuple[BeamNode, ...], ...]:

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from core.analysis.tokens.words import grapheme_groups, is_special, word, word_groups
+from core.analysis.tokens.words import grapheme_groups, word, word_groups
+from core.byte_pieces import token_role
 from core.drawing.drawing_data import unit_spans
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
@@ -108,7 +109,7 @@ def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dic
             "stop": group.stop,
             "glued": group.start > 0
             and not tokens[group.start].startswith(SPACE_MARK)
-            and not is_special(tokens[group.start]),
+            and token_role(tokens[group.start]) in ("text", "prefix"),
             "direction": direction(word(tokens[group.start : group.stop])),
             "pieces": [_piece(tokens, characters[position], log_probs) for position in group if position in characters],
         }

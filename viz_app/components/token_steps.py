@@ -6,13 +6,14 @@ from typing import Any
 
 from core.analysis.tokens.edited_target import begun_word
 from core.analysis.tokens.words import is_special, word
+from core.byte_pieces import token_role
 from core.drawing.drawing_data import label_spans, run_spans, spoken
 from core.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, draw
 from viz_app.figures.display_text import direction
 
-END = "</s>"  # the only special token among the alternatives
+WRITTEN = ("text", "end")  # roles of the tokens that a search writes
 # a position, a text, and whether it was typed; otherwise it is one of the alternatives there
 OptionChoice = tuple[int, str, bool]
 
@@ -109,7 +110,7 @@ def _begun(tokens: tuple[str, ...], position: int) -> str:
 
 
 def _options(written: str, log_prob: float, alternatives: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
-    found = [(token, value) for token, value in alternatives if token == END or not is_special(token)]
+    found = [(token, value) for token, value in alternatives if token_role(token) in WRITTEN]
     return found if any(token == written for token, _ in found) else [*found, (written, log_prob)]
 
 

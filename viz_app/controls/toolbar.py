@@ -65,6 +65,9 @@ def token_boxes() -> TokenView:
             True,
             key="hide_special",
             bind="query-params",
-            help=tr("Leaves out `<s>` and `</s>`. Rows may then sum to less than 1; the rest went to them."),
+            help=tr(
+                "Leaves out tokens that are not of the text, such as `<s>` and `</s>`. Rows may then sum to less than "
+                "1; the rest went to them."
+            ),
         )
     return TokenView(words, hide_special)

@@ -73,9 +73,12 @@ LABELS = (  # of heads and their criteria, see `core.analysis.heads.labels`
     marked(
         "more than 50% of the weight is on </s>: perhaps a no-op, as Clark et al. 2019 suggest for separators in BERT"
     ),
-    marked("more than 50% of the weight is on <s> or the first token"),
+    marked("more than 50% of the weight is on the start mark, a language code or the first token"),
     marked("more than 50% of the weight is on punctuation"),
-    marked("more than 50% of the weight is on </s>, <s>, the first token and punctuation together"),
+    marked(
+        "more than 50% of the weight is on the end mark, the start mark, language codes, the first token and "
+        "punctuation together"
+    ),
     marked("the largest weight of a row, without </s>, is above 80% on average (Voita et al. 2019)"),
     marked("the entropy is above 90% of its maximum (Clark et al. 2019)"),
 )
@@ -122,7 +125,7 @@ BEHAVIOURS = (  # to search heads by, see `core.analysis.corpus.behaviours`
     marked("attends to the end mark"),
     marked("share of the weight on </s>"),
     marked("attends to the first token"),
-    marked("share of the weight on <s> or the first token"),
+    marked("share of the weight on the start mark, a language code or the first token"),
     marked("attends to punctuation"),
     marked("share of the weight on punctuation"),
     marked("copies"),

@@ -77,7 +77,9 @@ MEASURES: tuple[CardMeasure, ...] = (
         marked("Weight on the end mark </s>"), marked("share of the weight"), lambda card: _number(card.sink_end)
     ),
     CardMeasure(
-        marked("Weight on <s>, first token"), marked("share of the weight"), lambda card: _number(card.sink_start)
+        marked("Weight on start mark, first token"),
+        marked("share of the weight"),
+        lambda card: _number(card.sink_start),
     ),
     CardMeasure(
         marked("Weight on punctuation"), marked("share of the weight"), lambda card: _number(card.sink_punctuation)

@@ -68,7 +68,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "end": Behaviour("attends to the end mark", "share of the weight on </s>", "sink_end", lambda card: card.sink_end),
     "first": Behaviour(
         "attends to the first token",
-        "share of the weight on <s> or the first token",
+        "share of the weight on the start mark, a language code or the first token",
         "sink_start",
         lambda card: card.sink_start,
     ),

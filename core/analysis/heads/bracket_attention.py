@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from core.byte_pieces import Word
 from core.results import Explanation
 from core.tokenizer import SPACE_MARK
 
@@ -62,4 +63,4 @@ def symbol_attention(
     ends = [*starts[1:], len(pieces), len(pieces) + 1]
     positions = tuple(range(start, end) for start, end in zip([*starts, len(pieces)], ends, strict=True))
     summed = torch.stack([rows[..., list(each)].sum(-1) for each in positions], -1)
-    return SymbolAttention(kind, symbol, (*words, "</s>"), summed, positions)
+    return SymbolAttention(kind, symbol, (*map(Word, words), explanation.source_tokens[-1]), summed, positions)

@@ -42,9 +42,10 @@ DEFINITIONS: dict[str, str] = {
     f"the tokens",
     "end mark": f"more than {MOST:.0%} of the weight is on </s>: perhaps a no-op, as Clark et al. 2019 suggest for "
     f"separators in BERT",
-    "first word": f"more than {MOST:.0%} of the weight is on <s> or the first token",
+    "first word": f"more than {MOST:.0%} of the weight is on the start mark, a language code or the first token",
     "punctuation": f"more than {MOST:.0%} of the weight is on punctuation",
-    "marks": f"more than {MOST:.0%} of the weight is on </s>, <s>, the first token and punctuation together",
+    "marks": f"more than {MOST:.0%} of the weight is on the end mark, the start mark, language codes, the first token "
+    f"and punctuation together",
     "one word at a time": f"the largest weight of a row, without </s>, is above {CONFIDENT:.0%} on average (Voita et "
     f"al. 2019)",
     "spread out": f"the entropy is above {BROAD:.0%} of its maximum (Clark et al. 2019)",

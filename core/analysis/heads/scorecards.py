@@ -20,7 +20,8 @@ class ScoreCard:
         offset: most frequent distance (key position minus query position) of the largest weight; the query position of
             cross-attention is the position of the predicted token.
         offset_share: share of tokens whose largest weight is at `offset`.
-        sink_end, sink_start, sink_punctuation: weight on `</s>`, on `<s>` or the first token, and on other punctuation.
+        sink_end, sink_start, sink_punctuation: weight on the end mark; on the start mark, codes of languages and the
+            first token; and on other punctuation. Marks are known by their place (`core.byte_pieces.token_role`).
         previous, same_position, following: weight at offset -1, 0, +1, the pattern score sum(a P) / sum(a).
         same_token: weight on other occurrences of the query token; in cross-attention of the predicted token.
         rare_token: share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019).
@@ -52,7 +53,7 @@ class ScoreCard:
 
     @property
     def sink_share(self) -> float:
-        """Weight on `</s>`, `<s>`, the first token and punctuation."""
+        """Weight on the marks, codes of languages, the first token and punctuation."""
         return self.sink_end + self.sink_start + self.sink_punctuation
 
     def with_error_rate(self, error_rate: float) -> "ScoreCard":
