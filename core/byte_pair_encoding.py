@@ -111,7 +111,9 @@ def read_merges(data: bytes) -> list[tuple[str, str]]:
 
 
 def moses_tokenization(language: str, normalise: bool, split_dashes: bool = True) -> list[Step]:
-    """Steps of Moses' tokenization, to words with spaces between and special characters escaped.
+    """Steps of Moses' tokenization.
+
+    They lead to words with spaces between and special characters escaped.
 
     Args:
         language: code; the rules of some languages differ.
@@ -134,7 +136,7 @@ def moses_tokenization(language: str, normalise: bool, split_dashes: bool = True
 
 
 def moses_normalisation(language: str) -> list[Step]:
-    """Steps of Moses' normalisation of punctuation, by the rules for a language's code."""
+    """Steps of Moses' normalisation of punctuation, for a language's code."""
     from sacremoses import MosesPunctNormalizer
 
     return [*cast("list[Step]", MosesPunctNormalizer(language).substitutions), str.strip]

@@ -72,7 +72,7 @@ def with_roles(tokens: Sequence[str], roles: Sequence[Role]) -> tuple[str, ...]:
 
 
 def token_role(token: str) -> Role:
-    """Role of a token: that of its place if it knows it, or else that of its usual name."""
+    """Role of a token by its place if it knows it, or else by its usual name."""
     if isinstance(token, PlacedPiece):
         return token.role
     if isinstance(token, Word):

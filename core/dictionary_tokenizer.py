@@ -123,13 +123,20 @@ class DictionaryTokenizer:
         return [self._ids.get(piece, self._unknown_id) for piece in pieces]
 
     def _prepared(self, text: Text) -> Text:
-        """The text as it is split; punctuation and words are left as they are in a long one."""
+        """The text as it is split.
+
+        Punctuation and words of a long one are left as they are.
+        """
         for steps, most in self._steps:
             text = changed(text, steps) if len(text) <= most else text
         return text
 
     def _beginning(self, text: str) -> tuple[list[int], int, str]:
-        """Token of the source's language if there is one, where the text itself begins, and the prefix before it."""
+        """What is before a source.
+
+        Returns:
+            The token of its language if there is one, where the text itself begins, and the prefix before it.
+        """
         if self._language_ids and self.language_codes:
             (source, _), start = self._codes(text)
             return [self._language_ids[source]], start, ""
@@ -145,7 +152,7 @@ class DictionaryTokenizer:
         return self._language_ids[self._codes(source)[0][1]] if self._language_ids and self.language_codes else None
 
     def _codes(self, text: str) -> tuple[tuple[str, str], int]:
-        """Codes of the source and target languages of a text, and where the text behind them begins."""
+        """Codes of a text's source and target languages, and where they end."""
         codes: list[str] = []
         start = 0
         while len(codes) < 2 and (match := CODE.match(text, start)):
@@ -155,7 +162,7 @@ class DictionaryTokenizer:
         return (codes[0] if codes[1:] else source, codes[-1] if codes else target), start
 
     def _prefix(self, text: str) -> tuple[int, str]:
-        """Where a source begins behind its code or its prefix, and the prefix of its target."""
+        """Where a source begins behind code and prefix, and the prefix of its target."""
         match = CODE.match(text)
         code, start = (self._known(match[1]), match.end()) if match else (self.languages[1], 0)
         own = max(

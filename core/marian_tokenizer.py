@@ -92,7 +92,7 @@ class MarianTokenizer:
         return [self._ids.get(piece, self._unknown_id) for piece in ([code] if code else []) + pieces]
 
     def spans(self, text: str) -> list[Span | None]:
-        """Characters of the text that each token comes from; None for the code of a language.
+        """Characters of the text that each token comes from; None for a language code.
 
         Raises:
             ValueError: as `encode`.

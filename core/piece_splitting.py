@@ -1,6 +1,6 @@
-"""Texts to pieces, and back, as the settings and files of a `DictionaryTokenizer` say.
+"""Texts to pieces of a `DictionaryTokenizer`, and back.
 
-A text is prepared to words with spaces between, and these are split.
+Its settings and files say how. A text is prepared to words with spaces between, and these are split.
 """
 
 import math

@@ -73,7 +73,7 @@ class TextCodec:
         return self._begun(self.tokenizer.target.encode(_normalised(text)), source)
 
     def source_spans(self, source: str) -> list[Span | None]:
-        """Characters of a source, as it is given, that each of its `source_ids` comes from.
+        """Characters of a source that each of its `source_ids` comes from.
 
         None for tokens that are not of the text: codes of languages, prefixes and `</s>`. White space around a token's
         characters is left out; a token of white space alone has that.
@@ -188,9 +188,9 @@ class TextCodec:
         )
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Tokens of a target as pieces, from its first on: predicted ones, or those that mask-predict is fed.
+        """Tokens of a target as pieces, from its first on.
 
-        Byte tokens are `BytePiece`; the mask token of mask-predict is `<mask>`. Special tokens are known by their place
+        They are predicted, or those that mask-predict is fed. Byte tokens are `BytePiece`; the mask token of mask-predict is `<mask>`. Special tokens are known by their place
         (`core.byte_pieces.token_role`), whatever they are spelled.
         """
         ends = int(list(token_ids[-1:]) == [self.config.eos_id])
@@ -202,14 +202,17 @@ class TextCodec:
         return self.pieces([token_id])[0]
 
     def fed_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Tokens that the decoder is fed, as `pieces`; the start first, unless the model is of mask-predict."""
+        """Tokens that the decoder is fed as pieces, as in `pieces`.
+
+        The start is first, unless the model is of mask-predict.
+        """
         if not self.config.autoregressive or not token_ids:
             return self.pieces(token_ids)
         leading = self.tokenizer.target.leading_roles(token_ids[1:])
         return self._target_pieces(token_ids, _roles(["start", *leading], len(token_ids), 0))
 
     def source_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Tokens of a source as pieces, byte tokens as `BytePiece`, special ones as in `pieces`."""
+        """Tokens of a source as pieces; byte tokens and special ones as in `pieces`."""
         config = self.config
         before, after = len(config.source_prefix), config.source_end + len(config.source_suffix)
         leading: list[Role] = ["start"] * before
@@ -313,7 +316,7 @@ def _roles(leading: Sequence[Role], count: int, ends: int) -> list[Role]:
 
 
 def _spans(tokenizer: Tokenizer, text: str) -> list[Span | None]:
-    """Characters of a text that each of its tokens comes from; those of special tokens left out."""
+    """Characters of a text that each token comes from; None for special tokens."""
     traced = TracedText.of(text).rewritten(_normalised(text))
     return [span and traced.span(*span) for span in tokenizer.spans(traced.text)]
 

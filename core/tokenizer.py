@@ -267,7 +267,7 @@ def sentencepiece_spans(processor: sentencepiece.SentencePieceProcessor, text: T
 
 
 def sentencepiece_surfaces(pieces: Sequence[str]) -> list[bytes]:
-    """What consecutive pieces of a SentencePiece model spell; tokens of bytes spell a part of a character."""
+    """What the pieces of a SentencePiece model spell, bytes as such."""
     return [bytes([BYTES[piece]]) if piece in BYTES else piece.replace(SPACE_MARK, " ").encode() for piece in pieces]
 
 

@@ -39,7 +39,10 @@ class TracedText:
         return cls(text, tuple((index, index + 1) for index in range(len(text))))
 
     def behind(self, prefix: str) -> "TracedText":
-        """The text behind another one, which is not of the original, unlike the space between them."""
+        """The text behind another one, which is not of the original.
+
+        The space between them belongs to the text.
+        """
         words = prefix.rstrip()
         place = next((start for origin in self.origins if origin for start in origin), 0)
         space = [(place, place)] * (len(prefix) - len(words))
@@ -59,9 +62,9 @@ class TracedText:
         return TracedText(text, tuple(self._origin(span) for span in aligned(self.text, text)))
 
     def span(self, start: int, stop: int) -> Span | None:
-        """Characters of the original that some characters come from, white space around them left out.
+        """Characters of the original that some characters come from.
 
-        White space alone keeps its own, or its place. None if all were put before the text.
+        White space around them is left out; white space alone keeps its own, or its place. None if all were put before the text.
         """
         if start == stop:
             return self._origin((start, stop))
@@ -123,7 +126,7 @@ def surface_spans(text: TracedText, surfaces: Sequence[bytes]) -> list[Span | No
 
 
 def aligned(before: str, after: str) -> list[Span]:
-    """Characters of one text that each character of another comes from, in the same order.
+    """Characters of one text that each character of another comes from.
 
     Letters are compared without case, accents apart, and compatibility characters by what they stand for, white space
     not at all. Characters that differ come from what is between the same neighbours; white space that was put in, from
@@ -139,7 +142,7 @@ def aligned(before: str, after: str) -> list[Span]:
 
 
 def _compared(text: str) -> tuple[str, list[int]]:
-    """A text as it is compared, and the place in the text that each character of it comes from."""
+    """A text as it is compared, and the place that each of its characters comes from."""
     spelled = [_spelled(character) for character in text]
     return "".join(spelled), [place for place, letters in enumerate(spelled) for _ in letters]
 
@@ -185,7 +188,10 @@ def _blocks(old: str, new: str) -> Iterator[tuple[int, int, int, bool]]:
 
 
 def _filled(text: str, spans: Sequence[Span | None]) -> list[Span]:
-    """Spans of all characters: those without one have that of the nearest before or after it in their word."""
+    """Spans of all characters.
+
+    Those without one have that of the nearest in their word, before or else after it.
+    """
     found: list[Span] = []
     for index, span in enumerate(spans):
         if span is None and not text[index].isspace():
@@ -206,7 +212,10 @@ def _neighbour(text: str, spans: Sequence[Span | None], index: int) -> Span | No
 
 
 def _union(spans: Iterable[Span]) -> Span | None:
-    """From the first start to the last stop of some spans; empty ones count only alone."""
+    """From the first start to the last stop of some spans.
+
+    Empty spans count only alone.
+    """
     found = list(spans)
     found = [(start, stop) for start, stop in found if start < stop] or found[:1]
     return (min(start for start, _ in found), max(stop for _, stop in found)) if found else None

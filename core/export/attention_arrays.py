@@ -184,7 +184,10 @@ def attention_facts(explanation: Explanation) -> dict[str, str]:
 
 
 def _spellings(found: NDArray[Any] | None, source: Sequence[str], target: Sequence[str]) -> tuple[Spelling, Spelling]:
-    """How the tokens of both sides are spelled: as given, as they show, or as those of the other side do."""
+    """How the tokens of both sides are spelled.
+
+    As is given, as they show, or as those of the other side show.
+    """
     if found is None:
         of_source, of_target = spelling_of(source), spelling_of(target)
         return of_source or of_target or "words", of_target or of_source or "words"

@@ -1,6 +1,6 @@
-"""Pieces as other tokenizers spell them, in the spelling of this project, where `SPACE_MARK` begins a word.
+"""Pieces of other tokenizers, spelled as in this project.
 
-Each tokenizer has its own way to say where words begin, and some spell the bytes of UTF-8 by letters that print.
+Here `SPACE_MARK` begins a word. Each tokenizer has its own way to say where words begin, and some spell the bytes of UTF-8 by letters that print.
 """
 
 import codecs
@@ -57,7 +57,10 @@ def spelling_of(tokens: Sequence[str]) -> Spelling | None:
 
 
 def common_pieces(tokens: Sequence[str], spelling: Spelling) -> tuple[str, ...]:
-    """Tokens of a sentence in the spelling of this project; special ones are known by their places at its ends."""
+    """Tokens of a sentence, spelled as in this project.
+
+    Special ones are known by their places at its ends.
+    """
     text = [place for place, token in enumerate(tokens) if not _is_edge(token)]
     first, last = (text[0], text[-1] + 1) if text else (0, 0)
     pieces = _SPELLED[spelling]([IN_PLACE_OF_WORDS.get(token, token) for token in tokens[first:last]])
@@ -109,7 +112,7 @@ def _word_ends(tokens: Sequence[str]) -> list[str]:
 
 
 def _words(tokens: Sequence[str]) -> list[str]:
-    """Tokens with spaces of their own, such as characters, say themselves where words begin."""
+    """Every token, or what begins after a space if tokens have spaces of their own."""
     if any(" " in token for token in tokens):
         return [token.replace(" ", SPACE_MARK) for token in tokens]
     return _with_marks(tokens, [True] * len(tokens))
@@ -126,7 +129,10 @@ _SPELLED: dict[Spelling, Callable[[Sequence[str]], list[str]]] = {
 
 
 def _with_marks(pieces: Sequence[str], begins: Sequence[bool]) -> list[str]:
-    """Pieces with `SPACE_MARK` before those that begin a word, unless they stand for one."""
+    """Pieces with `SPACE_MARK` before those that begin a word.
+
+    Those that stand for an unknown word have none.
+    """
     return [
         SPACE_MARK + piece if begin and piece not in (UNKNOWN, MASK) else piece
         for piece, begin in zip(pieces, begins, strict=False)
@@ -134,7 +140,10 @@ def _with_marks(pieces: Sequence[str], begins: Sequence[bool]) -> list[str]:
 
 
 def _bytes_of_letters(token: str) -> bytes:
-    """Bytes that the letters stand for; a token that has others, which was added, is its own text."""
+    """Bytes that the letters of a token stand for.
+
+    One with other characters has been added to a vocabulary: it is its own text.
+    """
     if all(letter in BYTE_LETTERS for letter in token):
         return bytes(BYTE_LETTERS[letter] for letter in token)
     return token.encode()
@@ -150,7 +159,10 @@ def _piece_of_bytes(encoded: bytes) -> str:
 
 
 def _text_of_letters(letters: str) -> str | None:
-    """The text whose bytes are spelled by letters, whose last character may be cut off; None if they spell none."""
+    """The text whose bytes are spelled by letters, None if they spell none.
+
+    Its last character may be cut off.
+    """
     if not all(letter in BYTE_LETTERS for letter in letters):
         return None
     try:

@@ -208,7 +208,7 @@ def _tokens(found: Any) -> tuple[str, ...]:
 def _placed_tokens(facts: dict[str, Any], side: str) -> tuple[str, ...]:
     """Tokens of a side with their roles, which the files of old versions do not have."""
     tokens = _tokens(facts[f"{side}_tokens"])
-    roles = list(map(token_role, tokens)) if "roles" not in facts else facts["roles"][side]
+    roles: list[Role] = [token_role(token) for token in tokens] if "roles" not in facts else facts["roles"][side]
     if len(roles) != len(tokens) or any(role not in get_args(Role) for role in roles):
         raise ValueError(f"{side} has {len(tokens)} tokens and the roles {roles!r:.60}, expected one for each token")
     return with_roles(tokens, roles)

@@ -25,7 +25,7 @@ CrossMaps = Callable[[Translator, str, str], Sequence[AttentionMap]]
 
 @dataclass(frozen=True)
 class TokenWords:
-    """The words of the sentence and its translation that the tokens of a map belong to.
+    """Words of a sentence and its translation that tokens belong to.
 
     Attributes:
         source: [S, source words] share of each token in each word; rows of special tokens are 0.
@@ -39,7 +39,7 @@ class TokenWords:
 
 
 def words_as_shown(tokens: Sequence[str]) -> Tensor:
-    """Membership of tokens in words as in `words.word_groups`: [tokens, words], see `TokenWords`.
+    """Share of tokens in words as in `words.word_groups`: [tokens, words].
 
     Punctuation at a word's edge is a separate word; in scripts without spaces each piece is one.
     """
@@ -62,7 +62,7 @@ def shown_words_of(cross: AttentionMap) -> TokenWords:
 
 
 def given_words_of(translator: Translator, source: str, target: str) -> TokenWords:
-    """Words of a sentence and a translation as white space separates them, as in gold alignments.
+    """Words as white space separates them, as in gold alignments.
 
     A token is part of the words whose characters it comes from, whatever a tokenizer has made of them.
 

@@ -97,9 +97,9 @@ def word(tokens: Sequence[str]) -> str:
 
 
 def text_words(text: str, spans: Sequence[Span | None]) -> list[range]:
-    """Numbers of the words of a text, separated by white space, that each of its tokens is part of.
+    """Numbers of the words of a text that each of its tokens is part of.
 
-    White space belongs to the word after it, as `SPACE_MARK` does.
+    Words are separated by white space, which belongs to the word after it, as `SPACE_MARK` does.
 
     Args:
         spans: characters of the text that each token comes from, as of `Translator.source_spans`.
@@ -147,7 +147,7 @@ def merge_words(attention: AttentionMap) -> AttentionMap:
 
 
 def without_special_tokens(attention: AttentionMap) -> AttentionMap:
-    """The map without special tokens (`core.byte_pieces.is_special`), such as `<s>` and `</s>`.
+    """The map without special tokens, see `core.byte_pieces.is_special`.
 
     Keys are dropped if they are special, rows if `AttentionMap.row_tokens` are: the decoder row that was fed `<s>`
     predicts the first word and stays. Nothing is renormalised, so the rest of a row to 1 is its weight on special
