@@ -52,7 +52,7 @@ class BytePiece(str):
 class PlacedPiece(str):
     """A piece that has a role by its place in the sentence, whatever it is spelled.
 
-    A decoder may start with `</s>`, and a text may have the word `</s>`. Equal to the plain string.
+    A decoder may start with `</s>`. Equal to the plain string.
     """
 
     role: Role
@@ -64,9 +64,12 @@ class PlacedPiece(str):
 
 
 def with_roles(tokens: Sequence[str], roles: Sequence[Role]) -> tuple[str, ...]:
-    """Tokens that know their roles."""
+    """Tokens that know their roles.
+
+    A word of the text that is called as a special token gets the mark of a word, so that it is none.
+    """
     return tuple(
-        token if token_role(token) == role else PlacedPiece(token, role)
+        token if token_role(token) == role else SPACE_MARK + token if role == "text" else PlacedPiece(token, role)
         for token, role in zip(tokens, roles, strict=True)
     )
 

@@ -190,8 +190,9 @@ class TextCodec:
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens of a target as pieces, from its first on.
 
-        They are predicted, or those that mask-predict is fed. Byte tokens are `BytePiece`; the mask token of mask-predict is `<mask>`. Special tokens are known by their place
-        (`core.byte_pieces.token_role`), whatever they are spelled.
+        They are predicted, or those that mask-predict is fed. Byte tokens are `BytePiece`; the mask token of mask-
+        predict is `<mask>`. Special tokens are known by their place (`core.byte_pieces.token_role`), whatever they
+        are spelled.
         """
         ends = int(list(token_ids[-1:]) == [self.config.eos_id])
         leading = self.tokenizer.target.leading_roles(token_ids)

@@ -64,7 +64,8 @@ class TracedText:
     def span(self, start: int, stop: int) -> Span | None:
         """Characters of the original that some characters come from.
 
-        White space around them is left out; white space alone keeps its own, or its place. None if all were put before the text.
+        White space around them is left out; white space alone keeps its own, or its place. None if all were put before
+        the text.
         """
         if start == stop:
             return self._origin((start, stop))

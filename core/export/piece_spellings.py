@@ -1,6 +1,7 @@
 """Pieces of other tokenizers, spelled as in this project.
 
-Here `SPACE_MARK` begins a word. Each tokenizer has its own way to say where words begin, and some spell the bytes of UTF-8 by letters that print.
+Here `SPACE_MARK` begins a word. Each tokenizer has its own way to say where words begin, and some spell the bytes of
+UTF-8 by letters that print.
 """
 
 import codecs

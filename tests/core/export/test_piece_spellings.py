@@ -149,7 +149,7 @@ def test_special_tokens_are_known_at_the_ends_only() -> None:
         True,
         True,
     ]
-    assert explained(tokens, ["</s>", "</s>"]).source == "a</s> b"
+    assert explained(tokens, ["</s>", "</s>"]).source == "a </s> b"
     assert [is_special(each) for each in explained(tokens, ["</s>", "x", "</s>"]).predicted_tokens] == [False, True]
 
 
