@@ -75,7 +75,8 @@ def words_of(tokens: Sequence[str]) -> list[str]:
     """Return the words of a translation with their spaces, without special tokens."""
     groups = [group for group in word_groups(tokens) if not is_special(tokens[group.start])]
     return [
-        " " * (group.start > 0 and tokens[group.start].startswith(SPACE_MARK)) + word(tokens[group.start : group.stop])
+        " " * (group != groups[0] and tokens[group.start].startswith(SPACE_MARK))
+        + word(tokens[group.start : group.stop])
         for group in groups
     ]
 
