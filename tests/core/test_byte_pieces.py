@@ -6,7 +6,16 @@ import random
 import pytest
 
 from core.analysis.tokens.words import JOINT, readable
-from core.byte_pieces import BytePiece, alternative_piece, grapheme_groups, resolve_bytes, visible
+from core.byte_pieces import (
+    BytePiece,
+    alternative_piece,
+    byte_label,
+    bytes_of,
+    decode_pieces,
+    grapheme_groups,
+    resolve_bytes,
+    visible,
+)
 
 PIZZA = "\U0001f355"
 ASTRONAUT = "\U0001f469\u200d\U0001f680"  # a woman, a joiner and a rocket
@@ -108,3 +117,15 @@ def test_to_a_program_a_byte_is_the_token_that_it_was() -> None:
 @pytest.mark.parametrize("text", ["", " ", "\u200d", "\u00ad"])
 def test_invisible_text_is_marked(text: str) -> None:
     assert visible(text) == "\u2423"
+
+
+def test_tokens_of_several_bytes():
+    """As byte-level tokenizers have them: a space and two of three bytes, then the last."""
+    tokens = resolve_bytes(("a", "\u2581<0xE6><0xBC>", "<0xA2>", "b"))
+    assert decode_pieces(tokens) == "a\u2581漢b"
+    assert [(each.spells, each.number, each.num_bytes) for each in tokens if isinstance(each, BytePiece)] == [
+        ("漢", 1, 3),
+        ("漢", 3, 3),
+    ]
+    assert byte_label(tokens[2]) == "漢 3/3"
+    assert bytes_of("<0xE6>b") is bytes_of("b") is None

@@ -8,6 +8,7 @@ from core.analysis.tokens.words import (
     is_punctuation,
     merge_words,
     readable,
+    text_words,
     without_special_tokens,
     word,
     word_groups,
@@ -211,3 +212,10 @@ def test_codes_of_languages_are_words_of_their_own_without_a_joint_mark() -> Non
         assert readable(code) == code
         assert word_groups([code, "ch", "\u2581The"]) == [range(1), range(1, 2), range(2, 3)]
     assert continues_word("deu")
+
+
+def test_words_of_a_text_by_the_characters_of_its_tokens():
+    """A space belongs to the word after it; a token may be part of several words, or of none."""
+    text = "ab  50 %, c"
+    spans = [None, (0, 1), (1, 2), (2, 4), (4, 8), (8, 9), (9, 9), (10, 11), (11, 11)]
+    assert [list(each) for each in text_words(text, spans)] == [[], [0], [0], [1], [1, 2], [2], [3], [3], []]
