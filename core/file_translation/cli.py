@@ -145,7 +145,7 @@ def run(options: argparse.Namespace) -> int:
     with stop_on_signals(), ExitStack() as stack:
         stream = stack.enter_context(open_input(options.input)) if options.input else sys.stdin.buffer
         total = count_lines(stream) if not options.input or options.input.is_file() else None
-        reader = InputReader(stream)
+        reader = InputReader(stream, str(options.input or "the input"))
         if options.output:
             output = stack.enter_context(open_output(options.output, engine.settings(), options.resume))
             _skip(reader, output)

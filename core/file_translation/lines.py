@@ -79,12 +79,12 @@ class InputReader:
         NotTextError: the stream begins as one of another encoding, such as UTF-16, does.
     """
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, name: str = "the input") -> None:
         self.lines_read = 0
         self._stream = stream
         self._sha256 = hashlib.sha256()
         self._first = self._stream.readline(len(BOM.encode()) + MAX_LINE_BYTES + 1)
-        require_utf8(self._first, "the input")
+        require_utf8(self._first, name)
 
     @property
     def digest(self) -> str:

@@ -10,10 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+from viz_app.language import marked
+
 BertVizView = Literal["Head view", "Model view"]
 DATA_ID = "bertviz-data"  # of the element with the data, as JSON
 
-_FILES: dict[BertVizView, str] = {"Head view": "head_view.js", "Model view": "model_view.js"}
+_FILES: dict[BertVizView, str] = {marked("Head view"): "head_view.js", marked("Model view"): "model_view.js"}
 _PLACEHOLDER = "const params = PYTHON_PARAMS;"  # of the data, in BertViz's scripts
 _DATA = f'const params = JSON.parse(document.getElementById("{DATA_ID}").textContent);'
 _VENDOR = Path(__file__).with_name("vendor")

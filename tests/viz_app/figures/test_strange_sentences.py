@@ -37,7 +37,16 @@ MOST_FAILURES = 20
 # modules of `viz_app/figures` that draw no token: they have numbers, texts of the interface, or serve the others
 WITHOUT_TOKENS = {
     *("core_texts", "head_names", "layer_types", "positions", "score_products", "training_curves", "theme"),
-    *("line_weights", "plotly_chart", "display_text", "canvas", "formula", "parallel_coordinates"),
+    *(
+        "bertviz_scripts",
+        "tables",
+        "line_weights",
+        "plotly_chart",
+        "display_text",
+        "canvas",
+        "formula",
+        "parallel_coordinates",
+    ),
     *("attention_step_views", "layer_step_views", "output_step_views", "step_views"),  # through `step_list`
     "token_boxes",  # through `token_rows`
 }

@@ -24,7 +24,7 @@ NO_TEXT = re.compile(
     r"|^(const|window)\b|^(Noto|DejaVu) |(sans-serif|monospace)$|@\w+\.\w|^<!doctype|<(th|table|meta|script)\b"
     r"|\b\w+=$|# or \.npz|default-src"
     # messages for programmers, and the name of a model in several files
-    r"|is not one of the languages|only 'gradient' takes an output|^\0 files$"
+    r"|is not one of the languages|makes a page of an unknown form|only 'gradient' takes an output|^\0 files$"
 )
 # Constants whose texts are data: sentences to explain, examples of input, names in old addresses, and of fonts.
 DATA = re.compile(r"(^|_)(SENTENCES?|EXAMPLES?|EARLIER|FONTS)(_|$)|^SHIPPED$")

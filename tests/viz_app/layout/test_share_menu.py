@@ -12,6 +12,7 @@ from core.export import load_explanation
 from tests.viz_app.pages import healthy, reading
 from viz_app.figures import head_names
 from viz_app.layout.share_menu import file_content, file_name, python
+from viz_app.session import python_code
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 
@@ -36,6 +37,7 @@ def test_every_file_is_about_what_is_read(app: AppTest) -> None:
 
 def test_the_python_of_the_menu_writes_its_file(app: AppTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(python_code, "is_on_this_machine", lambda: True)
     about = reading(healthy(app.run()))
     exec(compile(python(about), "menu", "exec"), {})
     (tmp_path / "menu.json").write_bytes(file_content(about, ".json", ShownHeads()))
