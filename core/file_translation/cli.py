@@ -167,7 +167,7 @@ def run(options: argparse.Namespace) -> int:
             notes.add(part.window.start, part.window.lines, part.lines)
         progress.complete()
     for message in notes.messages():
-        print(message, file=sys.stderr)
+        show(message)
     if output.progress.untranslated:
         counts = f"{output.progress.untranslated} of {output.progress.lines} lines"
         show(f"{counts} could not be translated and are empty")

@@ -2,10 +2,10 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import get_args
 
+from core.console import show
 from core.cpu_inference import Precision
 from core.file_writing import write_text
 from core.text_files import one_line
@@ -80,7 +80,7 @@ def _evaluate(options: argparse.Namespace) -> None:
         )
         scores.append(score)
         for note in bleu_notes(hypotheses, [target for _, target in test.pairs], options.language):
-            print(f"{test.name}: {note}", file=sys.stderr)
+            show(f"{test.name}: {note}")
         if not options.json:
             print(score)
         if options.write:

@@ -11,7 +11,7 @@ from core.capture import AttentionMap
 from viz_app.figures import bertviz_scripts
 from viz_app.figures.bertviz_scripts import BertVizView
 from viz_app.figures.theme import Theme
-from viz_app.language import tr
+from viz_app.language import marked, tr
 
 VIEWS: tuple[BertVizView, ...] = (marked("Head view"), marked("Model view"))
 MAX_TOKENS = 60  # on an axis: BertViz draws a line for every pair of tokens of every head

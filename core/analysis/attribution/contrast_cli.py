@@ -115,8 +115,7 @@ def run_faithfulness(options: argparse.Namespace) -> None:
             "is_best": [each.is_best for each in ranked],
         }
     )
-    print(
+    show(
         f"best on one half of {len(found)} predictions: {' and '.join(ranking.best)}; AOPC on the other half: "
-        f"{ranking.best_aopc:.4f}",
-        file=sys.stderr,
+        f"{ranking.best_aopc:.4f}"
     )

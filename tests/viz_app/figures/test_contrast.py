@@ -30,7 +30,7 @@ CURVES = {"occlusion": (0.9, 0.5, 0.4, 0.3, 0.2, 0.1), "alti": (0.9,) * 6, RANDO
 @pytest.fixture
 def found() -> ContrastAttribution:
     source, prefix = ("\u2581A", "\u2581do", "g", "</s>"), ("<s>", "\u2581Ein")
-    contrast = Contrast(cast("Any", None), 1, (5, 6, 7, 2), (1, 8), 9, 10, source, prefix, [0, 1, 2, 5])
+    contrast = Contrast(cast("Any", None), 1, (5, 6, 7, 2), (1, 8), 9, 10, source, prefix)
     scores = torch.tensor([0.5, -2.0, 1.0, 0.25, 0.0, 4.0])
     return ContrastAttribution(contrast, 3.0, 0.0, 17, {"occlusion": scores, "alti": scores.abs() / 8})
 

@@ -99,7 +99,7 @@ def test_sentences_that_cannot_be_read_are_named(
     path = tmp_path / "sentences.txt"
     path.write_bytes(b"\xff")
     assert command(tiny_checkpoint, path) == 1
-    assert "sentences.txt: 'utf-8' codec can't decode" in capsys.readouterr().err
+    assert "sentences.txt is not UTF-8 text: byte 0xff in line 1; convert it to UTF-8" in capsys.readouterr().err
     path = tmp_path / "x.corpus.npz"
     path.write_bytes(b"x")
     assert command(tiny_checkpoint, path) == 1
