@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from core.analysis.csv_output import without_formula
 from core.checkpoint import load_checkpoint
 from core.config import TransformerConfig
 from core.file_writing import write_atomically, write_text
@@ -211,7 +212,7 @@ def write_table(folder: Path) -> None:
         with temporary.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({name: without_formula(value) for name, value in row.items()} for row in rows)
 
     write_atomically(folder / "table3.csv", write)
     draw_rows(rows, folder / "table3.svg")

@@ -9,6 +9,7 @@ import streamlit as st
 from viz_app.components.copy_link import copy_link
 from viz_app.figures.display_text import plain
 from viz_app.figures.export.canvas import FORMATS, Format, slide
+from viz_app.figures.export.tables import csv_file
 from viz_app.language import in_this_language, marked, tr
 from viz_app.session import readings, shown_slide
 
@@ -48,7 +49,7 @@ def downloads(
         {file_format: partial(draw, file_format) for file_format in FORMATS} if draw else {}
     )
     if table:
-        files["csv"] = lambda: table().to_csv(index=False).encode()
+        files["csv"] = lambda: csv_file(table())
     if page:
         files["html"] = lambda: page().encode()
     caption = partial(slide_caption, title or name.replace("-", " "), of_sentence)

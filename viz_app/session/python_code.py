@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 def script(file: str, *parts: str) -> str:
     """Join parts to a script that writes its `table` to a CSV file."""
-    return joined(*parts, f"table.to_csv({file!r}, index=False)")
+    imports = "from viz_app.figures.export.tables import without_formulas"
+    return joined(*parts, imports, f"without_formulas(table).to_csv({file!r}, index=False)")
 
 
 def joined(*parts: str) -> str:

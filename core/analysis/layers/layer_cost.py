@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from core.analysis.csv_output import without_formula
 from core.analysis.layers.layer_types import LAYER_TYPES, SequenceLayer, Sizes
 from core.analysis.layers.live_memory import LiveMemory
 
@@ -155,7 +156,7 @@ def to_csv(table: CostTable) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, (*COLUMNS, "hardware"), lineterminator="\n")
     writer.writeheader()
-    writer.writerows({**asdict(cost), "hardware": table.hardware} for cost in table.costs)
+    writer.writerows({**asdict(cost), "hardware": without_formula(table.hardware)} for cost in table.costs)
     return text.getvalue()
 
 

@@ -11,6 +11,7 @@ from typing import TextIO
 
 from tqdm import tqdm
 
+from core.analysis.csv_output import without_formula
 from core.analysis.word_scores.scored_lines import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
 from core.file_writing import check_folder_of, write_atomically
 from core.translator import Translator
@@ -99,12 +100,12 @@ def write(words: list[WordScore], digest: str, app: str, output: TextIO) -> None
         (
             f"{each.log_prob:.4f}",
             f"{each.probability:.4g}",
-            each.text,
+            without_formula(each.text),
             each.line.number,
             each.number,
-            each.line.source,
-            each.line.target.text,
-            f"{app.rstrip('/')}/?{app_query(each, digest)}",
+            without_formula(each.line.source),
+            without_formula(each.line.target.text),
+            without_formula(f"{app.rstrip('/')}/?{app_query(each, digest)}"),
         )
         for each in words
     )

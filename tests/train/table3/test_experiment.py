@@ -173,3 +173,11 @@ def test_a_budget_is_steps_or_minutes() -> None:
     for wrong in ("0", "0m", "-1", "1.5", "m"):
         with pytest.raises(ValueError, match="must be a number of steps"):
             Budget.parse(wrong)
+
+
+@pytest.mark.usefixtures("no_figure")
+def test_a_name_that_is_a_formula_is_a_text_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"row": "base", "test_set": "=cmd", "bleu": -0.5}]
+    monkeypatch.setattr(experiment, "read_rows", lambda _: rows)
+    experiment.write_table(tmp_path)
+    assert (tmp_path / "table3.csv").read_bytes() == b"row,test_set,bleu\r\nbase,'=cmd,-0.5\r\n"

@@ -181,6 +181,14 @@ def test_damaged_files_are_named(run: Path, tmp_path: Path) -> None:
         run_records.table_3(tmp_path)
 
 
+def test_a_text_with_an_apostrophe_for_spreadsheets_is_read_without_it(tmp_path: Path) -> None:
+    (tmp_path / "table3.csv").write_text(TABLE_3.replace("1 head", "'=1 head"), encoding="utf-8")
+    table = run_records.table_3(tmp_path)
+    assert table is not None
+    assert table["change"].tolist() == ["", "=1 head"]
+    assert table["paper_parameters"].isna().tolist() == [False, True]
+
+
 def test_the_runs_of_a_folder_of_runs(run: Path, tmp_path: Path) -> None:
     assert run_records.runs_in(tmp_path) == [run]
     assert run_records.runs_in(run) == [run]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from core.analysis.csv_output import original_text
 from core.runlog import LogLine, read_log
 from core.shipped_files import shipped_folder
 from core.training_runs import steps_of_runs
@@ -169,7 +170,7 @@ def table_3(folder: Path) -> pd.DataFrame | None:
                 columns=", ".join(sorted(missing)),
             )
         )
-    return table
+    return table.map(original_text)
 
 
 def start_note(facts: dict[str, Any], last_step: int) -> str:

@@ -22,6 +22,7 @@ from viz_app.figures.export.canvas import (
     saved,
     short,
 )
+from viz_app.figures.export.tables import csv_file
 from viz_app.figures.line_weights import MIN_WEIGHT, has_line
 from viz_app.figures.theme import LIGHT, Theme, head_name
 from viz_app.figures.weight_tables import lines_table
@@ -141,7 +142,7 @@ def export_csv(attention: AttentionMap, heads: Sequence[int]) -> bytes:
 
     Layers, heads and positions are counted from 0.
     """
-    return lines_table(attention, heads).to_csv(index=False).encode()
+    return csv_file(lines_table(attention, heads))
 
 
 def _check(attention: AttentionMap, heads: Sequence[int], file_format: str) -> None:

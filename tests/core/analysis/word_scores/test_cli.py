@@ -63,3 +63,14 @@ def test_what_cannot_be_scored_or_written_is_named(
     command = ["score", "--checkpoint", str(tiny_checkpoint), "--input", str(tmp_path / "in.tsv"), *arguments]
     assert main(command) == 1
     assert said in capsys.readouterr().err
+
+
+def test_a_formula_is_written_as_a_text(
+    tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"=1+1 dogs\t-2+3 Hunde\n")))
+    assert main(["score", "--checkpoint", str(tiny_checkpoint), "--app", "=cmd"]) == 0
+    for row in rows_of(capsys.readouterr().out):
+        assert (row["source"], row["translation"]) == ("'=1+1 dogs", "'-2+3 Hunde")
+        assert row["link"].startswith("'=cmd/?")
+        assert float(row["log_prob"]) <= 0
