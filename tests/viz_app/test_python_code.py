@@ -309,11 +309,12 @@ def test_picture(start: Start, rows: dict[str, Row], line_checkpoint: Path) -> N
 def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_named() -> None:
     from core.model import Transformer
     from core.preset_configs import PRESETS
+    from viz_app.session.model_memory import Loaded
     from viz_app.session.models import Model
     from viz_app.session.python_code import model_part
     from viz_app.session.uploads import TOGETHER
 
-    translator = Translator(Transformer(PRESETS["tiny"]), None)  # type: ignore[arg-type]
+    translator = Loaded(Translator(Transformer(PRESETS["tiny"]), None))  # type: ignore[arg-type]
     assert "from_checkpoint('a/b.safetensors')" in model_part(Model("b", "", translator, str(ROOT / "a/b.safetensors")))
     assert model_part(Model("b", "", translator, "b.safetensors")).endswith("# the file that you uploaded")
     imported = model_part(Model("b", "", translator, TOGETHER, is_imported=True))

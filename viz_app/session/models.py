@@ -1,7 +1,7 @@
 """Models, shared by all sessions.
 
-They are the one that the app starts with, and those that visitors open. A model that a visitor has opened is in memory
-as long as a session has it open (see `open_models`).
+A model that a visitor has opened is in memory as long as a session has it open (see `open_models`). The one that the
+app starts with and the other shipped ones are in memory as long as there is room (see `model_memory`).
 """
 
 import hashlib
@@ -9,17 +9,16 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
-from weakref import WeakValueDictionary
 
 import streamlit as st
 
 from viz_app.figures.display_text import FULL_STOPS
 from viz_app.language import marked, tr
-from viz_app.session import environment
+from viz_app.session import model_memory
 from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
+from viz_app.session.model_memory import Loaded, ModelError
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Explanation, Translator
@@ -44,17 +43,33 @@ class Model:
         name: of its file or folder.
         digest: SHA-256 in hexadecimal, of its file or, for a checkpoint of another project, of its contents (see
             `content_digest`); part of the key of every cached result.
-        content: shared by all sessions that use the same checkpoint: its translator, or the explanation of an array
-            file (`core.export.attention_arrays`), which has no model.
+        held: its content, which all sessions that use the same checkpoint share; None for a checkpoint of the
+            operator, whose content is in memory as long as there is room.
         path: of its file or folder on this machine; the name of an uploaded one.
         is_imported: whether it is a checkpoint of another project.
     """
 
     name: str
     digest: str
-    content: "Translator | Explanation" = field(compare=False)
+    held: Loaded | None = field(compare=False)
     path: str = ""
     is_imported: bool = False
+
+    @property
+    def loaded(self) -> Loaded:
+        """Its content, loaded again if there was no room for it.
+
+        Raises:
+            ModelError: it cannot be loaded again, which only those of the operator are.
+        """
+        return self.held or model_memory.kept((self.digest, precision()), self._load_again)
+
+    def _load_again(self) -> "Translator":
+        path = Path(self.path)
+        with _refusals(self.name):
+            if _sha256(path) != self.digest:
+                raise ModelError(tr("{name} has changed since it was opened: open it again.", name=self.name))
+            return _own_translator(path)
 
     @property
     def translator(self) -> "Translator":
@@ -65,42 +80,29 @@ class Model:
         """
         from core import Translator
 
-        if not isinstance(self.content, Translator):
+        if not isinstance(content := self.loaded.content, Translator):
             raise ModelError(
                 tr("{name} is attention without a model: open a checkpoint in the sidebar.", name=self.name)
             )
-        return self.content
+        return content
 
     @property
     def explanation(self) -> "Explanation | None":
         """The attention of an array file; None if there is a model."""
         from core import Explanation
 
-        return self.content if isinstance(self.content, Explanation) else None
+        content = self.held and self.held.content
+        return content if isinstance(content, Explanation) else None
 
-    @cached_property
+    @property
     def parser(self) -> "Parser | None":
         """The parser of a model that writes trees; None for one that translates."""
-        from core.parsing.parser import NotAParserError, Parser
+        return None if self.explanation else self.loaded.parser
 
-        if self.explanation is not None:
-            return None
-        try:
-            return Parser(self.translator)
-        except NotAParserError:
-            return None
-
-    @cached_property
+    @property
     def line_reader(self) -> "LineReader | None":
         """The reader of a model that takes image patches; None for one that takes text."""
-        from core.images.line_reader import LineReader, NotALineReaderError
-
-        if self.explanation is not None:
-            return None
-        try:
-            return LineReader(self.translator)
-        except NotALineReaderError:
-            return None
+        return None if self.explanation else self.loaded.line_reader
 
     @property
     def translates(self) -> bool:
@@ -120,16 +122,11 @@ class Model:
 
         Streamlit keeps the callbacks of all pages that a session has seen, and with them their readings, to its end.
         """
-        for name in ("content", "parser", "line_reader"):
-            vars(self).pop(name, None)
+        vars(self).pop("held", None)
 
 
 # For `st.cache_resource`: it hashes a model by its file, and a tuple, which may have many tokens, as one string.
 MODEL_HASH: dict[str | type[Any], Callable[[Any], Any]] = {Model: lambda model: model.digest, tuple: repr}
-
-
-class ModelError(Exception):
-    """There is no model to work with; the message, which the page shows, says why."""
 
 
 def with_advice(reason: str) -> str:
@@ -190,7 +187,7 @@ def model_at(path: Path) -> Model:
         raise ModelError(
             tr("There is no checkpoint to read at {path} ({error}).", path=path, error=error.strerror)
         ) from error
-    return _kept(path=str(path.absolute()), digest=digest, name=path.name)
+    return _checked(path=str(path.absolute()), digest=digest, name=path.name)
 
 
 def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None) -> Model:
@@ -223,7 +220,6 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
         if (own := own_file(files)) is not None:
             digest = _sha256(own)
             return Model(name, digest, _shared(digest, lambda: _own_translator(own)), path)
-        _require_room()
         with reporting(progress):
             checkpoint = import_files(files)
     with _refusals(name):
@@ -248,56 +244,23 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@st.cache_resource(max_entries=9, show_spinner=False)  # the shipped ones, and the one of HEADLIGHT_CHECKPOINT
-def _kept(path: str, digest: str, name: str) -> Model:
-    with _refusals(name):
-        content = _shared(digest, lambda: _own_translator(Path(path)), is_kept=True)
-        return Model(name, digest, content, str(Path(path).resolve()))
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _checked(path: str, digest: str, name: str) -> Model:
+    """The model in a file of the operator, which has been loaded once."""
+    model = Model(name, digest, None, str(Path(path).resolve()))
+    _ = model.loaded
+    return model
+
+
+def _shared(digest: str, load: "Callable[[], Translator | Explanation]") -> "Loaded":
+    """The content of a file that a visitor opens."""
+    return model_memory.opened((digest, precision()), load)
 
 
 def _own_translator(path: Path) -> "Translator":
     from core import Translator
 
     return Translator.from_checkpoint(path, precision=precision())
-
-
-# Contents by digest and precision: models hold them, and sessions and `_kept` hold models.
-_in_memory: "WeakValueDictionary[tuple[str, Precision], Translator | Explanation]" = WeakValueDictionary()
-
-
-def _shared(
-    digest: str, load: "Callable[[], Translator | Explanation]", is_kept: bool = False
-) -> "Translator | Explanation":
-    """The content of a checkpoint or an array file, loaded unless it is in memory.
-
-    Args:
-        is_kept: load it even if many models are in memory.
-    """
-    key = digest, precision()
-    found = _in_memory.get(key)
-    if found is None:
-        if not is_kept:
-            _require_room()
-        found = _in_memory.setdefault(key, load())
-    return found
-
-
-def _require_room() -> None:
-    """Check the number of models in memory before another one is loaded.
-
-    Raises:
-        ModelError: there are too many.
-    """
-    if len(_in_memory) >= (most := environment.most_models()):
-        raise ModelError(
-            tr(
-                "{count} models are in memory, at most {most} are kept: close one first. The environment variable "
-                "{variable} allows more.",
-                count=len(_in_memory),
-                most=most,
-                variable=environment.MODELS_VARIABLE,
-            )
-        )
 
 
 def precision() -> "Precision":

@@ -9,6 +9,7 @@ from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from viz_app.session import gold_links
 from viz_app.session.aligner_ranking import TextRankings
+from viz_app.session.model_memory import Loaded
 from viz_app.session.models import Model
 
 PAIRS = gold_links.pasted_pairs("a dog runs ||| ein Hund l\u00e4uft ||| 0-0 1-1 2?2\n\nwhere ? ||| wo ? ||| 0-0")
@@ -16,7 +17,7 @@ PAIRS = gold_links.pasted_pairs("a dog runs ||| ein Hund l\u00e4uft ||| 0-0 1-1 
 
 @pytest.fixture(scope="module")
 def model(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Model:
-    return Model("tiny.safetensors", "digest", Translator(tiny_model, tokenizer))
+    return Model("tiny.safetensors", "digest", Loaded(Translator(tiny_model, tokenizer)))
 
 
 def test_the_ranking_equals_that_of_the_command_line(model: Model) -> None:
@@ -31,7 +32,7 @@ def test_the_ranking_equals_that_of_the_command_line(model: Model) -> None:
     assert ranked is not None
     assert (ranked.num_pairs, ranked.aligners) == (2, rank_aligners(model.translator, PAIRS))
     assert rankings.error_rates(model) == head_error_rates(ranked.aligners)
-    assert not rankings.error_rates(Model("other.safetensors", "another digest", model.translator))
+    assert not rankings.error_rates(Model("other.safetensors", "another digest", Loaded(model.translator)))
     rankings.begin(model, "norms", PAIRS)
     assert rankings.last is ranked  # until the next one is finished
     rankings.job.advance(60)

@@ -7,6 +7,7 @@ from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer
 from viz_app.session.attributions import first_rows
 from viz_app.session.gradient_output import file_part, output_text
+from viz_app.session.model_memory import Loaded
 from viz_app.session.model_passes import method_maps
 from viz_app.session.models import Model
 
@@ -41,7 +42,7 @@ def test_an_output_goes_by_its_words_and_the_numbers_of_its_tokens(
 def test_an_output_is_for_the_gradient_alone_and_known_apart_from_the_whole(
     tiny_model: Transformer, tokenizer: SentencePieceTokenizer
 ) -> None:
-    model = Model("tiny", "digest", Translator(tiny_model, tokenizer))
+    model = Model("tiny", "digest", Loaded(Translator(tiny_model, tokenizer)))
     sentence = ("A dog.", "Ein Hund.")
     whole, one, again = (
         method_maps(model, *sentence, "gradient", output)["cross"][0].weights for output in (None, (1,), (1,))

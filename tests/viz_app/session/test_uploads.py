@@ -4,6 +4,7 @@ import io
 import re
 import tempfile
 import zipfile
+from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -13,13 +14,14 @@ import streamlit as st
 
 from core.formats import source_files
 from tests.full_disk import no_file_over
-from viz_app.session import environment, models, uploads
+from viz_app.session import environment, model_memory, uploads
 from viz_app.session.models import Model, ModelError, opened_model
 
 
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(models, "_in_memory", WeakValueDictionary())  # without those of other tests
+    monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())  # without those of other tests
+    monkeypatch.setattr(model_memory, "_kept", OrderedDict())
     yield
     st.cache_resource.clear()
 
@@ -103,8 +105,12 @@ def test_the_number_of_models_in_memory_has_a_limit(
     monkeypatch.setenv(environment.MODELS_VARIABLE, "1")
     first = opened_model([tiny_checkpoint], "")
     assert opened_model([tiny_checkpoint], "").translator is first.translator  # the same one takes no memory
-    with pytest.raises(ModelError, match=r"models are in memory, at most 1 are kept: close one first"):
+    with pytest.raises(ModelError, match=r"1 models are in memory, at most 1 are kept: close one first"):
         opened_model([tree_checkpoint], "")
+    _, (refusal,) = upload(("notes.txt", b"hello"))
+    assert "of no known format" in refusal  # whether or not there is room
+    del first
+    assert opened_model([tree_checkpoint], "").parser is not None
 
 
 def test_a_file_that_cannot_be_read_is_a_reason(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:

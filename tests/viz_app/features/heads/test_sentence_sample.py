@@ -11,6 +11,7 @@ from core.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from viz_app.features.heads import sentence_sample
 from viz_app.features.heads.sentence_sample import Sample
+from viz_app.session.model_memory import Loaded
 from viz_app.session.models import Model
 
 # two batches
@@ -27,7 +28,7 @@ def nothing_scored() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def model(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Model:
-    return Model("tiny.safetensors", "digest", Translator(tiny_model, tokenizer))
+    return Model("tiny.safetensors", "digest", Loaded(Translator(tiny_model, tokenizer)))
 
 
 def test_a_sample_is_scored_in_parts_and_kept_for_its_checkpoint(model: Model) -> None:
@@ -45,7 +46,7 @@ def test_a_sample_is_scored_in_parts_and_kept_for_its_checkpoint(model: Model) -
     assert cards is not None
     assert [card.head for card in cards] == all_heads(model.translator.model)
     assert all(card.num_tokens > 0 for card in cards)
-    other = Model("other.safetensors", "another digest", model.translator)
+    other = Model("other.safetensors", "another digest", Loaded(model.translator))
     assert sample.cards(other) is None
     another = Sample()  # of another session
     another.begin(model, SENTENCES)

@@ -1,0 +1,107 @@
+"""Contents in memory: those of the operator go, the least recently used first, when there is no room."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from weakref import WeakValueDictionary, ref
+
+import pytest
+import streamlit as st
+
+from core import Translator, load_checkpoint, save_checkpoint
+from viz_app.session import environment, model_memory
+from viz_app.session.models import Model, ModelError, model_at, opened_model
+
+
+@pytest.fixture(autouse=True)
+def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())  # without those of other tests
+    monkeypatch.setattr(model_memory, "_kept", OrderedDict())
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def files(tiny_checkpoint: Path, tmp_path: Path) -> list[Path]:
+    """Four checkpoints that differ in one parameter."""
+    checkpoint = load_checkpoint(tiny_checkpoint)
+    paths = [tmp_path / f"{number}.safetensors" for number in range(4)]
+    for path in paths:
+        next(iter(checkpoint.model.parameters())).data += 0.01
+        save_checkpoint(path, checkpoint.model, checkpoint.tokenizer)
+    return paths
+
+
+def in_memory(models: list[Model]) -> list[bool]:
+    return [(model.digest, "exact") in model_memory._in_memory for model in models]
+
+
+def test_the_least_recently_used_goes_and_is_loaded_again(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(environment.MODELS_VARIABLE, "2")
+    first, second = models = [model_at(path) for path in files[:2]]
+    assert in_memory(models) == [True, True]
+    found = first.translator.translate("A dog.").hypotheses[0]
+    assert first.translator is first.translator
+    third = model_at(files[2])
+    assert in_memory([first, second, third]) == [True, False, True]
+    assert second.translator is not None
+    assert in_memory([first, second, third]) == [False, True, True]
+    again = first.translator.translate("A dog.").hypotheses[0]
+    assert (again.token_ids, again.log_prob) == (found.token_ids, found.log_prob)
+
+
+def test_an_upload_takes_the_place_of_one_that_the_operator_offers(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(environment.MODELS_VARIABLE, "2")
+    offered = [model_at(path) for path in files[:2]]
+    mine = [opened_model([path], "") for path in files[2:]]
+    assert in_memory([*offered, *mine]) == [False, False, True, True]
+    assert offered[0].translates  # loaded although visitors' models fill the room
+    assert in_memory([*offered, *mine]) == [True, False, True, True]
+    with pytest.raises(ModelError, match="2 models are in memory, at most 2 are kept: close one first"):
+        opened_model([files[1]], "")
+    assert in_memory(offered) == [True, False], "nothing goes for a model that is refused"
+
+
+def test_what_runs_on_a_model_goes_on_while_it_is_evicted(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(environment.MODELS_VARIABLE, "1")
+    model = model_at(files[0])
+    translator = model.translator
+    other = opened_model([files[1]], "")
+    assert model.translator is translator, "found again, not loaded a second time"
+    _ = model_at(files[2])
+    assert translator.translate("A dog.").hypotheses
+    gone = ref(translator)
+    del translator
+    assert gone() is None
+    assert other.translator is not None
+
+
+def test_many_visitors_load_a_model_once(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    model, loads = model_at(files[0]), list[Path]()
+    model_memory._kept.clear()
+    load = Translator.from_checkpoint
+    monkeypatch.setattr(
+        Translator, "from_checkpoint", lambda path, **options: loads.append(path) or load(path, **options)
+    )
+    found: list[Translator] = []
+    threads = [threading.Thread(target=lambda: found.append(model.translator)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert loads == [files[0]]
+    assert len(set(map(id, found))) == 1
+
+
+def test_another_file_is_not_taken_for_the_one_that_was_evicted(files: list[Path]) -> None:
+    model = model_at(files[0])
+    model_memory._kept.clear()
+    files[0].write_bytes(files[1].read_bytes())
+    with pytest.raises(ModelError, match=r"0\.safetensors has changed since it was opened: open it again"):
+        _ = model.translator
+    files[0].unlink()
+    with pytest.raises(ModelError, match=r"0\.safetensors cannot be read \(No such file or directory\)"):
+        _ = model.translator

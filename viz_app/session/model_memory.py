@@ -1,0 +1,128 @@
+"""Contents of models in memory, shared by all sessions.
+
+One that a visitor has opened is in memory as long as a session holds it. One that the operator offers is in memory as
+long as there is room: the least recently used goes first, and is loaded again when it is needed.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from viz_app.language import tr
+from viz_app.session import environment
+from viz_app.session.freed_memory import return_freed_memory
+
+if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
+    from core import Explanation, Translator
+    from core.cpu_inference import Precision
+    from core.images.line_reader import LineReader
+    from core.parsing.parser import Parser
+
+Key = tuple[str, "Precision"]  # digest of a model, and the precision of its search
+
+
+class ModelError(Exception):
+    """There is no model to work with; the message, which the page shows, says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """The content of a model.
+
+    Attributes:
+        content: a translator, or the explanation of an array file (`core.export.attention_arrays`).
+    """
+
+    content: "Translator | Explanation"
+
+    @cached_property
+    def parser(self) -> "Parser | None":
+        """The parser of a translator that writes trees; None for another one."""
+        from core import Translator
+        from core.parsing.parser import NotAParserError, Parser
+
+        assert isinstance(self.content, Translator)
+        try:
+            return Parser(self.content)
+        except NotAParserError:
+            return None
+
+    @cached_property
+    def line_reader(self) -> "LineReader | None":
+        """The reader of a translator that takes image patches; None for another one."""
+        from core import Translator
+        from core.images.line_reader import LineReader, NotALineReaderError
+
+        assert isinstance(self.content, Translator)
+        try:
+            return LineReader(self.content)
+        except NotALineReaderError:
+            return None
+
+
+_in_memory: "WeakValueDictionary[Key, Translator | Explanation]" = WeakValueDictionary()
+_kept: OrderedDict[Key, Loaded] = OrderedDict()  # those of the operator, the least recently used first
+_room = threading.RLock()  # held while one of the two changes
+_loading = threading.Lock()  # held while one of the operator is loaded
+
+
+def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
+    """Return a content that the operator offers, loaded unless it is in memory.
+
+    A search that runs on a content that goes meanwhile ends as if it had stayed.
+
+    Raises:
+        ModelError: it cannot be loaded.
+    """
+    with _room:
+        if key in _kept:
+            _kept.move_to_end(key)
+            return _kept[key]
+    with _loading:
+        if (content := _in_memory.get(key)) is None:
+            _evict(environment.most_models() - 1)
+            content = load()
+        with _room:
+            return _kept.setdefault(key, Loaded(_in_memory.setdefault(key, content)))
+
+
+def opened(key: Key, load: "Callable[[], Translator | Explanation]") -> Loaded:
+    """Return a content that a visitor opens, loaded unless it is in memory.
+
+    One that cannot be used is refused with its own reason, whether or not there is room.
+
+    Raises:
+        ModelError: it cannot be loaded, or visitors have too many open.
+    """
+    if (content := _in_memory.get(key)) is not None:
+        return Loaded(content)
+    content, most = load(), environment.most_models()
+    with _room:
+        count = sum(each not in _kept for each in _in_memory)
+        if count >= most:
+            raise ModelError(
+                tr(
+                    "{count} models are in memory, at most {most} are kept: close one first. The environment variable "
+                    "{variable} allows more.",
+                    count=count,
+                    most=most,
+                    variable=environment.MODELS_VARIABLE,
+                )
+            )
+        content = _in_memory.setdefault(key, content)
+    _evict(most)
+    return Loaded(content)
+
+
+def _evict(most: int) -> None:
+    """Drop contents of the operator until at most so many are in memory."""
+    count = len(_kept)
+    with _room:
+        while _kept and len(_in_memory) > most:
+            _kept.popitem(last=False)
+    if len(_kept) < count:
+        return_freed_memory()
