@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, ViewportSize, WebSocket, expect
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, ViewportSize, WebSocket, expect
 
 from tests.e2e.idle import NOTE_REQUESTS, TIMEOUT
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
@@ -129,3 +129,17 @@ def requests(page: Page) -> Iterator[list[str]]:
     yield hosts
     for event in ("request", "websocket"):
         page.remove_listener(event, note)
+
+
+@pytest.fixture
+def blocked(page: Page) -> Iterator[list[str]]:
+    """What the browser has refused because of the policy of the page."""
+    messages: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            messages.append(message.text)
+
+    page.on("console", note)
+    yield messages
+    page.remove_listener("console", note)

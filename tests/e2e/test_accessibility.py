@@ -34,7 +34,7 @@ def test_charts_say_what_they_show(page: Page, app: str) -> None:
     assert box["height"] == 1  # for screen readers alone
 
 
-def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path) -> None:
+def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path, blocked: list[str]) -> None:
     first, *others = sorted(PAGES, key=lambda each: each.name != "over_training")  # on a tiny training
     address = urlencode({"tour": "off", "text": "A dog runs.", "beam_size": 2, "history": history_file})
     page.goto(f"{app}/{first.name}?{address}")
@@ -58,3 +58,4 @@ def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path) -> No
             page.emulate_media(color_scheme="light")
     assert {name: each for name, each in found.items() if each} == {}
     assert checked == {"light": set(SAME), "dark": set(SAME)}
+    assert blocked == []

@@ -16,7 +16,7 @@ def frame(page: Page) -> FrameLocator:
 
 
 @pytest.mark.new_tab
-def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: list[str]) -> None:
+def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: list[str], blocked: list[str]) -> None:
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
     seen = {"text": HOSTILE, "selection": "encoder_self|attention|L1 H1", "kind": "Encoder", "beam_size": "1"}
@@ -47,7 +47,7 @@ def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: li
     expect(frame(page).locator("text.detail").first).to_have_text("Layer 1, Head 1")
     expect(frame(page).locator(".detail .token").first).to_be_visible()
     assert set(requests) == {app.removeprefix("http://")}
-    assert failures == []
+    assert failures == blocked == []
     box = page.get_by_label("Sentence", exact=True)
     box.fill("It rains. " * 30)
     box.press("Enter")

@@ -49,8 +49,7 @@ def test_the_app_works_at_each_of_its_addresses(page: Page, app: str) -> None:
     translate(page, "Nobody knows why.")
     for origin in (local, app):
         page.goto(f"{origin}/_stcore/health")
-        assert page.evaluate(CONNECT, stream(app)) == "open"
-        assert page.evaluate(CONNECT, stream(local)) == "open"
+        assert page.evaluate(CONNECT, stream(origin)) == "open"
 
 
 def test_a_page_of_another_program_cannot_connect(page: Page, app: str, elsewhere: str) -> None:
@@ -84,6 +83,5 @@ def test_every_response_forbids_framing(page: Page, app: str) -> None:
         "/../etc",
     ):
         headers = page.request.get(f"{app}{path}").headers
-        assert (headers["content-security-policy"], headers["x-frame-options"]) == ("frame-ancestors 'none'", "DENY"), (
-            path
-        )
+        assert headers["content-security-policy"].endswith("frame-ancestors 'none'"), path
+        assert (headers["x-frame-options"], headers["x-content-type-options"]) == ("DENY", "nosniff"), path

@@ -1,37 +1,23 @@
 """BertViz's head and model view (Vig 2019) as a self-contained page."""
 
-import base64
-import hashlib
 import json
 from collections.abc import Sequence
-from importlib.metadata import version
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
+from viz_app.figures import bertviz_scripts
+from viz_app.figures.bertviz_scripts import BertVizView
 from viz_app.figures.theme import Theme
 from viz_app.language import marked, tr
 
-BertVizView = Literal["Head view", "Model view"]
 VIEWS: tuple[BertVizView, ...] = (marked("Head view"), marked("Model view"))
 MAX_TOKENS = 60  # on an axis: BertViz draws a line for every pair of tokens of every head
 MAX_CHARACTERS = 14  # of a token: the width of BertViz's columns
 DECIMALS = 3
-
-_VENDOR = Path(__file__).with_name("vendor")
-_SCRIPT_START, _SCRIPT_END, _PARAMS = '\n<script type="text/javascript">\n', "\n</script>\n", "const params = "
-# BertViz loads its libraries with require.js from the network; here they are inlined.
-_SHIM = (
-    "window.require = { config() {} }; window.requirejs = (names, run) => run(window.jQuery, window.d3); "
-    "window.console.log = () => {};"
-)
-_FIT = """const svg = document.querySelector("#vis svg");
-svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
-svg.style.width = "100%"; svg.style.maxWidth = `${svg.getAttribute("width")}px`; svg.style.height = "auto";"""
-_KEYS = Path(__file__).with_name("bertviz_keys.js")
+_SCRIPT_START, _PARAMS = '\n<script type="text/javascript">\n', "const params = "
 
 
 def too_long(maps: Sequence[AttentionMap]) -> int:
@@ -68,23 +54,15 @@ def bertviz_page(
         "decoder_tokens": _labels(maps[0].row_tokens),
         "encoder_tokens": _labels(maps[0].key_tokens),
     }
-    body, script = _split_page(_bertviz_html(attention, names, view, theme, layer, heads))
-    scripts = [
-        *((_VENDOR / name).read_text("utf-8") for name in ("jquery-3.7.1.slim.min.js", "d3-5.16.0.min.js")),
-        _SHIM,
-        script,
-    ]
-    if view == "Model view":
-        scripts.append(_FIT)
-    scripts.append(_KEYS.read_text("utf-8"))
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts
-    )
+    body, data = _split_page(_bertviz_html(attention, names, view, theme, layer, heads))
+    scripts = bertviz_scripts.scripts(view)
+    hashes = " ".join(map(bertviz_scripts.source_hash, scripts))
     policy = f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     head = (
         f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
         f'content="{policy}"><style>{_style(theme)}</style>'
     )
+    body += f'<script type="application/json" id="{bertviz_scripts.DATA_ID}">{data}</script>'
     body += "".join(f"<script>{each}</script>" for each in scripts)
     return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
 
@@ -124,30 +102,24 @@ def _bertviz_html(
 
 
 def _split_page(page: str) -> tuple[str, str]:
-    """Split BertViz's page into its body and its script, with escaped data.
+    """Split BertViz's page into its body and its data, as JSON that ends no script.
 
-    The first element, which loads require.js, is left out, and so is a commented copy of the data. Layers and heads are
-    named by their number from 1 instead of from 0.
+    The first element, which loads require.js, is left out. Layers and heads are named by their number from 1 instead of
+    from 0.
     """
     try:
         before, script = page.split(_SCRIPT_START, 1)
         body = before.split("</script>", 1)[1]
-        start = script.index(_PARAMS) + len(_PARAMS)
-        params, length = json.JSONDecoder().raw_decode(script[start:])
-        rest = script[start + length :].removesuffix(_SCRIPT_END)
-        rest = rest[rest.index("\n") :]
+        params, _ = json.JSONDecoder().raw_decode(script[script.index(_PARAMS) + len(_PARAMS) :])
     except (ValueError, IndexError) as error:
-        raise ValueError(
-            f"BertViz {version('bertviz')} makes a page of an unknown form: install bertviz 1.4.1"
-        ) from error
+        raise ValueError(bertviz_scripts.unknown_form()) from error
     # BertViz shows these as they are, and takes `layer` for one of `include_layers`
     for name in ("include_layers", "include_heads"):
         if name in params:
             params[name] = [1 + number for number in params[name]]
     if params.get("layer") is not None:
         params["layer"] += 1
-    data = json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
-    return body, f"{script[:start]}{data};{rest}"
+    return body, json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _labels(tokens: Sequence[str]) -> list[str]:

@@ -8,10 +8,13 @@ from urllib.parse import parse_qsl
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit import file_util
 
 from viz_app.language import LANGUAGES, language_of_visit, speaking, tr
 from viz_app.pages import GROUPS
 
+FRAME = Path(__file__).parent / "frame.html"
+INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 ROOT = b'<div id="root"></div>'  # the element that Streamlit draws in
 STYLE_SHEET = re.compile(rb'<link rel="stylesheet"[^>]*>')
 LANGUAGE_OF_PAGE = re.compile(rb'(<html\b[^>]*\blang=")[^"]*')
@@ -65,7 +68,7 @@ class FirstFrame:
 
 def frame(code: str) -> bytes:
     """Return the HTML of the frame in a language."""
-    text = (Path(__file__).parent / "frame.html").read_text(encoding="utf-8")
+    text = FRAME.read_text(encoding="utf-8")
     with speaking(code):
         lines = [
             line
@@ -73,6 +76,12 @@ def frame(code: str) -> bytes:
             for line in (_element("h2", name), *(_element("p", page.title) for page in pages))
         ]
         return text.replace("{pages}", "".join(lines)).replace("{sentence}", html.escape(tr("Sentence"))).encode()
+
+
+def inline_scripts() -> list[str]:
+    """Return the scripts within the page: Streamlit's, and that of the frame."""
+    pages = [Path(file_util.get_static_dir()) / "index.html", FRAME]
+    return [script for page in pages for script in INLINE_SCRIPT.findall(page.read_text(encoding="utf-8"))]
 
 
 def language_of_request(scope: Scope) -> str:

@@ -1,4 +1,4 @@
-"""Protection from other pages: they can neither connect to the app nor frame it."""
+"""Protection from other pages, which can neither connect to the app nor frame it, and from scripts in its own."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -53,18 +53,34 @@ def is_own_origin(origin: str, scope: Scope) -> bool:
     return host in LOOPBACK_HOSTS and port == (scope.get("server") or (None, None))[1]
 
 
-class FramingForbidden:
-    """ASGI middleware that forbids other pages to show the app in a frame.
+class SecurityHeaders:
+    """ASGI middleware that says in every answer what its page may load and run, and who may frame it.
 
-    There, clicks could be hijacked.
+    Scripts are files of this server, blobs (Streamlit runs the app's components so) and the inline scripts with a known
+    hash; styles may be inline. In a frame of another page, clicks could be hijacked.
 
     Args:
-        ancestors: origins whose pages may do so.
+        scripts: hashes of inline scripts.
+        ancestors: origins whose pages may frame the app.
     """
 
-    def __init__(self, app: ASGIApp, ancestors: Sequence[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, scripts: Sequence[str] = (), ancestors: Sequence[str] = ()) -> None:
         self.app = app
-        self.headers = {"Content-Security-Policy": f"frame-ancestors {' '.join(ancestors or [NOBODY])}"}
+        policy = {
+            "default-src": ["'self'"],
+            "script-src": ["'self'", "blob:", *scripts],
+            "style-src": ["'self'", "'unsafe-inline'"],
+            "img-src": ["'self'", "data:", "blob:"],
+            "font-src": ["'self'", "data:"],
+            "object-src": [NOBODY],
+            "base-uri": [NOBODY],
+            "form-action": ["'self'"],
+            "frame-ancestors": ancestors or [NOBODY],
+        }
+        self.headers = {
+            "Content-Security-Policy": "; ".join(f"{name} {' '.join(sources)}" for name, sources in policy.items()),
+            "X-Content-Type-Options": "nosniff",
+        }
         if not ancestors:
             self.headers["X-Frame-Options"] = "DENY"  # for old browsers; it cannot name origins
 

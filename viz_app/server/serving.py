@@ -20,13 +20,15 @@ from streamlit import App, config, net_util
 from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
 
+from viz_app.figures.bertviz_scripts import all_hashes, source_hash
+from viz_app.language import LANGUAGES
 from viz_app.layout import sentence_input
 from viz_app.server import preview_address
-from viz_app.server.first_frame import FirstFrame
+from viz_app.server.first_frame import FirstFrame, inline_scripts
 from viz_app.server.former_addresses import FormerAddresses
-from viz_app.server.security import FramingForbidden, OwnOrigin
+from viz_app.server.security import OwnOrigin, SecurityHeaders
 from viz_app.server.threads import chosen_threads
-from viz_app.session import environment, models, readings
+from viz_app.session import environment, language, models, readings
 from viz_app.session.core_import import import_core
 
 OPEN_FILES = "/dev/fd"  # the open files of this process by number, on systems that have it
@@ -162,8 +164,10 @@ def middleware() -> list[Middleware]:
     Raises:
         SettingError: an environment variable has an impossible value.
     """
+    scripts = [*inline_scripts(), *map(language.page_script, LANGUAGES)]
+    hashes = [*map(source_hash, scripts), *all_hashes()]
     return [
-        Middleware(FramingForbidden, ancestors=environment.frame_ancestors()),
+        Middleware(SecurityHeaders, scripts=hashes, ancestors=environment.frame_ancestors()),
         Middleware(TrustedHostMiddleware, allowed_hosts=environment.allowed_hosts()),
         Middleware(OwnOrigin),
         Middleware(FormerAddresses),

@@ -42,7 +42,12 @@ def switch() -> None:
     # An address without a language may also have nothing else: then the browser decides, so English is named there.
     LANGUAGE.keep(code, ENGLISH if language_of_visit({}, st.context.locale or "") == ENGLISH else "")
     # The server has set it for the first language alone. Screen readers choose their voice by it, browsers their fonts.
-    st.html(f'<script>document.documentElement.lang = "{code}"</script>', unsafe_allow_javascript=True)
+    st.html(f"<script>{page_script(code)}</script>", unsafe_allow_javascript=True)
+
+
+def page_script(code: str) -> str:
+    """Return the script that names the language of the page."""
+    return f'document.documentElement.lang = "{code}"'
 
 
 def _known(text: str) -> str:

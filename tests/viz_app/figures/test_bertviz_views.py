@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from viz_app.figures import bertviz_views
+from viz_app.figures import bertviz_scripts, bertviz_views
 from viz_app.figures.bertviz_views import VIEWS, BertVizView, bertviz_page, too_long
 from viz_app.figures.theme import DARK, LIGHT
 
@@ -17,7 +17,7 @@ EVIL = "\u2581</script><script>document.title='broken'</script><!--"
 
 
 def params(page: str) -> dict[str, Any]:
-    found = re.search(r"const params = (\{.*\});", page)
+    found = re.search(r'<script type="application/json" id="bertviz-data">(.*?)</script>', page)
     assert found
     return json.loads(found[1])
 
@@ -46,7 +46,10 @@ def test_no_token_ends_the_script_and_nothing_is_asked_of_the_outside(
 ) -> None:
     monkeypatch.setattr(bertviz_views, "MAX_CHARACTERS", 100)
     page = bertviz_page([make_map(token=EVIL)], view, LIGHT)
-    assert page.count("<script>") == page.count("</script>") == (5 if view == "Head view" else 6)
+    scripts = re.findall("<script>(.*?)</script>", page, re.DOTALL)
+    assert scripts == bertviz_scripts.scripts(view)
+    assert page.count("</script>") == len(scripts) + 1  # and that of the data
+    assert {bertviz_scripts.source_hash(each) for each in scripts} <= set(bertviz_scripts.all_hashes())
     assert not re.search(r"<(script|link|img|iframe)[^>]*(src|href)", page)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy
@@ -67,3 +70,7 @@ def test_another_bertviz_is_named(make_map: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(bertviz_views, "_bertviz_html", lambda *_: "<p>something else</p>")
     with pytest.raises(ValueError, match=r"BertViz [\d.]+ makes a page of an unknown form: install bertviz 1.4.1"):
         bertviz_page([make_map()], "Head view", LIGHT)
+    monkeypatch.setattr(bertviz_scripts, "_FILES", {"Head view": "other.js"})
+    with pytest.raises(ValueError, match=r"BertViz [\d.]+ makes a page of an unknown form: install bertviz 1.4.1"):
+        bertviz_scripts.scripts("Head view")
+    assert bertviz_scripts.all_hashes() == []

@@ -1,16 +1,20 @@
-"""Which origins may connect to the server, and that nobody can frame it, on an application made up here."""
+"""Which origins may connect to the server, who may frame it and what its pages run, on an application made up here."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
+from httpx2 import Response
 from starlette.applications import Starlette
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from viz_app.server import serving
-from viz_app.session import environment
+from viz_app.figures.bertviz_scripts import all_hashes, source_hash
+from viz_app.language import LANGUAGES
+from viz_app.server import first_frame, serving
+from viz_app.session import environment, language
 
 OWN = "http://127.0.0.1:8501"
 STREAM = "ws://127.0.0.1:8501/stream"  # the test client takes a relative address for one of its own host
@@ -30,6 +34,12 @@ async def echo(connection: WebSocket) -> None:
     await connection.accept()
     await connection.send_text(await connection.receive_text())
     await connection.close()
+
+
+def policy(answer: Response) -> dict[str, list[str]]:
+    """The directives of an answer's only policy."""
+    (header,) = answer.headers.get_list("content-security-policy")
+    return {name: sources for name, *sources in (part.split() for part in header.split(";"))}
 
 
 @pytest.fixture
@@ -88,8 +98,27 @@ def test_behind_a_forwarded_port_the_address_in_the_browser_counts(client: TestC
 def test_no_answer_can_be_framed(client: TestClient, path: str, headers: dict[str, str], status: int) -> None:
     answer = client.get(path, headers=headers, follow_redirects=False)
     assert answer.status_code == status
-    assert answer.headers["content-security-policy"] == "frame-ancestors 'none'"
+    assert policy(answer)["frame-ancestors"] == ["'none'"]
     assert answer.headers["x-frame-options"] == "DENY"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_pages_run_the_app_s_scripts_alone(client: TestClient) -> None:
+    """Streamlit runs components as blobs; every inline script is one of the server's, by its hash."""
+    found = policy(client.get("/"))
+    own, blobs, *hashes = found["script-src"]
+    assert (own, blobs) == ("'self'", "blob:")
+    scripts = [*first_frame.inline_scripts(), *map(language.page_script, LANGUAGES)]
+    assert set(hashes) == {*map(source_hash, scripts), *all_hashes()}
+    assert all(re.fullmatch("'sha256-[A-Za-z0-9+/]{43}='", each) for each in hashes)
+    assert found["object-src"] == found["base-uri"] == ["'none'"]
+    assert found["default-src"] == found["form-action"] == ["'self'"]
+    assert not any("*" in source or "eval" in source for sources in found.values() for source in sources)
+    assert [name for name, sources in found.items() if "'unsafe-inline'" in sources] == ["style-src"]
+
+
+def test_a_hash_is_that_of_the_text_of_the_script() -> None:
+    assert source_hash("alert(1)") == "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"
 
 
 @pytest.mark.parametrize(("host", "status"), [("[::1]:8501", 200), ("[::1]", 200), ("[::2]:8501", 400)])
@@ -112,5 +141,5 @@ def test_further_hosts_and_frames_are_allowed_by_name(monkeypatch: pytest.Monkey
         foreign = {"host": "headlight.example", "origin": "https://course.example"}  # may frame it, not talk to it
         assert client.get("/", headers=foreign).status_code == 403
         answer = client.get("/")
-        assert answer.headers["content-security-policy"] == "frame-ancestors https://course.example"
+        assert policy(answer)["frame-ancestors"] == ["https://course.example"]
         assert "x-frame-options" not in answer.headers
