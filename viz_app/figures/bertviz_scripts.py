@@ -47,7 +47,10 @@ def scripts(view: BertVizView) -> list[str]:
 
 
 def all_hashes() -> list[str]:
-    """Return the hashes of the scripts of all views; none without a BertViz that can be drawn."""
+    """Return the hashes of the scripts of all views.
+
+    There are none without a BertViz that can be drawn.
+    """
     if find_spec("bertviz") is None:
         return []
     try:

@@ -1,4 +1,7 @@
-"""Protection from other pages, which can neither connect to the app nor frame it, and from scripts in its own."""
+"""Protection from other pages, and from scripts that are not the app's.
+
+Other pages can neither connect to the app nor frame it.
+"""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -54,7 +57,7 @@ def is_own_origin(origin: str, scope: Scope) -> bool:
 
 
 class SecurityHeaders:
-    """ASGI middleware that says in every answer what its page may load and run, and who may frame it.
+    """ASGI middleware that says what a page may load and run, and who may frame it.
 
     Scripts are files of this server, blobs (Streamlit runs the app's components so) and the inline scripts with a known
     hash; styles may be inline. In a frame of another page, clicks could be hijacked.

@@ -17,8 +17,10 @@ from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute, Route
 from streamlit import App, config, net_util
+from streamlit.runtime import memory_uploaded_file_manager
 from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from viz_app.figures.bertviz_scripts import all_hashes, source_hash
 from viz_app.language import LANGUAGES
@@ -27,7 +29,10 @@ from viz_app.server import preview_address
 from viz_app.server.first_frame import FirstFrame, inline_scripts
 from viz_app.server.former_addresses import FormerAddresses
 from viz_app.server.security import OwnOrigin, SecurityHeaders
+from viz_app.server.stalled_connections import StalledBodies, limit_heads
+from viz_app.server.temporary_folder import TemporaryFolder, remove_leftovers
 from viz_app.server.threads import chosen_threads
+from viz_app.server.uploads import BoundedUploads, ExpectedUploads
 from viz_app.session import environment, language, models, readings
 from viz_app.session.core_import import import_core
 
@@ -38,11 +43,20 @@ SWITCH_INTERVAL = 0.0005  # seconds for which a thread may hold the interpreter 
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncGenerator[None]:
-    """Print the address, and load the model in a thread, as soon as the server starts."""
+    """Print the address, and load the model in a thread, as soon as the server starts.
+
+    When it ends, so do its temporary files.
+    """
     print("\n ", "Headlight", address(), "\n", flush=True)
     disable_nagle()
+    limit_heads(AutoHTTPProtocol)
+    remove_leftovers()
+    folder = TemporaryFolder()
     threading.Thread(target=prepare, name="prepare", daemon=True).start()
-    yield
+    try:
+        yield
+    finally:
+        folder.remove()
 
 
 def configure_streamlit() -> None:
@@ -56,6 +70,7 @@ def configure_streamlit() -> None:
     environment.check_settings()
     config.set_option("server.allowedHosts", [host.strip("[]") for host in environment.allowed_hosts()])
     config.set_option("server.maxUploadSize", environment.upload_megabytes())
+    setattr(memory_uploaded_file_manager, "MemoryUploadedFileManager", BoundedUploads)  # noqa: B010
     # Streamlit would ask other machines for the address of this one, to compare origins with it.
     net_util.get_external_ip = net_util.get_internal_ip = lambda: None
     if config.get_option("server.fileWatcherType") == "none":
@@ -170,6 +185,8 @@ def middleware() -> list[Middleware]:
         Middleware(SecurityHeaders, scripts=hashes, ancestors=environment.frame_ancestors()),
         Middleware(TrustedHostMiddleware, allowed_hosts=environment.allowed_hosts()),
         Middleware(OwnOrigin),
+        Middleware(StalledBodies),
+        Middleware(ExpectedUploads),
         Middleware(FormerAddresses),
         Middleware(FirstFrame),
     ]
