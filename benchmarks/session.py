@@ -27,7 +27,7 @@ class Session:
         self.address = address
         self.elements: list[Element] = []  # of the last run
         self.id = ""
-        self.checkpoint = ""  # name of the file that was uploaded last
+        self.checkpoint = ""  # id of the file that was uploaded last
 
     def __enter__(self) -> "Session":
         self._stack = ExitStack()
@@ -97,9 +97,19 @@ class Session:
             "Cookie": cookie,
             "X-Xsrftoken": cookie.split("=", 1)[1].strip('"'),
         }
-        url = f"{self.address}/_stcore/upload_file/{self.id}/{checkpoint.name}"
+        url, self.checkpoint = self._upload_place(checkpoint.name)
         urllib.request.urlopen(urllib.request.Request(url, body, headers, method="PUT")).close()
-        self.checkpoint = checkpoint.name
+
+    def _upload_place(self, name: str) -> tuple[str, str]:
+        """Ask for a place for a file, as an uploader does; return its address and its id."""
+        message = BackMsg()
+        message.file_urls_request.file_names.append(name)
+        self._socket.send(message.SerializeToString())
+        while True:
+            answer = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE, decode=False))
+            if answer.HasField("file_urls_response"):
+                (place,) = answer.file_urls_response.file_urls
+                return f"{self.address}{place.upload_url}", place.file_id
 
     def page_text(self) -> str:
         """All text and HTML of the last run."""

@@ -1,7 +1,8 @@
 """Connections whose request does not arrive are closed.
 
-Each would take memory and an open file of the process. A request has a minute for its head. Its body may take as long as it needs at `LEAST_RATE`, and may pause for a minute.
-A web socket is a request until it is open; then it lives as long as the browser answers the server's pings.
+Each would take memory and an open file of the process. A request has a minute for its head. Its body may take as long
+as it needs at `LEAST_RATE`, and may pause for a minute. A web socket is a request until it is open; then it lives as
+long as the browser answers the server's pings.
 """
 
 import asyncio
