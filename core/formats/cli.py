@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
         ValueError: the output has another suffix than `.safetensors`, or is a folder with files; or the other
             project's layout does not support the model.
     """
-    if not options.to and options.output.suffix != SUFFIX:
+    if not options.to and options.output.suffix.lower() != SUFFIX:
         raise ValueError(f"{options.output} must end in {SUFFIX}: give the sources first, then the output")
     checkpoint = read_checkpoint(options.sources, options.tokenized)
     if options.to:

@@ -1,6 +1,7 @@
 """Untrusted sources that hold a checkpoint of Headlight or of another project."""
 
 import hashlib
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,33 +22,48 @@ def own_file(files: SourceFiles) -> Path | None:
     """Return the file of a source that is to be read by `load_checkpoint`.
 
     Returns:
-        The checkpoint of Headlight among the files, recognised by content, or else the only file if it ends in
-        `.safetensors`; None for checkpoints of other projects.
+        The checkpoint of Headlight among the files, recognised by content, or else the only file if it is a safetensors
+        file, by its beginning or its name; None for checkpoints of other projects.
 
     Raises:
         CheckpointError: there are several checkpoints of Headlight, or it is a file of `core.history`.
     """
-    if any(name.endswith(PACKED) for name in files.names):
+    if any(name.lower().endswith(PACKED) for name in files.names):
         raise CheckpointError(
             f"{files.label} has the snapshots of a training run, not one checkpoint: open it on the page Over training"
         )
-    own = sorted(name for name in files.names if name.endswith(SUFFIX) and is_own(files.path(name)))
+    own = sorted(name for name in files.names if is_own(files.path(name)))
     if len(own) > 1:
         names = ", ".join(own[:3]) + (", ..." if own[3:] else "")
         raise CheckpointError(f"{files.label} has {len(own)} checkpoints of Headlight ({names}): open one of them")
     if not own and len(files.names) == 1:
-        own = [name for name in files.names if name.endswith(SUFFIX)]
+        own = [name for name in files.names if name.lower().endswith(SUFFIX) or is_safetensors(files.path(name))]
     return files.path(own[0]) if own else None
 
 
 def is_own(path: Path) -> bool:
     """Whether a file is a checkpoint of Headlight, by its header; it may be damaged."""
+    if not is_safetensors(path):
+        return False
     try:
-        check_header(path)
         with safe_open(path, framework="pt") as file:
             return "format_version" in (file.metadata() or {})
-    except (CheckpointError, SafetensorError):
+    except (SafetensorError, OSError):
         return False
+
+
+def is_safetensors(path: Path) -> bool:
+    """Whether a file begins like a safetensors file, whatever its name."""
+    try:
+        check_header(path)
+    except (CheckpointError, OSError):
+        return False
+    return True
+
+
+def is_openable(path: Path) -> bool:
+    """Whether a file alone may be a checkpoint or an array file, by its beginning."""
+    return is_safetensors(path) or zipfile.is_zipfile(path)
 
 
 def as_sources(paths: Sequence[Path]) -> list[list[Path]]:

@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 from core.checkpoint import load_checkpoint
 from core.file_writing import NotWrittenError, write_atomically
+from core.formats.opening import is_safetensors
 from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
 from train.data.filters import PairFilter
 from train.data.parallel_text import Pair, ParallelText, read_lines
@@ -183,7 +184,7 @@ def _load_tokenizer(path: Path) -> SentencePieceTokenizer:
     """Load the tokenizer of a SentencePiece model or a checkpoint."""
     if not path.is_file():
         raise DataError(f"there is no tokenizer {path}")
-    if path.suffix == ".safetensors":
+    if is_safetensors(path) or path.suffix.lower() == ".safetensors":
         pieces = SentencePieceTokenizer(load_checkpoint(path).tokenizer.to_bytes())
     else:
         pieces = SentencePieceTokenizer.from_file(path)

@@ -4,6 +4,7 @@ With `HEADLIGHT_FOLDERS`, every visitor may open what these folders hold, and no
 on this machine may open a path, any that the app can read: a refusal tells names of files.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
@@ -14,7 +15,6 @@ from viz_app.session.models import ModelError
 
 LOOPBACK_ADDRESSES = ("127.0.0.1", "localhost", "::1")
 PROXY_HEADERS = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Via")
-SUFFIXES = (".safetensors", ".zip", ".npz")
 MOST_LISTED = 200
 
 
@@ -36,11 +36,26 @@ def listed_paths() -> dict[str, Path]:
     for folder in model_folders():
         for path in sorted(_entries(folder)):
             target = path.resolve()
-            is_openable = target.is_dir() or (target.is_file() and target.suffix in SUFFIXES)
-            if not path.name.startswith(".") and is_openable and target.is_relative_to(folder):
+            is_offered = not path.name.startswith(".") and target.is_relative_to(folder)
+            if is_offered and (target.is_dir() or _is_openable(target)):
                 name = path.name if path.name not in found else f"{folder.name}/{path.name}"
                 found.setdefault(name, target)
     return dict(list(found.items())[:MOST_LISTED])
+
+
+def _is_openable(path: Path) -> bool:
+    """Whether a file may be one that the app opens, by its beginning."""
+    try:
+        return path.is_file() and _has_known_beginning(path, path.stat().st_mtime_ns)
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=1024)  # the list is made in every run of a page
+def _has_known_beginning(path: Path, _mtime_ns: int) -> bool:
+    from core.formats.opening import is_openable
+
+    return is_openable(path)
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
         OSError: the file cannot be written.
     """
     output: Path | None = options.output
-    if output and output.suffix not in (".csv", ".json"):
+    if output and output.suffix.lower() not in (".csv", ".json"):
         raise ValueError(f"--output ({output}) must end in .csv or .json")
     if output:
         check_folder_of(output)
@@ -78,6 +78,6 @@ def run(options: argparse.Namespace) -> None:
     if output is None:
         sys.stdout.write(to_csv(table))
         return
-    text = to_json(table) if output.suffix == ".json" else to_csv(table)
+    text = to_json(table) if output.suffix.lower() == ".json" else to_csv(table)
     write_text(output, text)
     print(f"{output}: {len(table.costs)} measurements on {machine}", file=sys.stderr)

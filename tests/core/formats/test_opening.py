@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.checkpoint import CheckpointError
+from core.checkpoint import CheckpointError, load_checkpoint
 from core.formats.opening import as_sources, is_own, own_file
 from core.formats.source_files import open_source
 
@@ -27,6 +27,31 @@ def test_a_checkpoint_of_headlight_is_found_in_a_folder_and_in_an_archive(
             assert found is not None
             assert found.name == tiny_checkpoint.name
             assert found.read_bytes() == tiny_checkpoint.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["UPPER.SAFETENSORS", "no-suffix", "model.bin", "model.pt", "config.json"])
+def test_a_checkpoint_of_headlight_is_one_whatever_its_name(tiny_checkpoint: Path, tmp_path: Path, name: str) -> None:
+    folder, archive = tmp_path / "folder", tmp_path / "ARCHIVE"
+    folder.mkdir()
+    shutil.copy(tiny_checkpoint, folder / name)
+    with zipfile.ZipFile(archive, "w") as file:
+        file.write(tiny_checkpoint, name)
+    for source in (folder / name, folder, archive):
+        with open_source([source]) as files:
+            found = own_file(files)
+            assert found is not None
+            assert load_checkpoint(found).config.num_heads == 4
+    assert as_sources([folder / name]) == [[folder / name]]
+
+
+def test_a_safetensors_file_of_another_project_alone_is_named_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    path.write_bytes((2).to_bytes(8, "little") + b"{}")
+    with open_source([path]) as files:
+        found = own_file(files)
+    assert found == path
+    with pytest.raises(CheckpointError, match="weights is a safetensors file but not a Headlight checkpoint"):
+        load_checkpoint(path)
 
 
 def test_several_checkpoints_of_headlight_in_one_folder_are_named(tiny_checkpoint: Path, tmp_path: Path) -> None:

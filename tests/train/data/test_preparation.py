@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import train.data.preparation
+from core.checkpoint import load_checkpoint
 from core.tokenizer import SentencePieceTokenizer
 from train.__main__ import main
 from train.data.filters import Filters
@@ -154,6 +155,16 @@ def test_pairs_left_out_are_counted(
     assert manifest["dropped"] == {"empty": 1, "duplicate": 1, "identical": 1}
     assert manifest["pairs_read"] == 19
     assert decoded(tmp_path / "data", "train") == parallel_text[:16]
+
+
+@pytest.mark.parametrize("name", ["UPPER.SAFETENSORS", "no-suffix"])
+def test_the_tokenizer_of_a_checkpoint_is_used_whatever_its_name(
+    tmp_path: Path, texts: tuple[ParallelText, ParallelText], tiny_checkpoint: Path, name: str
+) -> None:
+    shutil.copy(tiny_checkpoint, tmp_path / name)
+    prepare(tmp_path / "data", Preparation(*texts, vocab_size=7, tokenizer=tmp_path / name))
+    expected = load_checkpoint(tiny_checkpoint).tokenizer.to_bytes()
+    assert (tmp_path / "data" / "tokenizer.model").read_bytes() == expected
 
 
 def test_a_given_tokenizer_is_used(

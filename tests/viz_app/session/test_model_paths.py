@@ -1,5 +1,7 @@
 """Which paths on the machine of the app a visitor may open."""
 
+import shutil
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -63,18 +65,26 @@ def test_an_app_that_is_served_to_others_opens_no_typed_path(
         model_paths.openable_path(str(tmp_path))
 
 
-def test_what_the_folders_hold_is_offered_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_the_folders_hold_is_offered_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_checkpoint: Path
+) -> None:
     folder, outside = tmp_path / "models", tmp_path / "outside"
     for path in (folder / "opus-mt-en-de", folder / ".hidden", outside):
         path.mkdir(parents=True)
-    for name in ("a.safetensors", "b.zip", "notes.txt"):
-        (folder / name).touch()
+    for name in ("a.safetensors", "B.SAFETENSORS", "no-suffix", "notes.safetensors.txt"):
+        shutil.copy(tiny_checkpoint, folder / name)
+    for name in ("c.zip", "d.npz", "archive"):
+        with zipfile.ZipFile(folder / name, "w") as archive:
+            archive.writestr("config.json", "{}")
+    (folder / "notes.txt").write_text("notes")
+    (folder / "pipe.safetensors").symlink_to("nowhere")
     (folder / "link").symlink_to(outside)
     (folder / "again").symlink_to("opus-mt-en-de")
     monkeypatch.setenv(environment.FOLDERS_VARIABLE, str(folder))
     assert not model_paths.may_type_path()
     listed = model_paths.listed_paths()
-    assert sorted(listed) == ["a.safetensors", "again", "b.zip", "opus-mt-en-de"]
+    files = ["B.SAFETENSORS", "a.safetensors", "archive", "c.zip", "d.npz", "no-suffix", "notes.safetensors.txt"]
+    assert sorted(listed) == sorted([*files, "again", "opus-mt-en-de"])
     assert model_paths.openable_path("opus-mt-en-de") == (folder / "opus-mt-en-de").resolve()
     for text in ("../outside", str(outside), "link", ".hidden", "notes.txt", "opus-mt-en-de/.."):
         with pytest.raises(ModelError, match="is not among the checkpoints that this app offers"):
