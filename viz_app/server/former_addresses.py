@@ -1,5 +1,6 @@
-"""Former addresses of pages, and former names of choices within addresses."""
+"""Former addresses of pages, former names of choices within addresses, and texts of several lines in them."""
 
+import re
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.responses import RedirectResponse
@@ -7,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viz_app.pages import PAGES
 
+LINE_END = re.compile(r"[\r\n]+")  # what a browser removes from the text of a box
 MOVED = {f"/{PAGES[0].name}": "/", "/bertviz": "/heads?view=BertViz"}  # pages, and where they are now
 # By query parameter: former names of choices, in the language of the address, and those of today. Whoever renames a
 # choice, or its translation, adds the former name.
@@ -61,7 +63,8 @@ EARLIER_PARAMETERS: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
 class FormerAddresses:
     """ASGI middleware that redirects from former addresses.
 
-    See `MOVED`, `EARLIER_NAMES` and `EARLIER_PARAMETERS`.
+    See `MOVED`, `EARLIER_NAMES` and `EARLIER_PARAMETERS`. A text of several lines is put on one: a browser's box would
+    show it without the ends of the lines, and the model read it with them.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -83,7 +86,8 @@ def current_address(path: str, query: str) -> str:
     """
     pairs = parse_qsl(query, keep_blank_values=True)
     named = [(_current_parameter(path, name, value), value) for name, value in pairs]
-    renamed = [(name, new) for name, value in named for new in EARLIER_NAMES.get(name, {}).get(value, (value,))]
+    lines = [(name, LINE_END.sub(" ", value)) for name, value in named]
+    renamed = [(name, new) for name, value in lines for new in EARLIER_NAMES.get(name, {}).get(value, (value,))]
     query = query if renamed == pairs else urlencode(renamed)
     if page := MOVED.get(path):
         return f"{page}{'&' if '?' in page else '?'}{query}" if query else page

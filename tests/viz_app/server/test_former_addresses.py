@@ -44,6 +44,9 @@ def client() -> Iterator[TestClient]:
     [
         ("/translate", "/"),
         ("/translate?text=A+dog%20runs.&word=target.2", "/?text=A+dog%20runs.&word=target.2"),
+        ("/?text=A+dog%0Aruns.&beam_size=2", "?text=A+dog+runs.&beam_size=2"),  # a box has one line
+        ("/translate?text=A%0D%0A%0Adog", "/?text=A+dog"),
+        ("/compare?second_text=A%0Ddog", "?second_text=A+dog"),
         ("/bertviz", "/heads?view=BertViz"),
         ("/bertviz?kind=Encoder&text=A+dog%20runs.", "/heads?view=BertViz&kind=Encoder&text=A+dog%20runs."),
         ("/heads?labels=aligner&kind=Encoder", "?labels=aligns+words&kind=Encoder"),
