@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m core", description="Translate, convert checkpoints, and explain and analyse translations."
     )
+    parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
     commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
     for name, (summary, add_arguments, run) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")

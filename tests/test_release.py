@@ -3,10 +3,14 @@
 import importlib
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -32,6 +36,32 @@ def test_the_wheel_carries_all_checkpoints_and_their_cards_and_table_3() -> None
     carried = {path for pattern in folders["share/headlight/checkpoints"] for path in ROOT.glob(pattern)}
     assert {path.name for path in shipped - carried} == {"en-de.history", "en-de.history.zip"}  # larger than all others
     assert ROOT / "checkpoints/en-de.safetensors" in carried
+
+
+def test_a_wheel_has_no_module_that_was_deleted(tmp_path: Path) -> None:
+    """With the setup of this project, in a small one that was built before."""
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "small"\nversion = "1"\n[tool.setuptools.packages.find]\ninclude = ["core*"]\n', "utf-8"
+    )
+    for file in ("core/__init__.py", "core/kept.py", "build/lib/core/deleted.py", "build/lib/gone/__init__.py"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    subprocess.run([sys.executable, "setup.py", "-q", "build"], cwd=tmp_path, check=True)
+    built = {str(path.relative_to(tmp_path / "build/lib")) for path in (tmp_path / "build/lib").rglob("*.py")}
+    assert built == {"core/__init__.py", "core/kept.py"}
+
+
+@pytest.mark.parametrize("name", [*PROJECT["project"]["scripts"], "python -m core", "python -m train"])
+def test_every_command_says_its_version(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, _, function = PROJECT["project"]["scripts"].get(name, f"{name[10:]}.__main__:main").partition(":")
+    monkeypatch.setattr(sys, "argv", [name, "--version"])
+    with pytest.raises(SystemExit) as end:
+        getattr(importlib.import_module(module), function)()
+    assert end.value.code == 0
+    assert capsys.readouterr().out == f"headlight {PROJECT['project']['version']}\n"
 
 
 def test_all_third_party_files_are_named_in_the_notice() -> None:

@@ -6,6 +6,7 @@
 import argparse
 import signal
 import sys
+from importlib.metadata import version
 
 from core.file_writing import discard_output, error_message
 from train.runs.run_folder import RunFolderError
@@ -84,6 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
     It sets `run` to the function of the command.
     """
     parser = argparse.ArgumentParser(prog="python -m train", description="Prepare data, train, average and evaluate.")
+    parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
     commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add_command(commands)

@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
@@ -31,6 +32,7 @@ UNTRANSLATED = 3  # exit status
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `translate` to a parser."""
+    parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
     parser.add_argument(
         "--checkpoint",
         type=Path,

@@ -1,4 +1,4 @@
-"""Former addresses of pages, former names of choices within addresses, and texts of several lines in them."""
+"""Addresses that are redirected: former ones, and texts of several lines in them."""
 
 import re
 from urllib.parse import parse_qsl, urlencode
