@@ -10,6 +10,7 @@ from typing import Any
 
 from app_pages import PAGE_GROUPS, page_markdown, with_reading_help
 from latex2mathml.converter import convert
+from layers import with_picture
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
@@ -81,6 +82,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown = MODULE.sub(r"[`\1`][\1]", with_reading_help(ROOT, name.removesuffix(".md"), markdown))
     if not folder:
         markdown = REPOSITORY.sub(r"\1 (`\2`)", markdown)
+    if page.file.src_uri == "architecture.md":
+        markdown = with_picture(ROOT, markdown)
     if page.file.src_uri == "paper.md":
         markdown = with_code_of_sections(ROOT, markdown)
     if page.file.src_uri in _outputs:

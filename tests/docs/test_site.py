@@ -1,7 +1,9 @@
 """Pages of the documentation site that are made from the code. `.ci/run` builds the site, failing on a broken link."""
 
 import importlib
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -60,6 +62,21 @@ def test_a_section_of_the_paper_has_its_code(hooks: ModuleType) -> None:
     assert text.endswith("## 9 None\n\nOf it.\n")
 
 
+def test_the_picture_of_the_layers_is_drawn_from_the_contracts(hooks: ModuleType) -> None:
+    page = _Page("architecture.md")
+    text = hooks.on_page_markdown((ROOT / "docs/architecture.md").read_text("utf-8"), page, None, None)
+    assert "mermaid" not in text
+    drawn = re.findall(r'<div class="package (\w+)"><p>\1</p><ol>(.*?)</ol></div>', text)
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = {each["containers"][0]: each["layers"] for each in contracts if "containers" in each}
+    assert [name for name, _ in drawn] == ["viz_app", "train", "core"]
+    for name, boxes in drawn:
+        names = [re.findall("<code>(.*?)</code>", box) for box in boxes.split("</li>")[:-1]]
+        assert names == [re.findall(r"\w+", layer) for layer in layers[name]]
+    with pytest.raises(ValueError, match="should have one block of Mermaid"):
+        hooks.on_page_markdown("# Architecture\n", page, None, None)
+
+
 @pytest.mark.parametrize(
     ("text", "loaded"),
     [
@@ -88,4 +105,5 @@ def test_formulas_need_no_script(hooks: ModuleType) -> None:
 class _Page:
     """The part of a page of MkDocs that the hook reads."""
 
-    file = type("File", (), {"src_uri": "index.md"})
+    def __init__(self, address: str = "index.md") -> None:
+        self.file = type("File", (), {"src_uri": address})
