@@ -222,7 +222,7 @@ def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: floa
     Rectangles rather than an image stay sharp at any size. All cells of one shade are one path, for small files.
 
     Args:
-        values: [rows, columns]; NaN cells stay empty.
+        values: [rows, columns]; NaN cells stay empty. Without rows or columns nothing is drawn.
         colors: A scale from `low` to `high`, evenly spaced.
     """
     from matplotlib.colors import LinearSegmentedColormap
@@ -230,9 +230,12 @@ def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: floa
     from matplotlib.path import Path
 
     rows, columns = values.shape
+    if not values.size:
+        return
     scale = LinearSegmentedColormap.from_list("cells", colors, N=SHADES)
     with np.errstate(invalid="ignore"):
-        shades = np.clip(np.rint((values - low) / (high - low) * (SHADES - 1)), 0, SHADES - 1)
+        shares = (values / 2 - low / 2) / (high / 2 - low / 2)  # halves do not overflow
+        shades = np.rint(np.clip(shares, 0, 1) * (SHADES - 1))
     shades = np.where(np.isfinite(values), shades, -1).astype(int)
     corners: dict[int, list[tuple[float, float, float]]] = {}
     for row, line in enumerate(shades):
@@ -265,7 +268,7 @@ def color_scale(
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
     mappable = ScalarMappable(Normalize(low, high), LinearSegmentedColormap.from_list("bar", colors, N=BAR_SHADES))
-    ticks = [low, (low + high) / 2, high]
+    ticks = [low, low / 2 + high / 2, high]
     bar = figure.colorbar(
         mappable, ax=axes, location="bottom", shrink=0.4, aspect=25, pad=0.03, ticks=ticks, anchor=(0.0, 1.0)
     )

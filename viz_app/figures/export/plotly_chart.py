@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from viz_app.figures.export.canvas import (
     LABEL_POINTS,
@@ -102,18 +103,24 @@ def plain_text(markup: str | None) -> str:
 
 
 def _heatmap(figure: "Figure", axes: "Axes", trace: Any, theme: Theme) -> None:
-    values = np.asarray(trace.z, dtype=float)
-    low, high = (
-        float(bound(values)) if given is None else given
-        for given, bound in ((trace.zmin, np.nanmin), (trace.zmax, np.nanmax))
-    )
+    values = _finite(trace.z)
+    values = values if values.ndim == 2 else np.empty((0, 0))  # there are no rows
+    drawn = values[~np.isnan(values)]
+    least, most = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 1.0)
+    low, high = (_finite(given, bound).item() for given, bound in ((trace.zmin, least), (trace.zmax, most)))
     colors = [color for _, color in trace.colorscale]
-    cells(axes, values, colors, low, high if high > low else low + 1)
+    cells(axes, values, colors, low, high if high > low else low + max(1.0, abs(low)))
     color_scale(figure, axes, colors, low, high, plain_text(trace.colorbar.title.text), theme)
 
 
+def _finite(values: Any, other: float = np.nan) -> NDArray[np.float64]:
+    """Return numbers with another one in place of those that cannot be drawn: None, NaN and infinite ones."""
+    numbers = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(numbers), numbers, other)
+
+
 def _scatter(axes: "Axes", trace: Any, theme: Theme) -> None:
-    x, y, mode = np.asarray(trace.x), _heights(axes, trace.y), trace.mode or "lines"
+    x, y, mode = _places(trace.x), _heights(axes, trace.y), trace.mode or "lines"
     name = plain_text(trace.name) if trace.name and trace.showlegend is not False else None
     if "lines" in mode:
         style = DASHES.get(trace.line.dash, "solid")
@@ -142,7 +149,7 @@ def _scatter(axes: "Axes", trace: Any, theme: Theme) -> None:
         axes.errorbar(
             x,
             y,
-            xerr=np.stack([bars.arrayminus, bars.array]),
+            xerr=_finite([bars.arrayminus, bars.array]),
             fmt="none",
             ecolor=bars.color,
             elinewidth=0.75 * bars.thickness,
@@ -170,7 +177,7 @@ def _bars(axes: "Axes", trace: Any, stacks: dict[Any, tuple[float, float]]) -> d
         stacks: Where the bars so far end, below and above 0, by their place.
     """
     found = dict(stacks)
-    for place, height in zip(trace.x, trace.y, strict=True):
+    for place, height in zip(trace.x, _finite(trace.y, 0.0).tolist(), strict=True):
         low, high = found.get(place, (0.0, 0.0))
         bottom = low if height < 0 else high
         label = plain_text(trace.name) if place == trace.x[0] else None
@@ -179,13 +186,19 @@ def _bars(axes: "Axes", trace: Any, stacks: dict[Any, tuple[float, float]]) -> d
     return found
 
 
+def _places(values: Sequence[Any]) -> Any:
+    """Return the x values of marks: numbers, or names."""
+    places = np.asarray(values)
+    return _finite(places) if places.dtype.kind == "f" else places
+
+
 def _heights(axes: "Axes", values: Sequence[Any]) -> Any:
     """Return the y values of marks.
 
     Names become whole numbers with the names as tick labels.
     """
     if not len(values) or not isinstance(values[0], str):
-        return np.asarray(values, dtype=float)
+        return _finite(values)
     names = [plain_text(value) for value in values]
     for tick in axes.set_yticks(range(len(names))):
         tick.label1.set_parse_math(False)

@@ -105,6 +105,58 @@ def test_error_bars_go_from_the_lowest_to_the_highest_value() -> None:
     assert ((left - dot) / unit, (right - dot) / unit) == pytest.approx((-0.25, 0.5), abs=1e-3)
 
 
+NOT_FINITE = (np.nan, np.inf, -np.inf)
+
+
+def filled(file: bytes) -> int:
+    """How many rectangles are drawn, of which one path may have several."""
+    paths = [node.get("d", "") for node in ElementTree.fromstring(file).iter(f"{SVG}path")]
+    return sum(path.count("z") for path in paths if path.count("L") == 3 * path.count("z"))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("values", "scale"),
+    [
+        *((np.full((2, 3), value), {}) for value in NOT_FINITE),
+        (np.ma.masked_all((2, 2)), {}),
+        *((np.zeros(shape), {}) for shape in ((0, 3), (3, 0))),
+        *((values, {}) for values in ([], None, [[None, None]], [[*NOT_FINITE, 1.0]], [[1e20, 1e20]])),
+        *(([], scale) for scale in ({"zmin": 0, "zmax": 1}, {"zmin": -np.nan, "zmax": np.nan}, {"zmax": np.inf})),
+    ],
+    ids=str,
+)
+def test_a_heatmap_without_numbers_is_drawn(values: object, scale: dict[str, float]) -> None:
+    chart = go.Figure(go.Heatmap(z=values, colorscale=LIGHT.plotly_scale(), **scale))
+    READERS["svg"](export_chart(chart, "svg"))
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_a_heatmap_without_numbers_is_drawn_in_every_format(file_format: Format) -> None:
+    chart = go.Figure(go.Heatmap(z=[[np.nan]], colorscale=LIGHT.plotly_scale()))
+    READERS[file_format](export_chart(chart, file_format))
+
+
+def test_cells_without_a_finite_value_stay_empty() -> None:
+    rows = ([0.0, 0.5, 1.0, 0.5], [0.0, *NOT_FINITE], [np.nan] * 4)
+    charts = [go.Figure(go.Heatmap(z=[row], colorscale=LIGHT.plotly_scale())) for row in rows]
+    some, one, none = (filled(export_chart(chart, "svg")) for chart in charts)
+    assert (some - one, one - none) == (3, 1)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("values", [[], [None, None], *([value, 1.0] for value in NOT_FINITE), [np.nan] * 2], ids=str)
+def test_marks_without_a_finite_place_are_left_out(values: list[float]) -> None:
+    places = list(range(len(values)))
+    traces = [go.Scatter(x=places, y=values, mode=mode) for mode in ("lines", "markers")]
+    traces += [go.Scatter(x=values, y=places, mode="markers") if None not in values else go.Scatter(x=[], y=[])]
+    ends = {"array": values, "arrayminus": [0.0] * len(values), "color": "#000000", "thickness": 1, "width": 2}
+    if not any(value is not None and value < 0 for value in values):
+        traces.append(go.Scatter(x=places, y=places, mode="markers", error_x={**ends, "visible": True}))
+    for trace in (*traces, go.Bar(x=places, y=values, name="a", marker_color="#000000")):
+        assert texts(export_chart(go.Figure(trace), "svg"))
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(ValueError, match="error bars along the y axis cannot be exported: expected error_x"):
         export_chart(go.Figure(go.Scatter(x=[1], y=[1], error_y={"array": [1], "visible": True})), "svg")
