@@ -14,7 +14,7 @@ from core.analysis.tokens.words import JOINT, readable, word, word_groups
 from core.byte_pieces import grapheme_groups, is_special
 from core.capture import Kind
 from core.tokenizer import SPACE_MARK
-from viz_app.figures.display_text import decimal
+from viz_app.figures.display_text import decimal, direction, in_line
 from viz_app.figures.head_grid import readable_on
 from viz_app.figures.head_names import KIND_NAMES
 from viz_app.figures.head_names import head_title as head_title
@@ -93,23 +93,28 @@ def difference(old: Sequence[str], new: Sequence[str]) -> tuple[list[bool], list
     return marks
 
 
+_TURNED = {"rtl": ' dir="rtl"', "ltr": "", "": ""}  # attribute of a paragraph, by the reading direction of its words
+
+
 def marked_text(words: Sequence[str], marks: Sequence[bool], tag: str) -> str:
     """Return words as HTML, the marked ones in `tag`: `del` or `ins`."""
 
+    line = direction("".join(words))
+
     def written(text: str, mark: bool) -> str:
-        safe = html.escape(text.strip())
+        safe = html.escape(in_line(text.strip(), line))
         return " " * text.startswith(" ") + (f"<{tag}>{safe}</{tag}>" if mark else safe)
 
     texts = [written(text, mark) for text, mark in zip(words, marks, strict=True)]
     empty = f"<i>{tr('empty')}</i>"
-    return f'<p class="switched">{"".join(texts) or empty}</p>'
+    return f'<p class="switched"{_TURNED[line]}>{"".join(texts) or empty}</p>'
 
 
 def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float], theme: Theme) -> str:
     """Return HTML tokens coloured by the change of their log-probability."""
     groups = list(grapheme_groups(tokens))
     of_group = [sum(changes[group.start : group.stop]) for group in groups]
-    limit = scale_limit(of_group)
+    limit, line = scale_limit(of_group), direction("".join(tokens))
     spans: list[str] = []
     for group, change in zip(groups, of_group, strict=True):
         name = readable(tokens[group.start]) if len(group) == 1 else word(tokens[group.start : group.stop])
@@ -129,9 +134,9 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
         style = f"background: {color}; color: {text_color(change, limit, theme)}"
         spans.append(
             f'{space}<span class="token{" special" if special else ""}" title="{title}" '
-            f'style="{style}">{html.escape(name.removeprefix(JOINT))}</span>'
+            f'style="{style}">{html.escape(in_line(name.removeprefix(JOINT), line))}</span>'
         )
-    return f'<p class="token-text">{"".join(spans)}</p>'
+    return f'<p class="token-text"{_TURNED[line]}>{"".join(spans)}</p>'
 
 
 def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> "pd.DataFrame":

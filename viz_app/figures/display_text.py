@@ -20,6 +20,19 @@ def isolated(text: str) -> str:
     return f"\u2068{text}\u2069" if turns else text  # FIRST STRONG ISOLATE, POP DIRECTIONAL ISOLATE
 
 
+def in_line(text: str, line: Direction) -> str:
+    """Isolate a token that would change the order of those around it.
+
+    Tokens that read as their line does are left alone: cursive letters join across them.
+
+    Args:
+        line: reading direction of the tokens together.
+    """
+    if line != "rtl":
+        return isolated(text)
+    return text if direction(text) == "rtl" else f"\u2068{text}\u2069"
+
+
 def direction(text: str) -> Direction:
     """Return the reading direction of most letters, as HTML's `dir`.
 

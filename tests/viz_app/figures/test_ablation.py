@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from core.analysis.heads.head import Head
@@ -74,6 +76,32 @@ def test_words_keep_the_spaces_between_them() -> None:
     words = ablation.words_of(("\u2581Ein", "\u2581Hu", "nd", ".", "</s>"))
     assert words == ["Ein", " Hund", "."]
     assert ablation.marked_text(words, [False, True, False], "ins") == '<p class="switched">Ein <ins>Hund</ins>.</p>'
+
+
+HEBREW = ("\u05e9\u05dc\u05d5\u05dd", "\u05e2\u05d5\u05dc\u05dd")
+
+
+@pytest.mark.parametrize(
+    ("words", "turned", "isolated_words"),
+    [
+        (["He", " said", *(f" {word}" for word in HEBREW), " today"], False, HEBREW),
+        ([HEBREW[0], " hello", " world", *(f" {word}" for word in HEBREW)], True, ("hello", "world")),
+        (["Ein", " Hund"], False, ()),
+        ([HEBREW[0], f" {HEBREW[1]}"], True, ()),
+    ],
+)
+def test_words_of_both_directions_stay_in_their_order(
+    words: list[str], turned: bool, isolated_words: tuple[str, ...]
+) -> None:
+    """A browser would put neighbours of the other direction in reverse; each is isolated, the line has its own."""
+    tokens = [f"\u2581{each.strip()}" for each in words]
+    numbers = [0.0] * len(words)
+    for text in (
+        ablation.marked_text(words, [False] * len(words), "ins"),
+        ablation.changed_tokens(tokens, numbers, numbers, LIGHT),
+    ):
+        assert ('<p class="switched" dir="rtl">' in text or '<p class="token-text" dir="rtl">' in text) == turned
+        assert tuple(re.findall("\u2068(.*?)\u2069", text)) == isolated_words
 
 
 def test_words_and_tokens_are_escaped() -> None:

@@ -114,7 +114,7 @@ def _heatmap(figure: "Figure", axes: "Axes", trace: Any, theme: Theme) -> None:
 
 
 def _finite(values: Any, other: float = np.nan) -> NDArray[np.float64]:
-    """Return numbers with another one in place of those that cannot be drawn: None, NaN and infinite ones."""
+    """Return numbers with another one in place of None, NaN and infinite ones."""
     numbers = np.asarray(values, dtype=float)
     return np.where(np.isfinite(numbers), numbers, other)
 
