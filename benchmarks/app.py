@@ -144,7 +144,7 @@ def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[f
     with running_app(checkpoint, root) as address:
         page.goto(address, wait_until="commit")
         page.locator("#frame").wait_for()
-        page.wait_for_function("performance.getEntriesByType('paint').length > 0")
+        page.wait_for_function("() => performance.getEntriesByType('paint').length > 0")
         shell = time.perf_counter() - started
         page.locator(BOX).wait_for()
         box = time.perf_counter() - started

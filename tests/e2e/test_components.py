@@ -1,6 +1,5 @@
 """Drawings of our own in a browser, without the app around them: their JavaScript, a payload, and what they send."""
 
-import base64
 import json
 import re
 from collections.abc import Mapping
@@ -53,12 +52,13 @@ def mount(
     page: Page, module: Any, payload: dict[str, Any], since: int = 1, texts: Mapping[str, str] = MappingProxyType({})
 ) -> None:
     data = json.loads(json.dumps([since, payload, dict(texts)]))
-    page.evaluate(MOUNT, [address(Path(module.__file__).with_suffix(".js")), data])
+    page.evaluate(MOUNT, [address(page, Path(module.__file__).with_suffix(".js")), data])
 
 
-def address(script: Path) -> str:
-    """The address of a module that holds all that it needs."""
-    return f"data:text/javascript;base64,{base64.b64encode(bundle.bundled_script(script).encode()).decode()}"
+def address(page: Page, script: Path) -> str:
+    """The address of a module that holds all that it needs: a blob of the page, as Streamlit makes it."""
+    make = "text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))"
+    return page.evaluate(make, bundle.bundled_script(script))
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_the_browser_draws_the_weights_that_files_and_tables_have(page: Page) ->
         ("b",) * 13,
         ("c",) * 9,
     )
-    script = address(Path(bundle.__file__).with_name("weights.js"))
+    script = address(page, Path(bundle.__file__).with_name("weights.js"))
     sent = encoded_weights(attention.weights[1])
     for options in ({}, {"min_weight": 0.1}, {"min_weight": 0.0, "top_mass": 0.75}, {"top_mass": 0.0}):
         kept = page.evaluate(

@@ -136,11 +136,11 @@ def test_steps_are_walked_without_a_pointer(page: Page) -> None:
     page.evaluate(FRESH)
     mount(page, step_walk, step_walk.walk_payload([view("a"), view("b", 2)], "about", ("a", None), 1, LIGHT))
     page.keyboard.press("ArrowRight")  # without Tab: there is nothing else on the page that arrow keys are for
-    page.wait_for_function("sent.length")
+    page.wait_for_function("() => sent.length")
     assert page.evaluate("sent") == [["place", {"step": "b", "pick": None}]]
     focused_until(page, "role", "row")
     page.keyboard.press("ArrowDown")
-    page.wait_for_function("sent.length > 1")
+    page.wait_for_function("() => sent.length > 1")
     assert page.evaluate("sent.at(-1)") == ["place", {"step": "b", "pick": 1}]
     assert page.evaluate("host.shadowRoot.activeElement.ariaPressed") == "true", "the focus is lost with the pick"
 

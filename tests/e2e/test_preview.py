@@ -35,7 +35,7 @@ def test_words_grid_and_drawing_are_those_of_the_run_that_follows(page: Page, ap
     page.evaluate(HOLD)
     type_sentence(page, "Two children play.")
     expect(words(page, "children")).to_be_visible()
-    page.wait_for_function("heldBack() > 0")  # the page runs all the same
+    page.wait_for_function("() => heldBack() > 0")  # the page runs all the same
     previewed = page.evaluate(DRAWN)
     assert len(previewed) == len(before) == 3
     assert all(now != then for now, then in zip(previewed, before, strict=True))
