@@ -85,8 +85,8 @@ class PackedTransformer(Transformer):
     its attention weights act on both. After a change of the weights it is out of date: see `packs`.
 
     The second product of each feed-forward network is never in 8 bits: rounding its inputs, which are not negative and
-    occasionally large, costs half a BLEU point (README.md). `fast` computes it, and the encoder, in bfloat16 where the
-    processor has instructions for that, without measuring.
+    occasionally large, costs half a BLEU point (docs/command_line.md). `fast` computes it, and the encoder, in bfloat16
+    where the processor has instructions for that, without measuring.
 
     Attributes:
         products: available products; the first is exact for these weights.

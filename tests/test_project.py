@@ -13,13 +13,38 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from core.__main__ import COMMANDS
+from viz_app.pages import PAGES
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+# A link to a file of the project, with or without a place in it; not within code
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+BLEU_SETS = ("multi30k-test2016", "multi30k-test2017", "tatoeba-dev", "newstest2014")
 
 
-def blocks(language: str) -> list[str]:
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+def blocks(language: str, guide: str = "README.md") -> list[str]:
+    """Blocks of code in one language."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / guide).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     return [block for found, block in fenced if found == language]
+
+
+def texts() -> list[Path]:
+    """All Markdown files of the project, but none of its environment or of what it has built."""
+    folders = ("docs", "benchmarks", "checkpoints")
+    return sorted([*ROOT.glob("*.md"), *(path for folder in folders for path in (ROOT / folder).rglob("*.md"))])
+
+
+def anchors(text: str) -> set[str]:
+    """Names of a text's headings in an address."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def table_rows(text: str) -> list[list[str]]:
+    """The cells of all rows of all tables, without the rules below their titles."""
+    rows = (line.strip("|").split("|") for line in text.splitlines() if line.startswith("|") and line.strip("|- "))
+    return [[cell.strip() for cell in row] for row in rows]
 
 
 def normal(name: str) -> str:
@@ -152,7 +177,7 @@ def test_browser_tests_and_no_others_are_run_again_in_ci(request: pytest.Fixture
 
 
 def test_the_file_map_names_what_is_there() -> None:
-    (file_map,) = (block for block in blocks("") if block.startswith("core/"))
+    (file_map,) = blocks("", "docs/file_map.md")
     folder = ROOT
     for line in file_map.splitlines():
         path = line.split()[0]
@@ -167,7 +192,7 @@ def test_the_file_map_names_what_is_there() -> None:
 
 @pytest.mark.parametrize("package", ["core", "train", "viz_app"])
 def test_the_file_map_leaves_out_no_module(package: str) -> None:
-    (file_map,) = (block for block in blocks("") if block.startswith("core/"))
+    (file_map,) = blocks("", "docs/file_map.md")
     part = file_map.partition(f"{package}/ ")[2]
     named = set(re.findall(r"[\w.]+", re.split(r"^\S", part, maxsplit=1, flags=re.MULTILINE)[0]))
     there = {path.parent.name if path.stem == "__init__" else path.name for path in (ROOT / package).rglob("*.py")}
@@ -183,10 +208,15 @@ def test_every_path_that_the_guides_name_is_there(name: str) -> None:
     assert [path for path in paths if "NAME" not in path and not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+EXAMPLES = [
+    (guide, number) for guide in ("README.md", "docs/python.md") for number in range(len(blocks("python", guide)))
+]
+
+
+@pytest.mark.parametrize(("guide", "number"), EXAMPLES)
+def test_the_examples_run(guide: str, number: int, tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On a small model, which is quick."""
-    example = blocks("python")[number]
+    example = blocks("python", guide)[number]
     replaced = example.replace("checkpoints/en-de.safetensors", str(tiny_checkpoint)).replace(
         '["cross"][4]', '["cross"][1]'
     )
@@ -196,8 +226,94 @@ def test_the_examples_run(number: int, tiny_checkpoint: Path, capsys: pytest.Cap
         .replace("decoder.layers.5", "decoder.layers.1")
     )
     assert replaced != example
-    exec(compile(replaced, "README.md", "exec"), {})
+    exec(compile(replaced, guide, "exec"), {})
     assert capsys.readouterr().out
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.encode()) <= 9_000, "texts belong into docs/"
+    (example,) = blocks("python")
+    assert len([line for line in example.splitlines() if line]) == 6, "six lines of Python"
+    assert re.findall(r"^(\d)\. ", README, re.MULTILINE) == list("12345"), "five things to try"
+    assert all("--depth 1" in command for command in re.findall(r"git clone .*", README))
+
+
+def test_the_readme_has_every_checkpoint_with_the_scores_of_its_card() -> None:
+    """BLEU of each test set, and the size; of parsing and pictures the score that is their measure."""
+    named = set[str]()
+    for row in table_rows(README):
+        if not (link := re.fullmatch(r"\[(.+)\]\(checkpoints/(.+)\.md\)", row[0])):
+            continue
+        assert link[1] == link[2]
+        name = link[1]
+        named.add(name)
+        card = (ROOT / "checkpoints" / f"{name}.md").read_text("utf-8")
+        facts = {cells[0]: cells[1] for cells in table_rows(card) if len(cells) == 2}
+        assert row[2] == f"{int(facts['parameters'].replace(',', '')) / 1e6:.1f} M", name
+        assert row[3] == facts["file"].removesuffix(", float16"), name
+        scores = table_rows(card.partition("\n## Scores\n")[2].partition("\n## ")[0])
+        if scores[0][2] != "BLEU":  # F1, or character error rates
+            assert re.findall(r"(\d+\.\d+) ", row[4] + " ")[: len(scores) - 1] == [cells[2] for cells in scores[1:]], (
+                name
+            )
+            assert f"checkpoints/{name}.safetensors" in row[5], "the command names the checkpoint"
+            continue
+        option = re.search(r"--iterations (\d+)", row[8])
+        of_row = [cells for cells in scores[1:] if option is None or cells[-1] == option[1]]
+        assert {cells[0]: float(cells[2]) for cells in of_row} == {
+            each: float(cell) for each, cell in zip(BLEU_SETS, row[4:8], strict=True) if cell
+        }, name
+        titles = dict(zip(scores[0], of_row[0], strict=True))
+        for title, default in (("beam size", "4"), ("length penalty", "0.6")):
+            given = re.search(rf"--{title.replace(' ', '-')} ([\d.]+)", row[8])
+            assert titles[title] == (given[1] if given else default), (name, title)
+        assert (signature := re.search(r"^- BLEU: (`.+`)$", card, re.MULTILINE))
+        assert f"sacreBLEU signature {signature[1]}" in README, name
+    assert named == {path.stem for path in (ROOT / "checkpoints").glob("*.safetensors")}
+
+
+def test_the_results_are_those_of_the_cards() -> None:
+    """Rows that name a test set: BLEU, chrF, other kinds of BLEU, and perplexity."""
+    sets = dict(zip(("test_2016_flickr", "test_2017_flickr", "dev", "newstest2014"), BLEU_SETS, strict=True))
+    compared = 0
+    for section in (ROOT / "docs" / "results.md").read_text("utf-8").split("\n## "):
+        if not (link := re.search(r"\[card\]\(\.\./checkpoints/(.+)\.md\)", section)):
+            continue
+        card = (ROOT / "checkpoints" / f"{link[1]}.md").read_text("utf-8")
+        scores = {cells[0]: cells for cells in table_rows(card) if cells[0] in BLEU_SETS and len(cells) > 6}
+        for row in table_rows(section):
+            name, _, seed = row[0].partition(", ")
+            test_set = sets.get(name.split(" ")[-1])
+            if test_set is None or seed not in ("", "seed 1"):  # the checkpoints of other seeds are not shipped
+                continue
+            compared += 1
+            in_card = scores[test_set]
+            assert int(row[1].replace(",", "")) == int(in_card[1])
+            assert [float(cell) for cell in row[2:6]] == [float(cell) for cell in in_card[2:6]], row
+            assert abs(float(row[6]) - float(in_card[6])) <= 0.0051, row
+    assert compared == 2 * 4 + 2 * 2
+
+
+def test_the_pages_of_the_app_are_listed_in_the_order_of_the_sidebar() -> None:
+    listed = re.findall(r"^\| \[(.+)\]\(pages/(\w+)\.md\) \|", (ROOT / "docs/app.md").read_text("utf-8"), re.MULTILINE)
+    assert listed == [(page.title, page.name) for page in PAGES]
+    assert [page.name for page in PAGES if not (ROOT / "docs" / "pages" / f"{page.name}.png").exists()] == []
+
+
+def test_the_command_line_has_every_command_of_core() -> None:
+    text = (ROOT / "docs/command_line.md").read_text("utf-8")
+    assert [name for name in COMMANDS if not re.search(rf"`{name}\b|core {name} ", text)] == []
+
+
+@pytest.mark.parametrize("guide", texts(), ids=lambda guide: str(guide.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_to_it(guide: Path) -> None:
+    """To its heading, too. MkDocs checks links between its pages, not those of the README or to other files."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", guide.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for path, anchor in LINK.findall(text):
+        linked = guide.parent / path if path else guide
+        assert linked.exists(), path
+        if anchor and linked.suffix == ".md":
+            assert anchor in anchors(linked.read_text("utf-8")), f"{path}#{anchor}"
 
 
 def test_pre_commit_downloads_nothing() -> None:

@@ -24,7 +24,7 @@ MEASURED = {
         "7,000 steps of 0.59 s in bfloat16, 69 minutes, on one core of an Intel Xeon (AMX) whose other core was busy; "
         "45 minutes in another run, on two idle cores; 1.43 GB of memory at most in an earlier run",
         "test_2016_flickr: BLEU 40.30 (nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0), 40.72 lower-cased "
-        "and tokenized; see README.md",
+        "and tokenized; see docs/results.md",
         "test_2017_flickr: BLEU 32.60, 32.77 lower-cased and tokenized",
         "the run on two cores: 40.22 and 40.55 on test_2016_flickr, 32.89 and 33.06 on test_2017_flickr",
     ),

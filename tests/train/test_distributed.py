@@ -137,9 +137,9 @@ def test_a_single_process_needs_no_communication() -> None:
     assert world.wrap(module) is module
 
 
-def test_torchrun_commands_of_the_readme_reach_fit() -> None:
+def test_torchrun_commands_of_the_guide_reach_fit() -> None:
     """torchrun accepts abbreviations of its own options, even after the module's name."""
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
     commands = re.findall(r"^torchrun .*|(?<=`)torchrun [^`]*", text, re.MULTILINE)
     assert len(commands) == 2
     for command in commands:

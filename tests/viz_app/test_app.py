@@ -6,6 +6,7 @@ import tomllib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import torch
@@ -20,8 +21,12 @@ from core.preset_configs import PRESETS
 from core.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, added, healthy, opened, reading, state_of
 from viz_app.layout import sentence_input
+from viz_app.pages import PAGES
 from viz_app.session import uploads
 from viz_app.session.readings import Current
+
+README = Path(__file__).parents[2] / "README.md"
+README_LINKS = re.findall(r"\]\((http://localhost:8501/[^)]+)\)", README.read_text("utf-8"))
 
 
 @pytest.fixture
@@ -95,6 +100,18 @@ def test_the_address_holds_the_sentence_and_the_settings(app: AppTest) -> None:
     app.slider(key="beam_size").set_value(1)
     healthy(app.run())
     assert len(app.selectbox(key="hypothesis").options) == 1
+
+
+@pytest.mark.parametrize("link", README_LINKS)
+def test_a_link_of_the_readme_opens_a_page_that_knows_its_settings(start: Start, link: str) -> None:
+    address = urlsplit(link.replace("L5+H8", "L2+H4"))  # the tiny model has fewer
+    settings = dict(parse_qsl(address.query))
+    app = opened(start(**settings), address.path.strip("/") or PAGES[0].name)
+    assert settings.pop("tour") == "off"
+    for name, value in settings.items():
+        assert name in app.session_state, f"no widget has the setting {name}"
+        # Values that a widget does not have are deleted, as are those that it has anyway.
+        assert app.query_params.get(name, [str(app.session_state[name])]) in (value, [value]), name
 
 
 @pytest.mark.parametrize("value", ["nan", "17", "0", "many", "4.5"])
