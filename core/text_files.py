@@ -58,7 +58,7 @@ def decode(content: bytes, name: str) -> str:
         return _decoded(without_bom(content))
     except UnicodeDecodeError as error:
         number = error.object.count(b"\n", 0, error.start) + 1
-        raise NotTextError(name, f"byte {error.object[error.start]:#04x} in line {number}") from error
+        raise NotTextError(name, f"{_invalid(error)} in line {number}") from error
 
 
 def decode_line(line: bytes, name: str) -> str:
@@ -73,7 +73,7 @@ def decode_line(line: bytes, name: str) -> str:
     try:
         return _decoded(line).removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        raise NotTextError(name, f"byte {error.object[error.start]:#04x} at position {error.start}") from error
+        raise NotTextError(name, f"{_invalid(error)} at position {error.start}") from error
 
 
 def decode_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
@@ -131,3 +131,9 @@ def _decoded(content: bytes) -> str:
     if (position := content.find(0)) >= 0:
         raise UnicodeDecodeError("utf-8", content, position, position + 1, "NUL")
     return content.decode()
+
+
+def _invalid(error: UnicodeDecodeError) -> str:
+    """Name of the byte that is no text."""
+    byte = error.object[error.start]
+    return f"byte {byte:#04x}" if byte else "NUL (byte 0x00)"

@@ -117,7 +117,7 @@ def test_more_hypotheses_than_the_search_has_are_an_error(
     ("line", "message"),
     [
         (b"b\xffd", "line 2 of the input is not UTF-8 text: byte 0xff at position 1; convert it to UTF-8"),
-        (b"a\0b", "line 2 of the input is not UTF-8 text: byte 0x00 at position 1; convert it to UTF-8"),
+        (b"a\0b", "line 2 of the input is not UTF-8 text: NUL (byte 0x00) at position 1; convert it to UTF-8"),
         (b"x" * 600, "line 2: the text has 602 tokens, at most 512 can be translated at once: shorten or split it"),
         (b"x" * (2**20 + 1), "line 2 of the input has more than 1,048,576 bytes: split it"),
     ],

@@ -1,6 +1,7 @@
 """Text is read by one rule: UTF-8, LF or CRLF ends a line, and nothing else is taken for text or for a line end."""
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -42,20 +43,23 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
         ("utf-32", "it is UTF-32"),
         ("utf-16-le", "it is UTF-16, without a byte-order mark"),
         ("utf-16-be", "it is UTF-16, without a byte-order mark"),
-        ("utf-32-le", "byte 0x00 in line 1"),
+        ("utf-32-le", "NUL (byte 0x00) in line 1"),
     ],
 )
 def test_other_encodings_are_refused_by_name(text: str, encoding: str, problem: str) -> None:
     content = text.encode(encoding)
-    with pytest.raises(NotTextError, match=rf"^t is not UTF-8 text: {problem}; convert it to UTF-8$"):
+    with pytest.raises(NotTextError, match=rf"^t is not UTF-8 text: {re.escape(problem)}; convert it to UTF-8$"):
         decode(content, "t")
-    with pytest.raises(NotTextError, match=r"is not UTF-8 text: (it is UTF-|byte 0x00 at position 1)"):
+    with pytest.raises(NotTextError, match=r"is not UTF-8 text: (it is UTF-|NUL \(byte 0x00\) at position 1)"):
         list(decode_lines(io.BytesIO(content), "t"))
 
 
-@pytest.mark.parametrize(("content", "byte", "at"), [(b"a\nb\n cc\xff", "0xff", 3), (b"a\nb\n c\0c", "0x00", 2)])
+@pytest.mark.parametrize(
+    ("content", "byte", "at"),
+    [(b"a\nb\n cc\xff", "byte 0xff", 3), (b"a\nb\n c\0c", "NUL (byte 0x00)", 2)],
+)
 def test_what_is_not_text_is_named_with_its_line(content: bytes, byte: str, at: int) -> None:
-    with pytest.raises(NotTextError, match=f"t is not UTF-8 text: byte {byte} in line 3"):
+    with pytest.raises(NotTextError, match=f"t is not UTF-8 text: {re.escape(byte)} in line 3"):
         decode(content, "t")
-    with pytest.raises(NotTextError, match=f"line 3 of t is not UTF-8 text: byte {byte} at position {at}"):
+    with pytest.raises(NotTextError, match=f"line 3 of t is not UTF-8 text: {re.escape(byte)} at position {at}"):
         list(decode_lines(io.BytesIO(content), "t"))
