@@ -4,6 +4,7 @@ The model reads such a character as the bytes of its UTF-8, or as unknown. It ha
 it may write anything in its place: a ligature or a zero-width space within an English word changes its translation.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -14,6 +15,7 @@ from core.text_normalization import normalized
 from core.tokenizer import Tokenizer
 
 ZERO_WIDTH_SPACE = "\u200b"
+_BEFORE_PUNCTUATION = re.compile(rf"{ZERO_WIDTH_SPACE}+(?=[.,:;!?…)\]}}”»])")
 # Marks that NFKC keeps apart from those of a keyboard: hyphens and a minus, apostrophes, ideographic comma and stop.
 _MARKS = str.maketrans("\u2010\u2011\u2212\u2018\u02bc\u00b4`\u3001\u3002", "---'''',.")
 
@@ -46,9 +48,13 @@ class Alphabet:
 
         The form is NFKC (Unicode Standard Annex 15), of these characters alone: letters for ligatures and full-width
         letters, accents joined with their letters; and the digits, hyphens and apostrophes of a keyboard. Soft hyphens,
-        marks of direction and other invisible characters are left out, and a zero-width space is a space.
+        marks of direction and other invisible characters are left out, and a zero-width space is a space, unless
+        punctuation follows.
         """
-        return normalized("".join(map(self._plain, _clusters(text))) if self.unseen(text) else text)
+        if lacking := self.unseen(text):
+            text = _BEFORE_PUNCTUATION.sub("", text) if ZERO_WIDTH_SPACE in lacking else text
+            text = "".join(map(self._plain, _clusters(text)))
+        return normalized(text)
 
     def _plain(self, cluster: str) -> str:
         """The plain form of a character with its accents, if less of it is unseen."""

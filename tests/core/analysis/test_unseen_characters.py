@@ -21,6 +21,7 @@ LETTERS = Alphabet(SentencePieceTokenizer.of_characters(f"{string.printable[:95]
         ("A \U0001d41d\U0001d428\U0001d420 runs.", "A dog runs."),  # mathematical letters
         ("A beau\u00adti\u00adful girl.", "A beautiful girl."),  # soft hyphens
         ("A\u200bgirl\u200b runs.\u200b", "A girl runs."),  # zero-width spaces
+        ("A girl\u200b, a boy\u200b\u200b.", "A girl, a boy."),
         ("\u200eA\u200f girl\u2060 \u202dru\ufe0fns\u202c.", "A girl runs."),  # marks without a width
         ("\ufeffA girl\u3000runs\u3002", "A girl runs."),
         ("fu\u0308r La\u0308rm", "f\u00fcr L\u00e4rm"),  # decomposed

@@ -53,6 +53,11 @@ def test_an_even_head():
     assert found.same_token == pytest.approx(2 / 5 * 0.2)  # only the two `a` have another one
 
 
+def test_an_end_in_the_first_place_is_no_start():
+    found = score_cards([encoder(EVEN, tokens=("</s>", *TOKENS[1:]))])[0]
+    assert (found.sink_end, found.sink_start, found.sink_share) == pytest.approx((0.4, 0, 0.6))
+
+
 def test_confidence_leaves_the_end_out_as_query_and_as_key():
     rows = [[0.1, 0.0, 0.0, 0.0, 0.9]] * 4 + [[0.0, 1.0, 0.0, 0.0, 0.0]]
     assert card(rows).confidence == pytest.approx(0.1)
