@@ -26,6 +26,7 @@ MAX_ENTRIES = 1000  # files of a folder or an archive
 MAX_ARRAYS = 100_000  # of a file of Marian
 MAX_HEADER_BYTES = 4 * MIB  # of a safetensors file: names and shapes; ours have about 30 KB
 MAX_PICKLE_BYTES = 16 * MIB  # names and shapes of a PyTorch file; the weights are beside them
+FREE_STEPS = 2**20  # of reading a pickle, besides one for each byte: calls, copies, and keys that are hashed
 MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
 MAX_SMALL_FILE = 64 * MIB  # read as a whole, such as a vocabulary: tokenizer.json of NLLB has 32 MB
 MAX_TOKENIZER_BYTES = 64 * MIB  # all files of a tokenizer in a checkpoint
