@@ -31,6 +31,7 @@ MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied ma
 MAX_SMALL_FILE = 64 * MIB  # read as a whole, such as a vocabulary: tokenizer.json of NLLB has 32 MB
 MAX_TOKENIZER_BYTES = 64 * MIB  # all files of a tokenizer in a checkpoint
 MAX_SENTENCEPIECE_BYTES = 16 * MIB  # the largest published models have 5 MB; in memory they take ten times as much
+MAX_REPLACEMENT = 64  # bytes that a SentencePiece model puts for a character; the longest of NFKC has 33
 MAX_SETTINGS_BYTES = 4 * MIB  # of options in JSON
 MAX_JSON_VALUES = 2**21  # lists, objects and what is in them; tokenizer.json of mT5 has 750,000
 MAX_YAML_BYTES = 64 * 2**10  # PyYAML reads a few hundred kilobytes a second
