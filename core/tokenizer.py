@@ -10,11 +10,12 @@ from typing import Literal, Protocol, cast
 
 import sentencepiece
 
-from core.budget import MAX_SENTENCEPIECE_BYTES
+from core.budget import MAX_REPLACEMENT, MAX_SENTENCEPIECE_BYTES
 from core.traced_text import Span, TracedText, surface_spans
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = 0, 1, 2, 3
 SPACE_MARK = "\u2581"  # SentencePiece's space, at the start of a word's first piece
+TRAINER, NORMALIZERS, UNKNOWN_SURFACE, CHARACTER_MAP = 2, (3, 5), 44, 2  # fields of sentencepiece_model.proto
 MAX_LEARNED_BYTES = 4192  # of a line, from which SentencePiece learns; it would leave out longer ones without a word
 BYTES = {f"<0x{value:02X}>": value for value in range(256)}  # values of the tokens of single bytes
 Role = Literal["start", "end", "language", "prefix", "text"]  # of a token in its sentence
@@ -255,7 +256,7 @@ def load_sentencepiece(model: bytes) -> sentencepiece.SentencePieceProcessor:
     """Read a SentencePiece model.
 
     Raises:
-        ValueError: the bytes are not a SentencePiece model, or too many.
+        ValueError: the bytes are not a SentencePiece model, or too many; or it puts a long text for a character.
     """
     if len(model) > MAX_SENTENCEPIECE_BYTES:
         raise ValueError(f"a SentencePiece model of {len(model)} bytes, at most {MAX_SENTENCEPIECE_BYTES} are read")
@@ -267,7 +268,52 @@ def load_sentencepiece(model: bytes) -> sentencepiece.SentencePieceProcessor:
         processor.id_to_piece(list(range(processor.vocab_size())))
     except (RuntimeError, UnicodeDecodeError) as error:
         raise ValueError(f"not a SentencePiece model ({len(model)} bytes): {error}") from error
+    if (longest := max(map(len, _put_texts(model)))) > MAX_REPLACEMENT:
+        raise ValueError(
+            f"a SentencePiece model that puts a text of {longest} bytes for a character, at most {MAX_REPLACEMENT} are "
+            f"read"
+        )
     return processor
+
+
+def _put_texts(model: bytes) -> Iterator[bytes]:
+    """Texts of a valid model that take the place of other characters, or of unknown pieces.
+
+    The map of characters is the size of a tree, the tree, and texts that each end with a NUL.
+    """
+    yield b""
+    for part, content in _fields(model, (TRAINER, *NORMALIZERS)):
+        for _, value in _fields(content, (UNKNOWN_SURFACE if part == TRAINER else CHARACTER_MAP,)):
+            if part == TRAINER:
+                yield value
+            else:
+                yield from value[4 + int.from_bytes(value[:4], "little") :].split(b"\0")
+
+
+def _fields(message: bytes, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+    """Some fields of a valid message of Protocol Buffers that are bytes, with their numbers."""
+    place = 0
+    while place < len(message):
+        key, place = _varint(message, place)
+        if key & 7 == 2:
+            length, place = _varint(message, place)
+            if key >> 3 in numbers:
+                yield key >> 3, message[place : place + length]
+            place += length
+        elif key & 7 == 0:
+            _, place = _varint(message, place)
+        else:
+            place += {1: 8, 5: 4}.get(key & 7, 0)  # the beginning and the end of a group have no more
+
+
+def _varint(message: bytes, place: int) -> tuple[int, int]:
+    """An integer in groups of 7 bits, the lowest first, and the place behind it."""
+    value, shift = message[place] & 127, 7
+    while message[place] > 127:
+        place += 1
+        value |= (message[place] & 127) << shift
+        shift += 7
+    return value, place + 1
 
 
 def _parts(line: str) -> Iterator[str]:

@@ -167,14 +167,14 @@ def _nllb_pieces(files: SourceFiles, options: Settings) -> tuple[list[str], dict
     pieces = processor.id_to_piece(list(range(3, processor.vocab_size())))
     names = [options, Settings.read(files, "special_tokens_map.json")]
     lists = [each.values.get(name) for each in names for name in ("additional_special_tokens", "extra_special_tokens")]
-    found = next((each for each in lists if isinstance(each, list) and each), None)
-    if found is None:
+    found = next((each for each in lists if isinstance(each, list) and each), [])
+    codes = [_content(token) for token in cast("list[Any]", found)]
+    codes = [code for code in codes if code not in (*SPECIAL, MASK)]
+    if not codes:
         raise CheckpointError(
             f"{files.label}: neither tokenizer_config.json nor special_tokens_map.json has the list "
             f"additional_special_tokens of the model's languages: give both files"
         )
-    codes = [_content(token) for token in cast("list[Any]", found)]
-    codes = [code for code in codes if code not in (*SPECIAL, MASK)]
     return [*SPECIAL, *pieces, *codes, MASK], {code: code for code in codes}
 
 

@@ -1,50 +1,122 @@
-"""Sizes of the tuples of a pickle, before it is read.
+"""Steps that reading a pickle takes, before it is read.
 
-A tuple in a tuple may be written once and referred to again and again. As a key of a dictionary it is hashed in full:
-forty tuples of two of the one before take 2^40 steps, which nothing interrupts.
+What a pickle has made once, it may refer to again and again. Forty tuples of two of the one before take 2^40 steps as a
+key of a dictionary, which nothing interrupts; a dictionary of a megabyte that is copied a thousand times takes a
+gigabyte; and of what PyTorch lets a pickle call, some functions make gigabytes of a number.
 """
 
 import pickletools
+import re
+from collections.abc import Collection
 from io import BytesIO
 from typing import Any
 
-MAX_ELEMENTS = 10**6  # of a tuple, counting those of its tuples; real files have sizes, strides and pairs
-_MARK = -1
-_TUPLES = {"TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"}
+from core.budget import FREE_STEPS
+
+CALLED = {
+    "collections.OrderedDict",
+    "collections.Counter",
+    "builtins.set",
+    "_codecs.encode",  # bytes, in older protocols
+    "torch.Size",
+    "torch.device",
+    *(f"torch._utils._rebuild_{kind}" for kind in ("tensor", "tensor_v2", "parameter")),
+}
+TYPES = re.compile(  # of elements
+    r"torch\.(cuda\.)?((Double|Float|Half|BFloat16|Long|Int|Short|Char|Byte|Bool)Storage|b?float\d+|u?int\d+|bool)"
+)
+_CHARACTERS = 64  # of a text, that count as one element
 _PUTS, _GETS = {"PUT", "BINPUT", "LONG_BINPUT"}, {"GET", "BINGET", "LONG_BINGET"}
+_FILLS = {"APPEND", "APPENDS", "SETITEM", "SETITEMS"}
+_CALLS = {"REDUCE", "NEWOBJ", "NEWOBJ_EX", "OBJ", "INST", "BUILD"}
 
 
-def check_tuples(file: BytesIO) -> None:
+class ForeignCallError(ValueError):
+    """A pickle calls for what is not a part of a tensor.
+
+    Attributes:
+        name: of the class or function.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"it calls for {name:.80}")
+        self.name = name
+
+
+class _Value:
+    """What a pickle makes.
+
+    Attributes:
+        size: number of elements, with those of tuples among them.
+        is_filled: whether elements were added to it, so that it is no key of a dictionary.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.is_filled = False
+
+
+_MARK = _Value(0)
+
+
+def check_pickle(file: BytesIO, inert: Collection[str] = ()) -> None:
     """Read one pickle without building what it describes.
 
     Args:
         file: at the start of the pickle; afterwards at its end.
+        inert: names that it may call for besides tensors and containers.
 
     Raises:
-        ValueError: one of its tuples has too many elements, or it is damaged.
+        ForeignCallError: it calls for something else.
+        ValueError: it would take too many steps, or is damaged.
     """
-    stack: list[int] = []  # elements of each tuple, 1 for anything else, `_MARK`
-    memo: dict[Any, int] = {}
+    stack: list[_Value] = []
+    memo: dict[Any, _Value] = {}
+    steps, most = 0, FREE_STEPS + file.getbuffer().nbytes
     try:
         for opcode, argument, _ in pickletools.genops(file):
-            if opcode.name in _PUTS or opcode.name == "MEMOIZE":
-                memo[len(memo) if opcode.name == "MEMOIZE" else argument] = stack[-1]
-                continue
-            if opcode.name in _GETS:
+            name, steps = opcode.name, steps + 1
+            if name == "GLOBAL":
+                _check_name(".".join(argument.split(" ")), inert)
+            if name in _PUTS or name == "MEMOIZE":
+                memo[len(memo) if name == "MEMOIZE" else argument] = stack[-1]
+            elif name in _GETS:
                 stack.append(memo[argument])
-                continue
-            taken: list[int] = []
-            for kind in reversed(opcode.stack_before):
-                if kind is pickletools.stackslice:
-                    while stack[-1] != _MARK:
-                        taken.append(stack.pop())
+            else:
+                taken = _taken(stack, opcode)
+                if name in _FILLS:
+                    stack.append(filled := taken.pop())
+                    size = sum(1 if each.is_filled else each.size for each in taken)
+                    filled.size, filled.is_filled = filled.size + size, True
                 else:
-                    taken.append(stack.pop())
-            size = 1
-            if opcode.name in _TUPLES:
-                size = 1 + sum(each for each in taken if each != _MARK)
-            if size > MAX_ELEMENTS:
-                raise ValueError(f"it has a tuple of more than {MAX_ELEMENTS} elements, tuples in tuples")
-            stack += [_MARK if kind is pickletools.markobject else size for kind in opcode.stack_after]
+                    size = _length(argument) + sum(each.size for each in taken) * (2 if name in _CALLS else 1)
+                    made = 1 + size
+                    stack += [_MARK if each is pickletools.markobject else _Value(made) for each in opcode.stack_after]
+                if name in _CALLS or name.startswith("SETITEM"):  # keys are hashed
+                    steps += size
+                if max(steps, size) > most:
+                    raise ValueError(f"to read it would take more than {most} steps")
     except (IndexError, KeyError) as error:
         raise ValueError("it takes what it has not made") from error
+
+
+def _check_name(name: str, inert: Collection[str]) -> None:
+    name = name.replace("__builtin__.", "builtins.")  # of Python 2
+    if name not in CALLED and name not in inert and not TYPES.fullmatch(name):
+        raise ForeignCallError(name)
+
+
+def _taken(stack: list[_Value], opcode: pickletools.OpcodeInfo) -> list[_Value]:
+    """Take what an operation takes from the stack, the last first."""
+    taken: list[_Value] = []
+    for kind in reversed(opcode.stack_before):
+        if kind is pickletools.stackslice:
+            while stack[-1] is not _MARK:
+                taken.append(stack.pop())
+        else:
+            taken.append(stack.pop())
+    return taken
+
+
+def _length(argument: object) -> int:
+    return len(argument) // _CHARACTERS if isinstance(argument, str | bytes | bytearray) else 0

@@ -6,7 +6,6 @@ safetensors, and PyTorch files under `weights_only`.
 import io
 import math
 import pickle
-import re
 import threading
 import warnings
 import zipfile
@@ -23,7 +22,7 @@ from torch import Tensor
 
 from core.budget import MAX_COPIES, MAX_PICKLE_BYTES, shown
 from core.checkpoint import ADVICE, CheckpointError, check_header
-from core.formats.pickle_sizes import check_tuples
+from core.formats.pickle_sizes import ForeignCallError, check_pickle
 from core.formats.progress import advance
 from core.formats.source_files import archive_errors
 from core.model import Transformer
@@ -32,9 +31,9 @@ from core.untrusted_parameters import as_parameter
 
 FLOATS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 ZIP_START = b"PK\3\4"
-OLD_PICKLES = 4  # a number, the version of the protocol, facts about the machine, and what was saved
+END_BYTES = 56 + 20 + 22  # of an archive: the end of a large one, the place of that, and the end of every archive
+OLD_PICKLES = 5  # a number, the protocol's version, facts about the machine, what was saved, and keys of storages
 _LOCK = threading.Lock()
-_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")  # in a message of PyTorch
 _SAFETENSORS_TYPES = {name: dtype for dtype, name in FLOATS.items()}
 
 
@@ -135,7 +134,7 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
         is_archive = file.read(len(ZIP_START)) == ZIP_START
     if is_archive:
         check_archive(path, file_name)
-    _check_pickles(path, file_name, is_archive)
+    _check_pickles(path, file_name, is_archive, inert)
     try:
         # PyTorch's list of allowed names is one for all threads, and so is that of warnings: hence the lock.
         with (
@@ -146,45 +145,47 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
             # With `mmap` a storage cannot reach beyond the file, whatever size it declares.
             return torch.load(path, map_location="cpu", weights_only=True, mmap=is_archive)
     except pickle.UnpicklingError as error:
-        raise CheckpointError(f"{file_name} is not a file of tensors alone, or damaged: {_reason(error)}") from error
+        raise CheckpointError(
+            f"{file_name} is not a file of tensors alone, or damaged: Headlight unpickles nothing else; {ADVICE}, or "
+            f"save its tensors alone: torch.save(model.state_dict(), FILE)"
+        ) from error
     except Exception as error:  # PyTorch does not list them; damaged files raise a dozen
         raise CheckpointError(
             f"{file_name} is cut off, damaged or not a PyTorch file: {ADVICE} ({type(error).__name__}: {error})"
         ) from error
 
 
-def _check_pickles(path: Path, file_name: str, is_archive: bool) -> None:
+def _check_pickles(path: Path, file_name: str, is_archive: bool, inert: Collection[str]) -> None:
     """Check the pickles of an archive, or those that an older file begins with."""
     try:
         if is_archive:
-            with archive_errors(file_name), zipfile.ZipFile(path) as archive:
-                for entry in archive.infolist():
-                    if entry.filename.endswith(".pkl"):
-                        check_tuples(io.BytesIO(archive.read(entry)))
+            for pickled in _pickles(path, file_name):
+                check_pickle(io.BytesIO(pickled), inert)
         else:
             with path.open("rb") as file:
                 start = io.BytesIO(file.read(MAX_PICKLE_BYTES))
             for _ in range(OLD_PICKLES):
-                check_tuples(start)
+                check_pickle(start, inert)
+    except ForeignCallError as error:
+        raise CheckpointError(
+            f"{file_name} is not a file of tensors alone, or damaged: {error}, and what is not an ordinary tensor "
+            f"could run code or fill the memory when it is read. Where you trust the file, save its tensors alone: "
+            f"torch.save(model.state_dict(), FILE)"
+        ) from error
     except CheckpointError:
         raise
     except ValueError as error:
         raise CheckpointError(f"{file_name} is cut off, damaged or not a PyTorch file: {ADVICE} ({error})") from error
 
 
-def _reason(error: pickle.UnpicklingError) -> str:
-    """Why PyTorch refuses a pickle, and what to do.
+def _pickles(path: Path, file_name: str) -> list[bytes]:
+    with archive_errors(file_name), zipfile.ZipFile(path) as archive:
+        return [archive.read(entry) for entry in archive.infolist() if _is_pickle(entry)]
 
-    It takes the place of PyTorch's own advice, which is to allow everything.
-    """
-    if name := _GLOBAL.search(str(error)):
-        return (
-            f"it calls for {name[1]:.80}, and what is not a tensor could run code when it is read. Where you trust the "
-            f"file, save its tensors alone: torch.save(model.state_dict(), FILE)"
-        )
-    return (
-        f"Headlight unpickles nothing else; {ADVICE}, or save its tensors alone: torch.save(model.state_dict(), FILE)"
-    )
+
+def _is_pickle(entry: zipfile.ZipInfo) -> bool:
+    """Whether PyTorch, for which upper and lower case are one in names, might read an entry as a pickle."""
+    return entry.orig_filename.lower().endswith(".pkl")
 
 
 class Inert:
@@ -247,6 +248,11 @@ def check_archive(path: Path, file_name: str) -> None:
     """
     with archive_errors(file_name), zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
+        if archive.start_dir != _declared_directory(path):
+            raise CheckpointError(
+                f"{file_name}: its directory is not where its end says, so that two programs could read two archives "
+                f"in it: save it again"
+            )
     size = path.stat().st_size
     for entry in entries:
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > size:
@@ -254,10 +260,24 @@ def check_archive(path: Path, file_name: str) -> None:
                 f"{file_name}: {entry.filename!r:.60} is compressed or larger than the file, expected tensors "
                 f"as they are in memory: save it again"
             )
-        if entry.filename.endswith(".pkl") and entry.file_size > MAX_PICKLE_BYTES:
+        if _is_pickle(entry) and entry.file_size > MAX_PICKLE_BYTES:
             raise CheckpointError(
                 f"{file_name}: {entry.filename!r:.60} has {entry.file_size} bytes, at most {MAX_PICKLE_BYTES} are read"
             )
+
+
+def _declared_directory(path: Path) -> int:
+    """Offset of the directory of an archive as its end declares it.
+
+    PyTorch takes it from there; `zipfile` looks just before the end.
+    """
+    with path.open("rb") as file:
+        file.seek(-min(END_BYTES, path.stat().st_size), io.SEEK_END)
+        end = file.read()
+    if end[56:60] == b"PK\6\7":  # of a large one: its end is right before
+        is_there = end[:4] == b"PK\6\6" and int.from_bytes(end[64:72], "little") == path.stat().st_size - END_BYTES
+        return int.from_bytes(end[48:56], "little") if is_there else -1
+    return int.from_bytes(end[-6:-2], "little") if end[-22:-18] == b"PK\5\6" else -1
 
 
 def _unknown_type(file_name: str, name: str, found: str) -> CheckpointError:

@@ -19,7 +19,7 @@ import sentencepiece
 from core.export.attention_arrays import ArrayError, explanation_of_arrays
 from core.npz_arrays import npz_arrays
 from core.tokenizer import SentencePieceTokenizer
-from tests.core.structured_models import damaged_models
+from tests.core.structured_models import Model, damaged_models
 
 CASES = int(os.environ.get("FUZZ_CASES", "60"))  # of each kind, half of the first of them for known defects
 TEXTS = [
@@ -96,6 +96,29 @@ def test_a_damaged_sentencepiece_model_does_not_end_the_process(
     assert {name: fate for name, fate in fates.items() if not isinstance(fate, bool)} == {}
     assert process.exitcode == 0
     assert set(fates.values()) == {False, True}
+
+
+@pytest.mark.parametrize("part", ["normalizer_spec", "denormalizer_spec", "trainer_spec"])
+def test_a_model_that_puts_long_texts_for_characters_is_refused(
+    part: str, parallel_text: list[tuple[str, str]]
+) -> None:
+    """A sentence would take thousands of times its length."""
+    model = Model.FromString(sentencepiece_model("unigram", [sentence for pair in parallel_text for sentence in pair]))
+    charsmap = model.normalizer_spec.precompiled_charsmap
+    size = 4 + int.from_bytes(charsmap[:4], "little")
+    shortest = {"trainer_spec": b"x" * 64}.get(part, charsmap[size:] + b"x" * 64 + b"\0")
+    for text, is_read in ((shortest, True), (b"x" + shortest + b"x" * 65 + b"\0", False)):
+        if part == "trainer_spec":
+            model.trainer_spec.unk_surface = text
+        else:
+            getattr(model, part).precompiled_charsmap = charsmap[:size] + text
+        if is_read:
+            SentencePieceTokenizer(model.SerializeToString())
+            continue
+        with pytest.raises(
+            ValueError, match=r"^a SentencePiece model that puts a text of \d+ bytes for a character, at "
+        ):
+            SentencePieceTokenizer(model.SerializeToString())
 
 
 NUMBERS = ("<f4", "<f2", "<f8", ">f4", "|b1", "<M8[s]", "<c8")

@@ -195,6 +195,7 @@ def test_what_cannot_be_imported_is_refused(
     ("values", "message"),
     [
         ({}, r"neither tokenizer_config.json nor special_tokens_map.json has the list additional_special_tokens"),
+        ({"additional_special_tokens": ["<mask>"]}, r"has the list additional_special_tokens of the model's languages"),
         ({"additional_special_tokens": [5]}, r"additional_special_tokens has 5, expected texts"),
         (
             {"additional_special_tokens": ["../x"]},
