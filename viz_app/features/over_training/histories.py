@@ -19,7 +19,7 @@ from viz_app.session.uploads import copies
 
 SUFFIX = ".history.zip"  # of a shipped history, beside its checkpoint
 FALLBACK = "multi30k"  # for a model without a shipped history
-OTHER_MODEL = marked("These are snapshots of {name}, not of the current checkpoint: none of its training are shipped.")
+OTHER_MODEL = marked("These are snapshots of {name}, not of the current checkpoint, which comes with none.")
 ADDRESS = "history"  # query parameter: the name of an offered history
 ABOUT_PATH = marked("""
 A run's folder with snapshots, or a file of `python -m train history`. `python -m train fit PRESET --data DATA --run RUN
