@@ -300,7 +300,7 @@ def run_history(
 
 @pytest.fixture(scope="session")
 def history_file(tmp_path_factory: pytest.TempPathFactory, run_history: Path) -> Path:
-    """The snapshots of `run_history` in one file. Do not modify it: copy it."""
+    """The snapshots of `run_history` packed into one file. Do not modify it: copy it."""
     path = tmp_path_factory.mktemp("histories") / "tiny.history.zip"
     pack_history(run_history, path)
     return path

@@ -32,10 +32,8 @@ def test_the_wheel_carries_all_checkpoints_and_their_cards_and_table_3() -> None
     assert experiments
     for name in experiments:
         assert folders[f"share/headlight/{name}"] == [f"{name}/*"]
-    shipped = set((ROOT / "checkpoints").iterdir())
-    carried = {path for pattern in folders["share/headlight/checkpoints"] for path in ROOT.glob(pattern)}
-    assert {path.name for path in shipped - carried} == {"en-de.history", "en-de.history.zip"}  # larger than all others
-    assert ROOT / "checkpoints/en-de.safetensors" in carried
+    assert folders["share/headlight/checkpoints"] == ["checkpoints/*"]
+    assert all(path.is_file() for path in (ROOT / "checkpoints").iterdir())
 
 
 def test_a_wheel_has_no_module_that_was_deleted(tmp_path: Path) -> None:

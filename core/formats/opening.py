@@ -12,10 +12,7 @@ from core.checkpoint import Checkpoint, CheckpointError, check_header
 from core.formats.source_files import SourceFiles, is_archive
 
 SUFFIX = ".safetensors"
-# see `core.history`
-PACKED = tuple(
-    SUFFIX + ending for ending in (".shuffled", ".shuffled.gz", ".difference.gz", ".8bit", ".8bit-difference")
-)
+PACKED = SUFFIX + ".8bit", SUFFIX + ".8bit-difference"  # see `core.history`
 
 
 def own_file(files: SourceFiles) -> Path | None:

@@ -1,11 +1,11 @@
 """Snapshots with 8 bits for a weight.
 
-Each row of a matrix is rounded to multiples of a step: the power of two nearest to a sixteenth of the row's root mean
-square, or a larger one where the row's largest weight would take more than 8 bits. The error is nearly uniform: its
-standard deviation is 1 / sqrt(12) of the step, some 1.8 % of the root mean square. Products of a power of two and an
-integer of 8 bits are exact in bfloat16. Vectors are stored in bfloat16.
+Each row of a matrix is rounded to multiples of a step: the power of two nearest to 1/32 of the row's root mean square,
+or a larger one where the row's largest weight would take more than 8 bits. The error is nearly uniform: its standard
+deviation is 1 / sqrt(12) of the step, some 0.9 % of the root mean square. Products of a power of two and an integer of
+8 bits are exact in bfloat16. Vectors are stored in bfloat16.
 
-The entropy of normally distributed weights is some 6 bits then, and deflate comes close to it. Less is left of the
+The entropy of normally distributed weights is some 7 bits then, and deflate comes close to it. Less is left of the
 differences between one snapshot of a run and the next.
 """
 
@@ -21,7 +21,7 @@ from core.checkpoint import check_header
 from core.file_writing import NotWrittenError
 from core.untrusted_parameters import ADVICE, CheckpointError
 
-STEPS_PER_RMS = 16
+STEPS_PER_RMS = 32
 LARGEST = 127  # multiple of a step
 EXPONENTS = ".exponents"  # after the name of a matrix: of the steps of its rows
 DIFFERENCE_FROM = "difference_from"  # in the metadata of a file of differences: the snapshot before it

@@ -3,37 +3,26 @@
 They are named `step-00001000.safetensors`, as `python -m train fit` names them. In a training of several runs, each
 started from the checkpoint of the last, the number may be that of all steps.
 
-Where `pack_history` wrote them, their names end in `.shuffled`: first the bytes of the file at even positions, then
-those at odd positions (the shuffle filter of HDF5 and Blosc). That puts the high bytes of 16-bit weights, which have
-few values, next to each other, and they compress: by the zip archive, or, in a folder, by gzip (`.shuffled.gz`),
-where all but the first may be differences from the snapshot before (`.difference.gz`, `core.history.differences`). Or
-they end in `.8bit`, and in `.8bit-difference` (`core.history.eight_bits`). The run's thinned `log.jsonl` lies beside
-them.
+Where `pack_history` wrote them, their names end in `.8bit` or, of differences from the snapshot before, in
+`.8bit-difference` (`core.history.eight_bits`). The run's thinned `log.jsonl` lies beside them.
 """
 
-import gzip
 import hashlib
 import re
 import tempfile
 import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 
-from core.budget import MAX_PACKED, most_unpacked
+from core.budget import MAX_PACKED
 from core.checkpoint import CheckpointError
 from core.file_writing import writing
 from core.formats.source_files import archive_errors, check_entries, open_source
-from core.history.differences import restored
 from core.history.eight_bits import RoundedSnapshot, read_eight_bits
-from core.untrusted_parameters import ADVICE
 
-SNAPSHOT = re.compile(
-    r"(step-(\d{1,12})\.safetensors)(\.shuffled|\.shuffled\.gz|\.difference\.gz|\.8bit|\.8bit-difference)?"
-)
-SHUFFLED, COMPRESSED, COMPRESSED_DIFFERENCE = ".shuffled", ".shuffled.gz", ".difference.gz"
+SNAPSHOT = re.compile(r"(step-(\d{1,12})\.safetensors)(\.8bit|\.8bit-difference)?")
 EIGHT_BITS, DIFFERENCE = ".8bit", ".8bit-difference"
 LOG = "log.jsonl"
 FOLDERS = ("history", "snapshots")  # of a run, in order of preference
@@ -45,21 +34,14 @@ class SnapshotFiles(ABC):
     Attributes:
         label: name of the folder or archive.
         names: of the files.
-
-    Args:
-        num_bytes: of all files, as they are stored.
     """
 
-    def __init__(self, label: str, names: Iterable[str], num_bytes: int) -> None:
+    def __init__(self, label: str, names: Iterable[str]) -> None:
         self.label, self.names = label, frozenset(names)
-        self._num_bytes = num_bytes
-        self._unpacked: dict[str, int] = {}  # bytes of the snapshots that have been read
         snapshots = {name: parts for name in self.names if (parts := SNAPSHOT.fullmatch(name)) is not None}
-        self._suffixes: dict[str, str | None] = {name: parts[3] for name, parts in snapshots.items()}
-        self._steps = {name: int(parts[2]) for name, parts in snapshots.items()}
+        self._rounded_steps = {name: int(parts[2]) for name, parts in snapshots.items() if parts[3]}
         # The one read last, as the next one may be a difference from it.
         self._last_rounded: tuple[str, RoundedSnapshot | None] = "", None
-        self._last_bytes: tuple[str, bytes | bytearray] = "", b""
 
     @abstractmethod
     def digest(self) -> str:
@@ -77,78 +59,28 @@ class SnapshotFiles(ABC):
 
         It exists inside the block.
         """
-        suffix = self._suffixes.get(name)
-        if suffix is None:
+        if name not in self._rounded_steps:
             with self.stored(name) as path:
                 yield path
             return
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
             path = Path(folder) / _checkpoint_name(name)
-            if suffix in (EIGHT_BITS, DIFFERENCE):
-                self._rounded(name).write_checkpoint(path)
-            else:
-                data = self._checkpoint_bytes(name)
-                with writing(path):
-                    path.write_bytes(data)
+            self._rounded(name).write_checkpoint(path)
             yield path
 
-    def _before(self, name: str, suffixes: tuple[str, ...]) -> str:
-        """The snapshot before one among those with some suffixes, or ""."""
-        steps = {each: step for each, step in self._steps.items() if self._suffixes[each] in suffixes}
+    def _before(self, name: str) -> str:
+        """The rounded snapshot before one, or ""."""
+        steps = self._rounded_steps
         return max((each for each in steps if steps[each] < steps[name]), key=steps.__getitem__, default="")
 
-    def _checkpoint_bytes(self, name: str) -> bytes | bytearray:
-        """Read a snapshot that is shuffled.
-
-        If it is a difference, read the one before it too, unless that was read last.
-
-        Raises:
-            CheckpointError: it is damaged, too large, or the difference from another one.
-        """
-        last_name, data = self._last_bytes
-        if last_name == name:
-            return data
-        is_difference = self._suffixes[name] == COMPRESSED_DIFFERENCE
-        previous = self._before(name, (COMPRESSED, COMPRESSED_DIFFERENCE)) if is_difference else ""
-        before = self._checkpoint_bytes(previous) if previous else b""
-        try:
-            with self.stored(name) as path, (gzip.open if name.endswith(".gz") else open)(path, "rb") as file:
-                packed = file.read(self._most(name) + 1)
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise CheckpointError(f"{self.label}: {name} is cut off or damaged: {ADVICE} ({error})") from error
-        self.check_packed_size(name, len(packed))
-        self._unpacked[name] = len(packed)
-        data = unshuffled(packed)
-        del packed
-        if is_difference:
-            try:
-                data = restored(data, before)
-            except ValueError as error:
-                advice = "the folder or archive must have all snapshots that `python -m train history` wrote"
-                raise CheckpointError(f"{self.label}: {name} {error}: {advice}") from error
-        if COMPRESSED_DIFFERENCE in self._suffixes.values():
-            self._last_bytes = name, data
-        return data
-
-    def check_packed_size(self, name: str, size: int) -> None:
-        """Check the size of a snapshot that is shuffled or rounded.
+    def check_rounded_size(self, name: str, size: int) -> None:
+        """Check the size of a snapshot in 8 bits.
 
         Raises:
             CheckpointError: it has too many bytes.
         """
-        if self._suffixes.get(name) is None or size <= self._most(name):
-            return
-        if size > MAX_PACKED:
+        if name in self._rounded_steps and size > MAX_PACKED:
             raise CheckpointError(f"{self.label}: {name} has more than {MAX_PACKED} bytes, the most that is read")
-        raise CheckpointError(
-            f"{self.label} has {self._num_bytes} bytes, and its snapshots up to {name} would unpack to more than "
-            f"{most_unpacked(self._num_bytes)}, the most that is read: weights do not compress as well as that"
-        )
-
-    def _most(self, name: str) -> int:
-        """Bytes that a snapshot may unpack to, with all that have been read."""
-        others = sum(size for each, size in self._unpacked.items() if each != name)
-        return max(0, min(MAX_PACKED, most_unpacked(self._num_bytes) - others))
 
     def _rounded(self, name: str) -> RoundedSnapshot:
         """Read a snapshot in 8 bits.
@@ -161,10 +93,10 @@ class SnapshotFiles(ABC):
         last_name, last = self._last_rounded
         if last is not None and last_name == name:
             return last
-        previous = self._before(name, (EIGHT_BITS, DIFFERENCE))
+        previous = self._before(name)
         before = self._rounded(previous) if name.endswith(DIFFERENCE) and previous else None
         with self.stored(name) as path:
-            self.check_packed_size(name, path.stat().st_size)
+            self.check_rounded_size(name, path.stat().st_size)
             found = read_eight_bits(path, before, _checkpoint_name(previous))
         self._last_rounded = name, found
         return found
@@ -182,8 +114,7 @@ class FolderFiles(SnapshotFiles):
             if set(found) - {LOG}:
                 self._paths = {name: file for name, file in self._paths.items() if name == LOG}
             self._paths |= found
-        sizes = (file.stat().st_size for file in self._paths.values())
-        super().__init__(path.resolve().name, self._paths, sum(sizes))
+        super().__init__(path.resolve().name, self._paths)
 
     def digest(self) -> str:
         facts = sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in self._paths.values())
@@ -208,7 +139,7 @@ class ArchiveFiles(SnapshotFiles):
             if name in self._entries:
                 raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give the snapshots of one run")
             self._entries[name] = entry
-        super().__init__(path.name, self._entries, path.stat().st_size)
+        super().__init__(path.name, self._entries)
 
     def digest(self) -> str:
         with open(self._path, "rb") as file:
@@ -217,7 +148,7 @@ class ArchiveFiles(SnapshotFiles):
     @contextmanager
     def stored(self, name: str) -> Generator[Path]:
         entry = self._entries[name]
-        self.check_packed_size(name, entry.file_size)
+        self.check_rounded_size(name, entry.file_size)
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
             path = Path(folder) / name
             with self._open() as archive, archive.open(entry) as packed, writing(path), open(path, "wb") as file:
@@ -229,18 +160,6 @@ class ArchiveFiles(SnapshotFiles):
     def _open(self) -> Generator[zipfile.ZipFile]:
         with archive_errors(self._path.name), zipfile.ZipFile(self._path) as archive:
             yield archive
-
-
-def shuffled(data: bytes) -> bytes:
-    """Return the bytes at even positions, then those at odd positions."""
-    return data[::2] + data[1::2]
-
-
-def unshuffled(data: bytes) -> bytearray:
-    """Undo `shuffled`."""
-    found, view, half = bytearray(len(data)), memoryview(data), (len(data) + 1) // 2
-    found[::2], found[1::2] = view[:half], view[half:]
-    return found
 
 
 def _checkpoint_name(name: str) -> str:

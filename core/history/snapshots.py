@@ -125,8 +125,8 @@ def open_history(source: str | Path) -> History:
     """Open the snapshots of a run; only the last one is loaded.
 
     Args:
-        source: a run's folder, a folder or zip archive of snapshots, or a file or folder of `pack_history`, which must
-            stay where it is while the history is in use.
+        source: a run's folder, a folder or zip archive of snapshots, or a file of `pack_history`, which must stay where
+            it is while the history is in use.
 
     Raises:
         CheckpointError: it has fewer than two snapshots, the last one cannot be used, or an archive is damaged.
@@ -169,7 +169,8 @@ def _snapshot_names(files: SnapshotFiles) -> dict[int, str]:
             found[int(parts[2])] = name
     if not 2 <= len(found) <= MAX_SNAPSHOTS:
         raise CheckpointError(
-            f"{files.label} has {len(found)} snapshots named as step-00001000.safetensors, expected 2 to "
-            f"{MAX_SNAPSHOTS}: `python -m train fit --history 12` keeps some of a run"
+            f"{files.label} has {len(found)} snapshots named as step-00001000.safetensors or, as `python -m train "
+            f"history` packs them, step-00001000.safetensors{EIGHT_BITS}, expected 2 to {MAX_SNAPSHOTS}: `python -m "
+            f"train fit --history 12` keeps some of a run"
         )
     return dict(sorted(found.items()))

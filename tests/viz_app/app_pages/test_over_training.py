@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.history import pack_history
 from tests.viz_app.pages import Start, healthy, opened, state_of
 from viz_app.controls import job_control, path_box
 from viz_app.features.over_training import histories, measurement, selection
@@ -170,7 +169,6 @@ def test_a_link_opens_a_history_that_the_app_offers_and_no_other(
 def test_the_history_is_that_of_the_current_model_or_a_shipped_one(
     start: Start,
     tiny_checkpoint: Path,
-    run_history: Path,
     history_file: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -184,16 +182,15 @@ def test_the_history_is_that_of_the_current_model_or_a_shipped_one(
     for name in (histories.FALLBACK, "current"):
         history = shutil.copy(history_file, tmp_path / f"{name}.history.zip")
         assert histories.shipped_history(current) == history
-    folder = tmp_path / "current.history"
-    pack_history(run_history, folder)
-    assert histories.shipped_history(current) == folder
-    app = opened(start(beam_size="1", text="Where?"), "over_training")
-    assert app.text_input(key="history").placeholder == f"that of the shipped {histories.FALLBACK}"
+    for checkpoint, name in ((tiny_checkpoint, histories.FALLBACK), *((path, name) for name, path in paths.items())):
+        app = opened(start(checkpoint, beam_size="1", text="Where?"), "over_training")
+        assert app.text_input(key="history").placeholder == f"that of the shipped {name}"
+        notes = [each.value for each in app.caption if "not of the current checkpoint" in each.value]
+        assert notes == [tr(histories.OTHER_MODEL, name=name)] * (checkpoint == tiny_checkpoint)
 
 
-def test_the_page_says_that_parameters_are_rounded(start: Start, run_history: Path, tmp_path: Path) -> None:
-    packed = pack_history(run_history, tmp_path / "narrow.zip", eight_bits=True)
-    for history, is_rounded in ((tmp_path / packed.label, True), (run_history, False)):
+def test_the_page_says_that_parameters_are_rounded(start: Start, run_history: Path, history_file: Path) -> None:
+    for history, is_rounded in ((history_file, True), (run_history, False)):
         app = opened(typed(start(beam_size="1", text="Where?"), history), "over_training")
         assert any("rounded to 8 bits" in each.value for each in app.caption) == is_rounded
 

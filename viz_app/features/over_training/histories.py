@@ -17,8 +17,9 @@ from viz_app.session.models import ModelError
 from viz_app.session.state import session_object
 from viz_app.session.uploads import copies
 
-SUFFIXES = (".history", ".history.zip")  # of a shipped history, beside its checkpoint: a folder or one file
+SUFFIX = ".history.zip"  # of a shipped history, beside its checkpoint
 FALLBACK = "multi30k"  # for a model without a shipped history
+OTHER_MODEL = marked("These are snapshots of {name}, not of the current checkpoint, which comes with none.")
 ADDRESS = "history"  # query parameter: the name of an offered history
 ABOUT_PATH = marked("""
 A run's folder with snapshots, or a file of `python -m train history`. `python -m train fit PRESET --data DATA --run RUN
@@ -82,8 +83,12 @@ def shipped_history(model: models.Model) -> Path | None:
     checkpoints = models.shipped_paths()
     candidates = [path for path in checkpoints.values() if str(path) == model.path]
     candidates += [checkpoints[FALLBACK]] if FALLBACK in checkpoints else []
-    histories = (path.with_suffix(suffix) for path in candidates for suffix in SUFFIXES)
-    return next((path for path in histories if path.exists()), None)
+    return next((path for each in candidates if (path := each.with_suffix(SUFFIX)).exists()), None)
+
+
+def _checkpoint_of(shipped: Path) -> Path:
+    """The path of the checkpoint beside a shipped history."""
+    return shipped.with_name(shipped.name.removesuffix(SUFFIX) + ".safetensors")
 
 
 def training_box() -> OpenedTraining | None:
@@ -92,7 +97,8 @@ def training_box() -> OpenedTraining | None:
     An upload that is refused changes nothing but for the reason on the page. Returns None if there is no training to
     show, for a reason that is on the page, too.
     """
-    shipped, upload = shipped_history(readings.model()), session_object(Upload)
+    model, upload = readings.model(), session_object(Upload)
+    shipped = shipped_history(model)
     selected = _path_box(shipped)
     link_note(ADDRESS)
     problem, training = upload.refused, upload.training
@@ -101,6 +107,8 @@ def training_box() -> OpenedTraining | None:
             training = training_at(model_paths.openable_path(selected))
         elif training is None and shipped is not None:
             training = training_at(shipped)
+            if str(_checkpoint_of(shipped)) != model.path:
+                st.caption(tr(OTHER_MODEL, name=plain(_checkpoint_of(shipped).stem)))
     except ModelError as error:
         problem, training = str(error), None
     if problem and training:
@@ -115,7 +123,7 @@ def training_box() -> OpenedTraining | None:
 
 
 def _path_box(shipped: Path | None) -> str:
-    name = shipped.name.removesuffix(".zip").removesuffix(".history") if shipped else ""
+    name = _checkpoint_of(shipped).stem if shipped else ""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         selected = path_box(
             tr("Training"),

@@ -22,10 +22,10 @@ SOURCE = "A dog runs through the green grass."
 
 
 @pytest.fixture(scope="module")
-def readings(history_file: Path) -> list[SnapshotReading]:
+def readings(run_history: Path) -> list[SnapshotReading]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
-        history = open_history(history_file)
+        history = open_history(run_history)
         target = history.translator(300).translate(SOURCE, 2).hypotheses[0].token_ids
         return [read_snapshot(translator, step, SOURCE, target, 2) for step, translator in history]
 
@@ -65,8 +65,8 @@ def test_all_snapshots_have_the_same_axes(readings: list[SnapshotReading]) -> No
         assert not torch.equal(first.maps["cross"][0].weights, each.explanation.maps["cross"][0].weights)
 
 
-def test_each_snapshot_scores_the_target_of_the_last(history_file: Path, readings: list[SnapshotReading]) -> None:
-    history, target = open_history(history_file), list(readings[-1].translation.token_ids)
+def test_each_snapshot_scores_the_target_of_the_last(run_history: Path, readings: list[SnapshotReading]) -> None:
+    history, target = open_history(run_history), list(readings[-1].translation.token_ids)
     whole = target if target[-1] == history.config.eos_id else [*target, history.config.eos_id]
     for each in readings:
         own = history.translator(each.step).score(SOURCE, whole)
