@@ -292,10 +292,7 @@ def _dictionary(files: SourceFiles, name: str, shape: Sequence[int]) -> bytes:
     if name not in files.names:
         found = ", ".join(sorted(filter(DICTIONARY.fullmatch, files.names))[:4])
         raise CheckpointError(f"{files.label} has no {name:.60}: its dictionaries are {found or 'missing'}")
-    try:
-        lines = files.read(name).decode("utf-8-sig").rstrip("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise CheckpointError(f"{files.label}: {name} is not UTF-8: {error}") from error
+    lines = files.text(name).rstrip("\n").split("\n")
     if shape and len(SPECIAL) + len(lines) != shape[0]:
         raise CheckpointError(
             f"{files.label}: {name} has {len(lines)} lines and its matrix {shape[0]} rows, expected "

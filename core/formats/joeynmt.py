@@ -296,6 +296,6 @@ def _pieces(files: SourceFiles, side: Settings, name: str, names: dict[str, str]
     file = next((each for each in found if each in files.names), None)
     if file is None:
         raise CheckpointError(f"{files.label} has no {found[0]}: give the vocabularies of the model")
-    lines = files.read(file).decode("utf-8").splitlines()  # as JoeyNMT numbers them, at other line ends too
+    lines = files.text(file).splitlines()  # as JoeyNMT numbers them, at other line ends too
     pieces = with_usual_names(list(dict.fromkeys([*names.values(), *lines])), names)
     return [SPACE_MARK if piece == " " else piece for piece in pieces]

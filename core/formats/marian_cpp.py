@@ -313,7 +313,7 @@ def _vocabulary(files: SourceFiles, name: str, config: TransformerConfig) -> byt
         ValueError: a line is not, or a piece occurs twice.
     """
     ids: dict[str, int] = {}
-    for number, line in enumerate(files.read(name).decode("utf-8-sig").rstrip("\n").split("\n"), start=1):
+    for number, line in enumerate(files.text(name).rstrip("\n").split("\n"), start=1):
         piece, _, token_id = line.rstrip("\r").rpartition(":")
         if not re.fullmatch(r" *\d{1,9}", token_id) or not piece:
             raise ValueError(f"line {number} of {name} is {line!r:.60}, expected a piece and its id")

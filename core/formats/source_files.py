@@ -16,6 +16,7 @@ from core.budget import MAX_ENTRIES, MAX_SMALL_FILE, check_unpacked
 from core.checkpoint import ADVICE, CheckpointError
 from core.damaged_archives import DAMAGE
 from core.file_writing import reading, writing
+from core.text_files import NotTextError, require_utf8
 
 MAX_NAME_BYTES = 255  # of a file
 BLOCK_BYTES = 2**20
@@ -51,6 +52,21 @@ class SourceFiles:
             raise CheckpointError(f"{self.label}: {name} has {size} bytes, at most {limit} are read")
         with reading(self._paths[name]), open(self._paths[name], "rb") as file:
             return file.read(limit)
+
+    def text(self, name: str) -> str:
+        """Contents of a text file, without its byte-order mark.
+
+        Raises:
+            CheckpointError: as `read`, or it is not UTF-8.
+        """
+        content = self.read(name)
+        try:
+            require_utf8(content, name)
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise CheckpointError(f"{self.label}: {name} is not UTF-8: {error}") from error
+        except NotTextError as error:
+            raise CheckpointError(f"{self.label}: {error}") from error
 
 
 @contextmanager

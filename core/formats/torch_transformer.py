@@ -246,7 +246,7 @@ def _pieces(files: SourceFiles, side: str, model: bytes | None) -> list[str]:
     """
     name = next((name for name in (f"{side}_vocab.txt", "vocab.txt") if name in files.names), None)
     if name is not None:
-        return split_lines(files.read(name).decode())
+        return split_lines(files.text(name))
     if model is None:
         raise CheckpointError(f"{files.label} has no {side}_vocab.txt or vocab.txt: expected the pieces, one per line")
     processor = load_sentencepiece(model)

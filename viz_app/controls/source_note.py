@@ -40,13 +40,16 @@ def _familiarity(model: Model, source: str, _translation: "Translation") -> "Sou
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
 def _unseen(model: Model, source: str) -> tuple[tuple[str, ...], str]:
-    """Characters that the vocabulary lacks, and the source in a plainer form, if any."""
+    """Characters that the vocabulary lacks, and the source in a plainer form, if one can be read."""
+    from core.analysis.unfamiliar_source import UNKNOWN_SHARE
     from core.analysis.unseen_characters import Alphabet
     from core.text_normalization import normalized
 
     alphabet = Alphabet(model.translator.tokenizer)
     plainer = alphabet.plain_form(source)
-    return alphabet.unseen(source), "" if plainer == normalized(source) else plainer
+    lacking = {*alphabet.unseen(plainer)}
+    is_unknown = sum(character in lacking for character in plainer) > UNKNOWN_SHARE * len(plainer)
+    return alphabet.unseen(source), "" if is_unknown or plainer == normalized(source) else plainer
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
@@ -120,7 +123,7 @@ def _names(characters: tuple[str, ...]) -> str:
     """Names of the first characters."""
     from core.analysis.unseen_characters import character_names
 
-    names = [plain(isolated(name)) for name in character_names(characters[:NAMED])]
+    names = [plain(isolated(name, "ltr")) for name in character_names(characters[:NAMED])]
     return ", ".join([*names, *(["\u2026"] if len(characters) > NAMED else [])])
 
 

@@ -8,6 +8,8 @@ Direction = Literal["ltr", "rtl", ""]
 FULL_STOPS = (".", "\u3002")  # the second one is Chinese
 RIGHT_TO_LEFT = ("R", "AL")  # Bidi_Class of the letters of Hebrew, of Arabic, and of their relatives
 
+_ISOLATES: dict[Direction, str] = {"": "\u2068", "ltr": "\u2066", "rtl": "\u2067"}  # FIRST STRONG, LEFT-TO-RIGHT, ...
+
 
 def plain(text: str) -> str:
     """Escape text for Markdown; what is not Unicode is a question mark."""
@@ -15,10 +17,14 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", encodable)
 
 
-def isolated(text: str) -> str:
-    """Isolate right-to-left text so that it does not affect the text around it."""
+def isolated(text: str, reads: Direction = "") -> str:
+    """Isolate right-to-left text so that it does not affect the text around it.
+
+    Args:
+        reads: direction of the text; "" for that of its first letter.
+    """
     turns = any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in text)
-    return f"\u2068{text}\u2069" if turns else text  # FIRST STRONG ISOLATE, POP DIRECTIONAL ISOLATE
+    return f"{_ISOLATES[reads]}{text}\u2069" if turns else text  # POP DIRECTIONAL ISOLATE
 
 
 def in_line(text: str, line: Direction) -> str:

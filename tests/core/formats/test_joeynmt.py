@@ -270,7 +270,8 @@ def test_version_2_3_without_the_place_of_norms_is_refused(tmp_path: Path, paral
         ("config.yaml", b"a: \xff", r"^config.yaml: 'utf-8' codec can't decode byte 0xff"),
         ("config.yaml", b"a: " + b"x" * 70_000, r"config.yaml has 70003 bytes, at most 65536 are read$"),
         ("src_vocab.txt", None, r"^model has no src_vocab.txt: give the vocabularies of the model$"),
-        ("src_vocab.txt", b"\xff\n", r"'utf-8' codec can't decode"),
+        ("src_vocab.txt", b"\xff\n", r"^model: src_vocab.txt is not UTF-8: 'utf-8' codec can't decode"),
+        ("src_vocab.txt", "a\n".encode("utf-16"), r"^model: src_vocab.txt is not UTF-8 text: it is UTF-16; convert"),
         ("trg_vocab.txt", b"a\n", r"of another shape \(\d\): .*trg_embed.lut.weight: "),
     ],
 )

@@ -101,6 +101,23 @@ def test_an_entry_larger_than_declared_is_cut(tmp_path: Path) -> None:
         import_checkpoint(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("\u00e4\n".encode("utf-16"), "v.txt is not UTF-8 text: it is UTF-16; convert it to UTF-8"),
+        (b"a\n\xff", "v.txt is not UTF-8: 'utf-8' codec can't decode byte 0xff in position 2"),
+    ],
+)
+def test_a_text_in_another_encoding_is_refused_by_its_name(content: bytes, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_bytes(content)
+    with open_source([tmp_path]) as files, pytest.raises(CheckpointError, match=f"^{tmp_path.name}: {problem}"):
+        files.text("v.txt")
+    path.write_bytes(b"\xef\xbb\xbfa\x00\xc2\x85\n")  # all but the mark may be in a piece
+    with open_source([tmp_path]) as files:
+        assert files.text("v.txt") == "a\x00\x85\n"
+
+
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "model.zip", {"a/config.json": b"{}", "b/config.json": b"{}"})
     with pytest.raises(CheckpointError, match=r"^model.zip has two files named 'config.json': give one checkpoint$"):

@@ -9,7 +9,7 @@ from core.analysis import unfamiliar_source
 from core.analysis.unfamiliar_source import SourceFamiliarity
 from core.translator import Translator
 from tests.viz_app.pages import healthy
-from viz_app.controls.source_note import SENTENCES_KEY, UNKNOWN, copied_text
+from viz_app.controls.source_note import SENTENCES_KEY, UNKNOWN, copied_text, unseen_text
 from viz_app.figures.display_text import plain
 
 
@@ -44,6 +44,13 @@ def test_a_sentence_of_known_characters_is_offered(app: AppTest) -> None:
     (text,) = notes(app, "A dog runs \u20ac.")
     assert "lacks the character \u20ac \\(U\\+20AC\\)" in text
     assert not any("instead" in button.label for button in app.button)
+    (text,) = notes(app, "\u6771\u4eac\u306b\u884c\u304f\u3002")  # of which the plain form has the full stop only
+    assert "does not know most of these characters" in text
+    assert not any("instead" in button.label for button in app.button)
+
+
+def test_the_code_of_a_right_to_left_letter_stands_after_it() -> None:
+    assert unseen_text(("\u05d0", "\u00e9")).count("\u2066\u05d0 \\(U\\+05D0\\)\u2069, \u00e9") == 1
 
 
 def test_sentences_that_the_translation_lacks_are_translated_one_by_one(app: AppTest, tiny_checkpoint: Path) -> None:

@@ -47,6 +47,7 @@ def test_messages_begin_large_and_end_with_a_full_stop() -> None:
 def test_text_that_is_read_from_the_right_is_isolated() -> None:
     assert isolated("\u05d0b") == "\u2068\u05d0b\u2069"
     assert isolated("ab 1") == "ab 1"
+    assert isolated("\u05d0b", "ltr") == "\u2066\u05d0b\u2069"
 
 
 @pytest.mark.parametrize(
