@@ -43,6 +43,18 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "python -m core inspect: bad \\x1b]0;title\\x07\\nfile\\u202e\n"
 
 
+@pytest.mark.parametrize(("main", "command"), [(core_commands.main, "translate"), (train_commands.main, "presets")])
+def test_arguments_are_refused_without_their_control_characters(
+    main: Callable[[list[str]], int], command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pattern such as `*` may stand for any names of files."""
+    with pytest.raises(SystemExit):
+        main(
+            [{core_commands.main: "translate", train_commands.main: "presets"}[main], "--x\x1b]0;title\x07\n.txt\u202e"]
+        )
+    assert capsys.readouterr().err.endswith("error: unrecognized arguments: --x\\x1b]0;title\\x07\\n.txt\\u202e\n")
+
+
 def test_a_message_that_cannot_be_written_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         monkeypatch.setattr(sys, "stderr", full)
