@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -43,15 +44,13 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "python -m core inspect: bad \\x1b]0;title\\x07\\nfile\\u202e\n"
 
 
-@pytest.mark.parametrize(("main", "command"), [(core_commands.main, "translate"), (train_commands.main, "presets")])
+@pytest.mark.parametrize(("commands", "name"), [(core_commands, "translate"), (train_commands, "presets")])
 def test_arguments_are_refused_without_their_control_characters(
-    main: Callable[[list[str]], int], command: str, capsys: pytest.CaptureFixture[str]
+    commands: ModuleType, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A pattern such as `*` may stand for any names of files."""
     with pytest.raises(SystemExit):
-        main(
-            [{core_commands.main: "translate", train_commands.main: "presets"}[main], "--x\x1b]0;title\x07\n.txt\u202e"]
-        )
+        commands.main([name, "--x\x1b]0;title\x07\n.txt\u202e"])
     assert capsys.readouterr().err.endswith("error: unrecognized arguments: --x\\x1b]0;title\\x07\\n.txt\\u202e\n")
 
 
