@@ -21,7 +21,7 @@ from core.analysis.lens import cli as lens_cli
 from core.analysis.token_path import cli as step_cli
 from core.analysis.word_scores import cli as score_cli
 from core.checkpoint import Checkpoint
-from core.console import printable, run_command, show, standard_streams
+from core.console import CommandParser, printable, run_command, show, standard_streams
 from core.cpu_inference import PackedTransformer, computation, packing_obstacle
 from core.export import cli as explain_cli
 from core.file_translation import cli as translate_cli
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 on success, 1 after an error, which is printed on stderr; argparse itself exits with 2. `translate` returns 3
         if it left some lines empty, and 128 plus the signal number if a signal stopped it.
     """
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="python -m core", description="Translate, convert checkpoints, and explain and analyse translations."
     )
     parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")

@@ -1,12 +1,13 @@
 """Standard streams of a command, its messages, and errors in one line."""
 
+import argparse
 import contextlib
 import io
 import os
 import sys
 import unicodedata
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, NoReturn
 
 from core.file_writing import NO_ROOM, NotWrittenError
 
@@ -43,6 +44,13 @@ def show(message: str) -> None:
     """
     with contextlib.suppress(OSError):
         print(printable(message, "\n\t"), file=sys.stderr, flush=True)
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser of arguments whose messages are `printable`: an argument may be any name of a file."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
 
 
 @contextlib.contextmanager

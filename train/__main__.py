@@ -8,7 +8,7 @@ import signal
 import sys
 from importlib.metadata import version
 
-from core.console import run_command, show, standard_streams
+from core.console import CommandParser, run_command, show, standard_streams
 from train.runs.run_folder import RunFolderError
 from train.runs.stop_signals import StoppedError
 
@@ -76,7 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     It sets `run` to the function of the command.
     """
-    parser = argparse.ArgumentParser(prog="python -m train", description="Prepare data, train, average and evaluate.")
+    parser = CommandParser(prog="python -m train", description="Prepare data, train, average and evaluate.")
     parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
     commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
     for command in COMMANDS:

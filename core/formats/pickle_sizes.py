@@ -77,7 +77,7 @@ def check_pickle(file: BytesIO, inert: Collection[str] = ()) -> None:
         for opcode, argument, _ in pickletools.genops(file):
             name, steps = opcode.name, steps + 1
             if name == "GLOBAL":
-                _check_name(".".join(argument.split(" ")), inert)
+                _check_name(str(argument).replace(" ", "."), inert)
             if name in _PUTS or name == "MEMOIZE":
                 memo[len(memo) if name == "MEMOIZE" else argument] = stack[-1]
             elif name in _GETS:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -41,6 +42,16 @@ def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert run_command("python -m core inspect", fail) == 1
     assert capsys.readouterr().err == "python -m core inspect: bad \\x1b]0;title\\x07\\nfile\\u202e\n"
+
+
+@pytest.mark.parametrize(("commands", "name"), [(core_commands, "translate"), (train_commands, "presets")])
+def test_arguments_are_refused_without_their_control_characters(
+    commands: ModuleType, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pattern such as `*` may stand for any names of files."""
+    with pytest.raises(SystemExit):
+        commands.main([name, "--x\x1b]0;title\x07\n.txt\u202e"])
+    assert capsys.readouterr().err.endswith("error: unrecognized arguments: --x\\x1b]0;title\\x07\\n.txt\\u202e\n")
 
 
 def test_a_message_that_cannot_be_written_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,7 @@ def test_a_model_that_puts_long_texts_for_characters_is_refused(
     model = Model.FromString(sentencepiece_model("unigram", [sentence for pair in parallel_text for sentence in pair]))
     charsmap = model.normalizer_spec.precompiled_charsmap
     size = 4 + int.from_bytes(charsmap[:4], "little")
-    shortest = {"trainer_spec": b"x" * 64}.get(part, charsmap[size:] + b"x" * 64 + b"\0")
+    shortest = b"x" * 64 if part == "trainer_spec" else charsmap[size:] + b"x" * 64 + b"\0"
     for text, is_read in ((shortest, True), (b"x" + shortest + b"x" * 65 + b"\0", False)):
         if part == "trainer_spec":
             model.trainer_spec.unk_surface = text
