@@ -11,18 +11,18 @@ from core.batch_translator import BatchTranslator
 from core.byte_pieces import alternative_piece
 from core.capture import attention_maps
 from core.checkpoint import load_checkpoint
-from core.cpu_inference import Precision
 from core.decoding import (
     BeamState,
     MaskPredictState,
     Progress,
+    SearchOptions,
     SpeculativeStep,
     beam_steps,
     mask_predict_steps,
     run_search,
     speculative_steps,
 )
-from core.device import best_device
+from core.device import Precision, best_device
 from core.results import Explanation, ScoredText, Translation
 from core.text_codec import PassIds
 from core.tokenizer import SPACE_MARK
@@ -34,10 +34,14 @@ if TYPE_CHECKING:
 class Translator(BatchTranslator):
     """A model with its tokenizer, safe to share between threads.
 
+    What it returns for one sentence, log-probabilities, alternatives and attention, is computed by the modules of
+    `core.model`. `translate` finds its hypotheses by a faster search, unless its log-probabilities differ from those of
+    the modules by more than `LOG_PROB_TOLERANCE`: then the modules search (`Translation.by_modules`).
+
     Args:
-        precision: of the search. `exact` is float32: search, `score` and `explain` agree to rounding. `fast` uses 8-bit
-            integers or bfloat16 where measured to be faster on this CPU (`core.cpu_inference`): translations and scores
-            may differ, and may depend on the batch and on the measurement. Equivalent on a GPU.
+        precision: of the faster search. `exact` is float32. `fast` uses 8-bit integers or bfloat16 where measured to be
+            faster on this CPU (`core.cpu_inference`): translations may differ, and may depend on the batch and on the
+            measurement, and the search is not compared with the modules. Equivalent on a GPU.
 
     Raises:
         ValueError: from every method, for a text that is blank or longer than `MAX_SOURCE_TOKENS` tokens, and for a
@@ -83,16 +87,22 @@ class Translator(BatchTranslator):
             ValueError: the text is blank or too long, a value is out of range, or no translation of this text can begin
                 with the prefix.
         """
+        options, source_ids = self.search_options(beam_size, length_penalty, num_hypotheses), self._source_ids(text)
         if not self.config.autoregressive:
-            count = beam_size if num_hypotheses is None else num_hypotheses
-            prefixes = [prefix] if prefix else None
-            found = self.translate_batch([text], beam_size, length_penalty, count, None, prefixes, iterations)
+            if prefix:
+                self.require_autoregressive("a forced beginning")
+            limit = self._limit(source_ids)
+            self.check_search(beam_size, limit)
+            [found] = self._searched([source_ids], [limit], options, [()], iterations, packed=False)
             if progress:
                 progress(1, 1)
-            return found[0]
-        options = self.search_options(beam_size, length_penalty, num_hypotheses)
-        states = self.search(text, beam_size, length_penalty, num_hypotheses, prefix)
-        return self._translation(text, self._source_ids(text), run_search(states, options, progress))
+            return self._translation(text, source_ids, found)
+        steps = self._beam_steps(text, source_ids, options, prefix)
+        found, agrees = self._of_model(text, source_ids, run_search(steps, options, progress), options)
+        if not agrees:
+            steps = self._beam_steps(text, source_ids, options, prefix, packed=False)
+            found, _ = self._of_model(text, source_ids, run_search(steps, options, progress), options)
+        return self._translation(text, source_ids, found, by_modules=not agrees)
 
     def search(
         self,
@@ -102,18 +112,28 @@ class Translator(BatchTranslator):
         num_hypotheses: int | None = None,
         prefix: str | Sequence[int] = (),
     ) -> Iterator[BeamState]:
-        """The search of `translate`, as one state per position.
+        """The search of `translate` by the model's modules, as one state per position.
 
         Other threads may use the model between two positions.
         """
         self.require_autoregressive("a search for one token after the other")
         options = self.search_options(beam_size, length_penalty, num_hypotheses)
-        source_ids = self._source_ids(text)
+        return self._beam_steps(text, self._source_ids(text), options, prefix, packed=False)
+
+    def _beam_steps(
+        self,
+        text: str,
+        source_ids: list[int],
+        options: SearchOptions,
+        prefix: str | Sequence[int],
+        packed: bool = True,
+    ) -> Iterator[BeamState]:
+        """As `search`; `packed` as for `SharedModel.next_logits`."""
         limit = self._limit(source_ids)
-        self.check_search(beam_size, limit)
+        self.check_search(options.beam_size, limit)
         forced = self._prefix_ids(text, prefix, limit)
-        steps = beam_steps(self._shared.recorded_next_logits(source_ids), [limit], options, self.model.device, [forced])
-        return (state for (state,) in steps)
+        next_logits = self._shared.next_logits([source_ids], packed)
+        return (state for (state,) in beam_steps(next_logits, [limit], options, self.model.device, [forced]))
 
     def translate_with_draft(self, text: str, draft: "Translator", draft_tokens: int = 4) -> Translation:
         """Translate as `translate` with a beam of one, by speculative decoding.
@@ -175,7 +195,7 @@ class Translator(BatchTranslator):
         source_ids = self._source_ids(text)
         limits = [self._limit(source_ids)]
         self.check_search(length_candidates, limits[0])
-        masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates)
+        masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates, packed=False)
         return mask_predict_steps(masked_logits, lengths, options, self.model.device)
 
     def score(self, source: str, target: str | Sequence[int], length_penalty: float = 0.6) -> ScoredText:
@@ -197,8 +217,7 @@ class Translator(BatchTranslator):
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
         """Log-probabilities, alternatives and all heads' attention for a translation.
 
-        Recorded by one of the last searches of `translate` or `search`, or computed by a replay, in one teacher-forced
-        pass with attention captured (`SharedModel.decoder_pass`). The two agree to rounding.
+        By one teacher-forced pass of the model's modules with attention captured (`SharedModel.decoder_pass`).
 
         Args:
             source: the source text.

@@ -1,0 +1,109 @@
+"""A change of `core.model` changes all that is shown: translations, scores and attention."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch import Tensor
+
+from core import Translator
+from core import __main__ as cli
+from core.cpu_inference import packable
+from core.export.files import load_explanation
+from core.results import Explanation, Translation
+from tests.changed_modules import CHANGES, change
+
+SENTENCE = "Two children are playing with a red ball."
+
+
+@pytest.fixture(autouse=True)
+def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models with random weights do not end their sentences."""
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+
+
+def maps_of(explanation: Explanation) -> list[Tensor]:
+    return [layer.weights for layers in explanation.maps.values() for layer in layers]
+
+
+def assert_other_maps(before: Explanation, after: Explanation) -> None:
+    pairs = zip(maps_of(before), maps_of(after), strict=True)
+    assert max(float((one - other).abs().max()) for one, other in pairs) > 1e-2
+
+
+def assert_another(before: tuple[Translation, Explanation], after: tuple[Translation, Explanation]) -> None:
+    """Another translation, other scores and other maps of the same target."""
+    assert after[0].text != before[0].text
+    assert after[0].log_prob != pytest.approx(before[0].log_prob, abs=1e-2)
+    assert after[1].predicted_tokens == before[1].predicted_tokens
+    assert after[1].log_probs != pytest.approx(before[1].log_probs, abs=1e-2)
+    assert any(
+        (one - other).abs().max() > 1e-2 for one, other in zip(*map(maps_of, (before[1], after[1])), strict=True)
+    )
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_in_python(checkpoint_of_any_kind: Path, changed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = Translator.from_checkpoint(checkpoint_of_any_kind, "cpu")
+    translation = translator.translate(SENTENCE)
+    target = translation.hypotheses[0].token_ids
+    explanation, scored = translator.explain(SENTENCE, target), translator.score(SENTENCE, target)
+    [in_batch] = translator.translate_batch([SENTENCE])
+    assert in_batch.text == translation.text
+    assert not translation.by_modules
+    assert not in_batch.by_modules
+    change(changed, monkeypatch)  # of a model that has been packed, if it can be
+    after = translator.translate(SENTENCE)
+    assert_another((translation, explanation), (after, translator.explain(SENTENCE, target)))
+    assert translator.score(SENTENCE, target).log_prob != pytest.approx(scored.log_prob, abs=1e-2)
+    [in_batch] = translator.translate_batch([SENTENCE])
+    assert in_batch.text == after.text
+    is_other_search = changed == "softmax" or packable(translator.model)  # fused attention has no softmax to replace
+    assert after.by_modules == in_batch.by_modules == is_other_search
+    for hypothesis in after.hypotheses:
+        same = translator.score(SENTENCE, hypothesis.token_ids)
+        assert hypothesis.token_log_probs == pytest.approx(same.token_log_probs, abs=1e-4)
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_on_the_command_line(
+    checkpoint_of_any_kind: Path,
+    changed: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def translated() -> str:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{SENTENCE}\n".encode())))
+        assert cli.main(["translate", "--checkpoint", str(checkpoint_of_any_kind)]) == 0
+        return capsys.readouterr().out
+
+    def explained(target: str) -> Explanation:
+        path = tmp_path / "found.json"
+        options = ["--checkpoint", str(checkpoint_of_any_kind), "--target", target, "--output", str(path)]
+        assert cli.main(["explain", *options, "--text", SENTENCE]) == 0
+        return load_explanation(path).explanation
+
+    text = translated()
+    before = explained(text.strip())
+    change(changed, monkeypatch)
+    assert translated() != text
+    after = explained(text.strip())
+    assert after.log_probs != pytest.approx(before.log_probs, abs=1e-2)
+    assert_other_maps(before, after)
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_in_a_notebook(checkpoint_of_any_kind: Path, changed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = Translator.from_checkpoint(checkpoint_of_any_kind, "cpu")
+
+    def shown() -> tuple[list[dict[str, Any]], object]:
+        view = translator.show(SENTENCE)
+        return view.hypotheses.get_state()["_data"]["hypotheses"], view.heads.get_state()["_data"]["kinds"]
+
+    (before, maps), _ = shown(), change(changed, monkeypatch)
+    after, others = shown()
+    assert after[0]["text"] != before[0]["text"]
+    assert after[0]["numbers"] != before[0]["numbers"]
+    assert others != maps
