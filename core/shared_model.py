@@ -147,17 +147,20 @@ class SharedModel:
         return next_logits
 
     @torch.inference_mode()
-    def chain_logits(self, source: Sequence[int]) -> ChainLogits:
+    def chain_logits(self, source: Sequence[int], packed: bool = True) -> ChainLogits:
         """Encode a source and return a scorer along one translation.
 
         The scorer holds the model's lock for each call.
+
+        Args:
+            packed: as for `next_logits`.
         """
-        source_ids = self.batch([source])
-        with self._lock:
-            decoder = chain_decoder(self._packed_model(self.precision), source_ids)
+        source_ids, attention = self.batch([source]), self._attention(packed)
+        with self._lock, attention():
+            decoder = chain_decoder(self._packed_model(self.precision) if packed else self.model, source_ids)
 
         def logits(token_ids: Sequence[int], start: int) -> Tensor:
-            with self._lock:
+            with self._lock, attention():
                 return decoder(token_ids, start)
 
         return logits

@@ -35,8 +35,9 @@ class Translator(BatchTranslator):
     """A model with its tokenizer, safe to share between threads.
 
     What it returns for one sentence, log-probabilities, alternatives and attention, is computed by the modules of
-    `core.model`. `translate` finds its hypotheses by a faster search, unless its log-probabilities differ from those of
-    the modules by more than `LOG_PROB_TOLERANCE`: then the modules search (`Translation.by_modules`).
+    `core.model`; so are the states of `search`, `translate_speculatively` and `mask_predict`. `translate` finds its
+    hypotheses by a faster search, unless its log-probabilities differ from those of the modules by more than
+    `LOG_PROB_TOLERANCE`: then the modules search (`Translation.by_modules`).
 
     Args:
         precision: of the faster search. `exact` is float32. `fast` uses 8-bit integers or bfloat16 where measured to be
@@ -148,21 +149,32 @@ class Translator(BatchTranslator):
         Raises:
             ValueError: as `translate_speculatively`.
         """
-        *_, last = self.translate_speculatively(text, draft, draft_tokens)
-        return self._translation(text, self._source_ids(text), [last.hypothesis])
+        source_ids, options = self._source_ids(text), self.search_options(1)
+        *_, last = self._speculative_steps(text, draft, draft_tokens)
+        found, agrees = self._of_model(text, source_ids, [last.hypothesis], options)
+        if not agrees:
+            *_, last = self._speculative_steps(text, draft, draft_tokens, packed=False)
+            found, _ = self._of_model(text, source_ids, [last.hypothesis], options)
+        return self._translation(text, source_ids, found, by_modules=not agrees)
 
     def translate_speculatively(
         self, text: str, draft: "Translator", draft_tokens: int = 4
     ) -> Iterator[SpeculativeStep]:
-        """The steps of `translate_with_draft`.
+        """The steps of `translate_with_draft`, by the models' modules.
 
         Raises:
             ValueError: as `translate`, one of the models is not autoregressive, their vocabularies differ, or their
                 translations begin with a forced token.
         """
+        return self._speculative_steps(text, draft, draft_tokens, packed=False)
+
+    def _speculative_steps(
+        self, text: str, draft: "Translator", draft_tokens: int, packed: bool = True
+    ) -> Iterator[SpeculativeStep]:
+        """As `translate_speculatively`; `packed` as for `SharedModel.next_logits`."""
         self.check_draft(draft)
         options, limit = self.search_options(1), min(self.length_limit(text), draft.length_limit(text))
-        large, small = (each._shared.chain_logits(each.source_ids(text)) for each in (self, draft))
+        large, small = (each._shared.chain_logits(each.source_ids(text), packed) for each in (self, draft))
         return speculative_steps(large, small, limit, options, draft_tokens)
 
     def check_draft(self, draft: "Translator") -> None:
@@ -184,18 +196,24 @@ class Translator(BatchTranslator):
     def mask_predict(
         self, text: str, iterations: int = 10, length_candidates: int = 5
     ) -> Iterator[tuple[MaskPredictState, ...]]:
-        """The mask-predict of `translate`: a state per iteration and length candidate.
+        """The mask-predict of `translate`, by the model's modules: a state per iteration and length candidate.
 
         Other threads may use the model between two iterations.
 
         Raises:
             ValueError: as `translate`, or the model is autoregressive.
         """
+        return self._mask_predict_steps(text, iterations, length_candidates, packed=False)
+
+    def _mask_predict_steps(
+        self, text: str, iterations: int, length_candidates: int, packed: bool = True
+    ) -> Iterator[tuple[MaskPredictState, ...]]:
+        """As `mask_predict`; `packed` as for `SharedModel.next_logits`."""
         options = self.mask_predict_options(iterations, length_candidates)
         source_ids = self._source_ids(text)
         limits = [self._limit(source_ids)]
         self.check_search(length_candidates, limits[0])
-        masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates, packed=False)
+        masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates, packed)
         return mask_predict_steps(masked_logits, lengths, options, self.model.device)
 
     def score(self, source: str, target: str | Sequence[int], length_penalty: float = 0.6) -> ScoredText:
