@@ -91,12 +91,28 @@ class BatchTranslator(TextCodec):
         """
         return next(each for each in self.generated(logits).topk(2).indices.tolist() if each != token)
 
-    def next_logits(self, sources: Sequence[Source]) -> NextLogits:
+    def next_logits(self, sources: Sequence[Source], packed: bool = True) -> NextLogits:
         """Encode sources and return a scorer of next tokens.
 
         See `SharedModel.next_logits`.
         """
-        return self._shared.next_logits(sources)
+        return self._shared.next_logits(sources, packed)
+
+    def model_log_probs(self, source_ids: list[int], token_ids: Sequence[int]) -> list[float]:
+        """Log-probabilities of the tokens of a hypothesis by a teacher-forced pass of the model's modules.
+
+        See `SharedModel.log_probs`.
+        """
+        fed = [self.config.bos_id, *token_ids[:-1]]
+        return self._shared.log_probs([source_ids], [fed], [token_ids])[0]
+
+    def agree(self, searched: Sequence[float], of_model: Sequence[float]) -> bool:
+        """Whether the log-probabilities of a search are those of the model's modules, to `LOG_PROB_TOLERANCE`.
+
+        In precision `fast`, which rounds more, every search counts as agreeing.
+        """
+        pairs = zip(searched, of_model, strict=True)
+        return self.precision != "exact" or all(abs(ours - theirs) <= LOG_PROB_TOLERANCE for ours, theirs in pairs)
 
     def translate_batch(
         self,
@@ -198,8 +214,7 @@ class BatchTranslator(TextCodec):
         Those of mask-predict, which each iteration changes, are returned as they are; the last iteration is compared.
 
         Returns:
-            The hypotheses in their order, and whether the search agrees with the pass to `LOG_PROB_TOLERANCE`. In
-            precision `fast`, which rounds more, it always does.
+            The hypotheses in their order, and whether they `agree` with the search.
 
         Raises:
             NonFiniteError: a log-probability of the pass is not finite.
@@ -217,12 +232,10 @@ class BatchTranslator(TextCodec):
             if searched.fed_ids is None:
                 score = options.score(total, len(log_probs))
                 found[index] = replace(searched, token_log_probs=tuple(log_probs), log_prob=total, score=score)
-            agrees &= all(
-                abs(ours - theirs) <= LOG_PROB_TOLERANCE
-                for ours, theirs, fed in zip(searched.token_log_probs, log_probs, passes[index].fed, strict=True)
-                if searched.fed_ids is None or fed == self.config.mask_id
-            )
-        return tuple(found), agrees or self.precision != "exact"
+            fed = passes[index].fed
+            compared = [at for at in range(len(fed)) if searched.fed_ids is None or fed[at] == self.config.mask_id]
+            agrees &= self.agree([searched.token_log_probs[at] for at in compared], [log_probs[at] for at in compared])
+        return tuple(found), agrees
 
     def batches(
         self, lengths: Sequence[int], limits: Sequence[int], hypotheses: int, max_tokens: int

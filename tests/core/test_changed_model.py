@@ -11,6 +11,10 @@ from core import Translator
 from core import __main__ as cli
 from core.cpu_inference import packable
 from core.export.files import load_explanation
+from core.images.line_reader import LineReader
+from core.images.picture import line_image
+from core.images.rendering import Style, render
+from core.parsing.parser import Parser
 from core.results import Explanation, Translation
 from tests.changed_modules import CHANGES, change
 
@@ -107,3 +111,45 @@ def test_in_a_notebook(checkpoint_of_any_kind: Path, changed: str, monkeypatch: 
     assert after[0]["text"] != before[0]["text"]
     assert after[0]["numbers"] != before[0]["numbers"]
     assert others != maps
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_searches_that_are_shown_step_by_step(
+    tiny_checkpoint: Path, mask_predict_checkpoint: Path, changed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, at_once = (Translator.from_checkpoint(path, "cpu") for path in (tiny_checkpoint, mask_predict_checkpoint))
+
+    def found() -> list[float]:
+        return [
+            list(model.search(SENTENCE, 2))[-1].candidates[0].log_prob,
+            list(model.translate_speculatively(SENTENCE, model))[-1].hypothesis.log_prob,
+            model.translate_with_draft(SENTENCE, model).log_prob,
+            list(at_once.mask_predict(SENTENCE))[-1][0].hypothesis.log_prob,
+            at_once.translate(SENTENCE).log_prob,
+            at_once.translate_batch([SENTENCE])[0].log_prob,
+        ]
+
+    before, _ = found(), change(changed, monkeypatch)
+    after = found()
+    assert all(other != pytest.approx(one, abs=1e-2) for one, other in zip(before, after, strict=True))
+    assert after[2] == pytest.approx(after[1], abs=1e-4)  # the same greedy search
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_trees_and_lines_of_text(
+    tree_checkpoint: Path, line_checkpoint: Path, changed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = Parser(Translator.from_checkpoint(tree_checkpoint, "cpu"))
+    reader = LineReader(Translator.from_checkpoint(line_checkpoint, "cpu"))
+    image = line_image(render("The sea", Style()), 24)
+
+    def found() -> list[float]:
+        words = "She sees a cat ."
+        [in_batch] = parser.parse_batch([words])
+        parse = parser.parse(words)
+        assert (in_batch.tree, in_batch.log_prob) == (parse.tree, pytest.approx(parse.log_prob, abs=1e-4))
+        return [parse.log_prob, reader.read(image).log_prob]
+
+    before, _ = found(), change(changed, monkeypatch)
+    assert all(other != pytest.approx(one, abs=1e-2) for one, other in zip(before, found(), strict=True))
+    assert parser.parse("She sees a cat .").by_modules
