@@ -2,10 +2,9 @@
 
     python -m benchmarks.capture [--checkpoint FILE] [--words 10 20 40] [--threads 2] [--rounds 15] [--quick]
 
-`Translator.translate` keeps what explains its hypotheses where it can, `translate_batch` does not: it is the
-translation alone. The two take turns in one process. Goal at 20 words: translating and explaining takes at most 1.15
-times as long as translating. The encoder's part of the translation is timed by itself, too, and so is the replay that
-explains a translation that was not kept.
+The search finds the hypotheses; `Translator.translate` scores them by a pass of the model's own modules, and `explain`
+captures the attention of one of them in another. The search alone, with and without its encoder, and each pass are
+timed in turns in one process.
 """
 
 import argparse
@@ -21,7 +20,6 @@ from core import Translator
 
 SHIPPED = Path(__file__).parents[1] / "checkpoints" / "en-de.safetensors"
 SENTENCE = "The old man from the house near the river told us that there had never been much snow in winter and that"
-GOAL_WORDS, GOAL = 20, 1.15
 
 
 def sentence(num_words: int) -> str:
@@ -43,6 +41,12 @@ def encode(translator: Translator, text: str) -> None:
     translator.next_logits([translator._source_ids(text)])  # pyright: ignore[reportPrivateUsage]
 
 
+def search(translator: Translator, text: str) -> None:
+    """Search for the hypotheses, without a pass that scores them."""
+    options, source_ids = translator.search_options(), translator.source_ids(text)
+    list(translator._beam_steps(text, source_ids, options, ()))  # pyright: ignore[reportPrivateUsage]
+
+
 def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -57,31 +61,26 @@ def main() -> None:
     translator = Translator.from_checkpoint(arguments.checkpoint)
     found: dict[str, list[float]] = {}
     print(f"medians in milliseconds, {arguments.threads} threads, beam 4; {ratios.processor()}")
-    print("words | tokens out | encode | steps | with explanation | replay | with explanation / without")
-    forgetful = Translator(translator.model, translator.tokenizer)  # searches nothing, so that it replays
+    print("words | tokens out | encode | steps | scores | explanation | all / search")
     for num_words in arguments.words:
         text = sentence(num_words)
         best = translator.translate(text).hypotheses[0]
-        forgetful.explain(text, best.token_ids)
-
-        def explained(text: str = text) -> None:
-            translator.explain(text, translator.translate(text).hypotheses[0].token_ids)
-
         turn = [
             (
                 timed(lambda text=text: encode(translator, text)),
-                timed(lambda text=text: translator.translate_batch([text], num_hypotheses=4)),
-                timed(explained),
-                timed(lambda text=text, best=best: forgetful.explain(text, best.token_ids)),
+                timed(lambda text=text: search(translator, text)),
+                timed(lambda text=text: translator.translate(text)),
+                timed(lambda text=text, best=best: translator.explain(text, best.token_ids)),
             )
             for _ in range(2 if arguments.quick else arguments.rounds)
         ]
-        per_turn = [both / translated for _, translated, both, _ in turn]
-        encoded, translated, both, replayed = (1000 * statistics.median(column) for column in zip(*turn, strict=True))
-        goal = f" (goal {GOAL})" if num_words == GOAL_WORDS else ""
-        steps = f"{encoded:.1f} | {translated - encoded:.1f} | {both:.1f} | {replayed:.1f}"
-        print(f"{num_words} | {len(best.token_ids)} | {steps} | {turns.spread(per_turn)}{goal}", flush=True)
-        found[f"capture, {num_words} words: with / without"] = per_turn
+        per_turn = [(translated + explained) / searched for _, searched, translated, explained in turn]
+        encoded, searched, translated, explained = (
+            1000 * statistics.median(column) for column in zip(*turn, strict=True)
+        )
+        steps = f"{encoded:.1f} | {searched - encoded:.1f} | {translated - searched:.1f} | {explained:.1f}"
+        print(f"{num_words} | {len(best.token_ids)} | {steps} | {turns.spread(per_turn)}", flush=True)
+        found[f"capture, {num_words} words: all / search"] = per_turn
     ratios.save(arguments.json, found)
 
 

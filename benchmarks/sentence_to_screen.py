@@ -2,9 +2,9 @@
 
 Run it with `python benchmarks/sentence_to_screen.py`.
 
-Encoding, decoding steps, replay with capture and the drawings' data are timed in this process; from Enter to
-translation and grid in headless Chromium, of which the rest is the request's and the browser's. Run it on an otherwise
-idle machine.
+Encoding, decoding steps, the pass that scores the hypotheses, the one that explains the best, and the data of the
+drawings are timed in this process; from Enter to translation and grid in headless Chromium, of which the rest is the
+request's and the browser's. Run it on an otherwise idle machine.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from viz_app.session.models import ROOT, shipped_path
 V = TypeVar("V")
 WORDS = "The old {} from the house near the river told us that there had never been much snow in winter and that"
 LENGTHS = (10, 20, 40)
-COLUMNS = ("encode", "steps", "replay with capture", "drawing, server", "request and browser", "Enter to screen")
+COLUMNS = ("encode", "steps", "scores", "explanation", "drawing, server", "request and browser", "Enter to screen")
 
 
 def sentence(subject: str, length: int) -> str:
@@ -60,20 +60,15 @@ def main() -> None:
             for length in LENGTHS:
                 texts = [sentence(subject, length) for subject in SUBJECTS[: min(arguments.runs, len(SUBJECTS) - 1)]]
                 rows = [(*in_process(translator, text), on_screen(page, text)) for text in texts]
-                encode, translate, replay, draw, whole = (
-                    statistics.median(column) for column in zip(*rows, strict=True)
-                )
-                columns = (encode, translate - encode, replay, draw, whole - translate - replay - draw, whole)
+                *parts, whole = (statistics.median(column) for column in zip(*rows, strict=True))
+                columns = (*parts, whole - sum(parts), whole)
                 tokens = statistics.median(len(translator.tokenizer.encode(text)) for text in texts)
                 print(length, f"{tokens:.0f}", *(f"{1000 * column:.0f}" for column in columns), sep=" | ", flush=True)
         browser.close()
 
 
-def in_process(translator: Translator, text: str) -> tuple[float, float, float, float]:
-    """Seconds for the parts that need no browser.
-
-    They are the encoder, the whole translation, its replay with capture, and the data of the drawings.
-    """
+def in_process(translator: Translator, text: str) -> tuple[float, float, float, float, float]:
+    """Seconds for the parts that need no browser, in the order of `COLUMNS`."""
     translator.translate(text, *DEFAULTS)  # what is laid out once for all sentences
     moments: list[float] = []
     started = time.perf_counter()
@@ -82,7 +77,8 @@ def in_process(translator: Translator, text: str) -> tuple[float, float, float, 
     )
     # before the first step, and that as long as the others
     encode = moments[0] - started - (moments[-1] - moments[0]) / max(1, len(moments) - 1)
-    explanation, replay = timed(lambda: translator.explain(translation.source, translation.hypotheses[0].token_ids))
+    steps = moments[-1] - started - encode
+    explanation, explain = timed(lambda: translator.explain(translation.source, translation.hypotheses[0].token_ids))
 
     def draw() -> None:
         maps = [without_special_tokens(merge_words(attention)) for attention in explanation.maps["cross"]]
@@ -91,7 +87,8 @@ def in_process(translator: Translator, text: str) -> tuple[float, float, float, 
         grid_payload(with_combined(maps, [(layer, head)]), LIGHT, [(layer, head)])
         map_payload(maps[layer], head, LIGHT)
 
-    return encode, translate, replay, statistics.median(timed(draw)[1] for _ in range(3))
+    drawing = statistics.median(timed(draw)[1] for _ in range(3))
+    return encode, steps, translate - encode - steps, explain, drawing
 
 
 def timed(call: Callable[[], V]) -> tuple[V, float]:

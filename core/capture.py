@@ -157,6 +157,19 @@ def capture_attention(model: Transformer, replace: Replace | None = None) -> Ite
         )
 
 
+@contextmanager
+def explicit_attention(model: Transformer) -> Iterator[Transformer]:
+    """Let the model's own softmax (`AttentionWeights`) compute inside the block, as under `capture_attention`.
+
+    Otherwise a fused kernel may take its place. The conditions are those of `capture_attention`; nothing is recorded.
+    """
+    with removed_hooks() as handles:
+        for module in model.modules():
+            if isinstance(module, AttentionWeights):
+                handles.append(module.register_forward_hook(lambda *_: None))
+        yield model
+
+
 def attention_maps(
     captured: Mapping[str, Tensor],
     config: TransformerConfig,

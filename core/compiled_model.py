@@ -14,8 +14,6 @@ from core.model import Decoder, DecoderLayer, Encoder, EncoderLayer, KeysValues,
 from core.model.half_precision import HALVES, is_large, kept_types, stored_weight
 from core.native import library
 
-StepWeights = tuple[Tensor, Tensor]  # [layers, B, W, H, position + 1], in decoder order, and [layers, B, W, H, S]
-
 
 class CompiledEncoder:
     """The encoder's layers and norms.
@@ -37,13 +35,12 @@ class CompiledEncoder:
         self._layers = (library.EncoderLayerStruct * len(layers))(*layers)
         self._stack = self._weights.stack(model.config, self._layers, self._heads, model.encoder)
 
-    def __call__(self, x: Tensor, mask: Tensor, weights: Tensor | None = None) -> Tensor:
+    def __call__(self, x: Tensor, mask: Tensor) -> Tensor:
         """Compute the memory in place, from the embedded tokens.
 
         Args:
             x: [B, S, D]. Overwritten.
             mask: [B, 1, 1, S]; False at the end of a row is padding, whose memory is 0.
-            weights: [layers, B, S, H, S], which receives the attention weights of the keys that are not masked.
 
         Returns:
             [B, S, D]
@@ -51,7 +48,7 @@ class CompiledEncoder:
         x, mask = x.contiguous(), mask.contiguous()
         batch, length, _ = x.shape
         threads = library.threads_for(batch * length)
-        encoding = library.EncodingStruct(batch, length, mask.data_ptr(), threads, x.data_ptr(), _pointer(weights))
+        encoding = library.EncodingStruct(batch, length, mask.data_ptr(), threads, x.data_ptr())
         self._compiled.encode(ctypes.addressof(self._stack), ctypes.addressof(encoding))
         return x
 
@@ -92,14 +89,13 @@ class CompiledDecoder:
         self._projection = self._weights.matrix(stored_weight(model.output_layer), model.output_bias)
         self._stack = self._weights.stack(model.config, self._layers, self._heads, model.decoder)
 
-    def step(self, x: Tensor, cache: DecoderCache, mask: Tensor, weights: StepWeights | None = None) -> Tensor:
+    def step(self, x: Tensor, cache: DecoderCache, mask: Tensor) -> Tensor:
         """Decode one position, as `Transformer.step` does from the embedded tokens on.
 
         Args:
             x: [B, W, D] embeddings of the last token of each hypothesis. Overwritten.
             cache: what was decoded so far; it grows by this position's W keys and values.
             mask: [B, 1, W, K] which of the K keys belong to a hypothesis.
-            weights: which receive the attention weights, if self-attention is not restricted.
 
         Returns:
             [B, W, V] logits of the next token.
@@ -111,10 +107,9 @@ class CompiledDecoder:
         num_keys, source_length, room = mask.size(3) - width, memory_mask.size(3), cache.layers[0].room
         sizes = batch, width, num_keys, room, source_length
         pointers = mask.data_ptr(), memory_mask.data_ptr(), x.data_ptr(), logits.data_ptr()
-        of_weights = (None, None) if weights is None else map(_pointer, weights)
         rows = batch * width
         threads = library.threads_for(rows), library.threads_of_product(rows, self._projection)
-        step = library.StepStruct(*sizes, *pointers, cache.length, *threads, *of_weights)
+        step = library.StepStruct(*sizes, *pointers, *threads)
         self._compiled.decoder_step(*map(ctypes.addressof, (self._stack, caches, self._projection, step)))
         return logits
 
@@ -231,7 +226,3 @@ def joined(*projections: nn.Linear) -> tuple[Tensor, Tensor | None]:
 def has_bias(projection: nn.Linear) -> bool:
     """Whether a layer has a bias, which PyTorch's annotation of `bias` does not say."""
     return isinstance(projection.bias, Tensor)
-
-
-def _pointer(tensor: Tensor | None) -> int | None:
-    return None if tensor is None else tensor.data_ptr()

@@ -13,13 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from operator import is_
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from core.cache import DecoderCache
-from core.compiled_model import CompiledDecoder, CompiledEncoder, StepWeights, joined
+from core.compiled_model import CompiledDecoder, CompiledEncoder, joined
 from core.cpu_products import (
     BFloat16Linear,
     CompiledLinear,
@@ -32,6 +31,7 @@ from core.cpu_products import (
     has_packed,
 )
 from core.decoding import NonFiniteError
+from core.device import Precision
 from core.measured_choice import choose, measure
 from core.model import (
     AttentionWeights,
@@ -54,7 +54,6 @@ from core.packed_layers import (
 )
 from core.phrases import Phrase, listed
 
-Precision = Literal["exact", "fast"]
 FEW_ROWS, MANY_ROWS = 4, 64  # measured: a beam of 4 for one sentence, and a batch
 HALF_COLUMNS = 16  # of a matrix, the fewest that FBGEMM packs; it pads them to 512
 LONGEST = 128  # tokens of a sentence, up to which the compiled encoder is fast
@@ -130,18 +129,12 @@ class PackedTransformer(Transformer):
             self._compile(compiled, model)
         self._hookable = [module for module in layers.modules() if isinstance(module, AttentionWeights)]
 
-    def step(
-        self, token_ids: Tensor, cache: DecodedPositions, mask: Tensor, weights: StepWeights | None = None
-    ) -> Tensor:
-        """As `Transformer.step`.
-
-        Compiled steps also write the attention weights to `weights`.
-        """
+    def step(self, token_ids: Tensor, cache: DecodedPositions, mask: Tensor) -> Tensor:
         steps = self.steps.get(_kind_of(token_ids.numel()))
         if not isinstance(cache, DecoderCache) or not steps or not self.is_plain:
             return super().step(token_ids, cache, mask)
         embedded = self.fed_embedding.without_dropout(token_ids, cache.length)
-        logits = steps.step(embedded, cache, mask, weights)
+        logits = steps.step(embedded, cache, mask)
         cache.length += 1
         return logits
 
@@ -161,25 +154,19 @@ class PackedTransformer(Transformer):
         """
         return not self.decoder.training and not any(map(is_hooked, self._hookable))
 
-    def compiles_step(self, token_ids: Tensor) -> bool:
-        """Whether a step for tokens [B, W] is compiled."""
-        return _kind_of(token_ids.numel()) in self.steps and self.is_plain
-
     def compiles_encoder(self, source_ids: Tensor) -> bool:
         """Whether the encoder is compiled for a source [B, S]."""
         is_fastest = source_ids.numel() <= MANY_ROWS or (MANY_ROWS in self.steps and source_ids.size(1) <= LONGEST)
         return self.compiled_encoder is not None and is_fastest and self.is_plain
 
-    def encode(self, source: Tensor, weights: Tensor | None = None) -> Tensor:
+    def encode(self, source: Tensor) -> Tensor:
         """As `Transformer.encode`.
-
-        The compiled encoder also writes the attention weights to `weights`, and zeros for padding.
 
         Raises:
             NonFiniteError: the output is not finite, of which reduced products would make finite numbers.
         """
         if self.compiled_encoder and self.compiles_encoder(source):
-            memory = self.compiled_encoder(self.embedding(source), self.source_mask(source), weights)
+            memory = self.compiled_encoder(self.embedding(source), self.source_mask(source))
         else:
             memory = super().encode(source)
         if len(self.products) > 1 and not memory.isfinite().all():

@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Literal
 
 import torch
 
+Precision = Literal["exact", "fast"]  # of a search: float32, or reduced where that is faster
 DEVICE_VARIABLE = "HEADLIGHT_DEVICE"  # environment variable with the device for all commands and the app
 DEVICE_HELP = f"cuda, cuda:N, mps or cpu (default: ${DEVICE_VARIABLE}, else the first available of cuda, mps and cpu)"
 CGROUP = Path("/sys/fs/cgroup")  # resource limits of the container

@@ -42,11 +42,17 @@ class ScoredText:
 
 @dataclass(frozen=True)
 class Translation:
-    """Result of a search: the hypotheses, best first."""
+    """Result of a search: the hypotheses, best first.
+
+    Attributes:
+        source_tokens: with `</s>`.
+        by_modules: whether the modules of `core.model` searched, as the faster search did not compute what they do.
+    """
 
     source: str
-    source_tokens: tuple[str, ...]  # with `</s>`
+    source_tokens: tuple[str, ...]
     hypotheses: tuple[ScoredText, ...]
+    by_modules: bool = False
 
     @property
     def text(self) -> str:

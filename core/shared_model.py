@@ -1,11 +1,13 @@
 """A model that threads share: one runs it at a time.
 
-It is packed for this CPU, and its last searches are recorded.
+Searches may use the model packed for this CPU. What is shown, attention and log-probabilities, is computed by the
+modules of `core.model`.
 """
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from typing import get_args
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -13,16 +15,31 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from core.cache import cached_decoder, chain_decoder
-from core.capture import capture_attention
-from core.cpu_inference import PackedTransformer, Precision, all_modules, packable
+from core.capture import capture_attention, explicit_attention
+from core.cpu_inference import PackedTransformer, packable
+from core.cpu_products import onednn_products
 from core.decoding import ChainLogits, Length, MaskedLogits, NextLogits, NonFiniteError
+from core.device import Precision
 from core.fair_lock import FairLock
-from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, AttentionWeights, Transformer
-from core.recorded_search import DecoderPass, RecordedSearch, records
+from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, Transformer
 
-RECORDED_SEARCHES = 4  # that are kept for `decoder_pass`
 CHUNK_LOGITS = 2**23  # in memory at once for `log_probs`: 32 MiB
 Source = Sequence[int] | Tensor  # token ids, or image patches [S, P]
+
+
+class DecoderPass(NamedTuple):
+    """Decoder outputs for T given tokens of one target.
+
+    Attributes:
+        weights: module path -> attention weights [1, H, Q, K], see `capture_attention`.
+        log_probs: [T] of the predicted tokens, in nats.
+        top_ids, top_log_probs: [T, n] the most probable tokens, best first.
+    """
+
+    weights: dict[str, Tensor]
+    log_probs: list[float]
+    top_ids: list[list[int]]
+    top_log_probs: list[list[float]]
 
 
 class SharedModel:
@@ -39,7 +56,6 @@ class SharedModel:
         self.precision: Precision = precision
         self._lock = FairLock()
         self._packed: dict[Precision, PackedTransformer] = {}
-        self._records: dict[tuple[int, ...], RecordedSearch] = {}  # by source, the oldest first
 
     @contextmanager
     def held(self) -> Generator[Transformer]:
@@ -56,7 +72,8 @@ class SharedModel:
     ) -> list[list[float]]:
         """Log-probabilities of the tokens of given targets.
 
-        By one exact, teacher-forced pass. The logits of a few tokens at a time are in memory.
+        By one teacher-forced pass of the model's modules, which encodes equal sources once. Only their matrix products
+        are computed by oneDNN, which is faster for many rows. The logits of a few tokens at a time are in memory.
 
         Args:
             sources: token ids of each sentence, `</s>` included.
@@ -64,9 +81,12 @@ class SharedModel:
             predicted: the tokens to score, at the same positions; at most as many.
         """
         lengths = [len(ids) for ids in predicted]
-        with self._lock:
-            model, source_ids = self._packed_model("exact"), self.batch(sources)
-            states = model.decode(self.batch(fed), model.encode(source_ids), model.source_mask(source_ids))  # [B, T, D]
+        numbers = {source: number for number, source in enumerate(dict.fromkeys(map(tuple, sources)))}
+        places = [numbers[tuple(source)] for source in sources]
+        with self._lock, explicit_attention(self.model) as model, onednn_products():
+            source_ids = self.batch(list(numbers))
+            memory, memory_mask = model.encode(source_ids)[places], model.source_mask(source_ids)[places]
+            states = model.decode(self.batch(fed), memory, memory_mask)  # [B, T, D]
             states = torch.cat([row[:length] for row, length in zip(states, lengths, strict=True)])  # [N, D]
             labels = torch.tensor([token_id for ids in predicted for token_id in ids], dtype=torch.long)
             rows = max(1, CHUNK_LOGITS // model.config.target_size)
@@ -82,15 +102,19 @@ class SharedModel:
     ) -> DecoderPass:
         """Attention, log-probabilities and the most probable tokens for one target.
 
-        If one of the last `RECORDED_SEARCHES` recorded searches found the target, and the model has not changed since,
-        they are what the search computed. Otherwise a replay computes them. The two agree to rounding.
+        By one teacher-forced pass of the model's modules with attention captured.
 
         Raises:
             NonFiniteError: a log-probability is not finite.
         """
-        ids = source_ids, fed, predicted
-        is_searched = self.model.config.autoregressive
-        return (is_searched and self._recorded_pass(*ids, num_best)) or self._replayed_pass(*ids, num_best)
+        with self._lock, capture_attention(self.model) as captured:
+            logits = self.model(self.batch([source_ids]), self.batch([fed]))[0]
+        log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
+        if not log_probs.isfinite().all():
+            raise NonFiniteError("for this target")
+        top = log_probs.topk(num_best)
+        of_predicted = log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1)
+        return DecoderPass(captured, of_predicted.tolist(), top.indices.tolist(), top.values.tolist())
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
         """Pad sources or targets on the right: [B, longest] or [B, longest, P].
@@ -103,7 +127,7 @@ class SharedModel:
         return padded.to(self.model.device)
 
     @torch.inference_mode()
-    def next_logits(self, sources: Sequence[Source]) -> NextLogits:
+    def next_logits(self, sources: Sequence[Source], packed: bool = True) -> NextLogits:
         """Encode sources and return a scorer of next tokens.
 
         The scorer serves one search over their translations. It caches keys and values, and holds the model's lock for
@@ -111,30 +135,40 @@ class SharedModel:
 
         Args:
             sources: token ids of each sentence, `</s>` included, or patches of each image.
+            packed: whether the model may be packed for this CPU; if not, its modules compute as in `decoder_pass`.
         """
-        source_ids = self.batch(sources)
-        with self._lock:
-            return self._locking(cached_decoder(self._packed_model(self.precision), source_ids))
+        source_ids, attention = self.batch(sources), self._attention(packed)
+        with self._lock, attention():
+            decoder = cached_decoder(self._packed_model(self.precision) if packed else self.model, source_ids)
+
+        def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
+            with self._lock, attention():
+                return decoder(token_ids, parents, sentences)
+
+        return next_logits
 
     @torch.inference_mode()
-    def chain_logits(self, source: Sequence[int]) -> ChainLogits:
+    def chain_logits(self, source: Sequence[int], packed: bool = True) -> ChainLogits:
         """Encode a source and return a scorer along one translation.
 
         The scorer holds the model's lock for each call.
+
+        Args:
+            packed: as for `next_logits`.
         """
-        source_ids = self.batch([source])
-        with self._lock:
-            decoder = chain_decoder(self._packed_model(self.precision), source_ids)
+        source_ids, attention = self.batch([source]), self._attention(packed)
+        with self._lock, attention():
+            decoder = chain_decoder(self._packed_model(self.precision) if packed else self.model, source_ids)
 
         def logits(token_ids: Sequence[int], start: int) -> Tensor:
-            with self._lock:
+            with self._lock, attention():
                 return decoder(token_ids, start)
 
         return logits
 
     @torch.inference_mode()
     def masked_logits(
-        self, sources: Sequence[Sequence[int]], limits: Sequence[int], candidates: int
+        self, sources: Sequence[Sequence[int]], limits: Sequence[int], candidates: int, packed: bool = True
     ) -> tuple[MaskedLogits, list[list[Length]]]:
         """Encode sources, and return a scorer of masked tokens and likely lengths.
 
@@ -145,10 +179,11 @@ class SharedModel:
             sources: token ids of each sentence, `</s>` included.
             limits: largest length of each target.
             candidates: number of lengths of a sentence; fewer where its limit allows no more.
+            packed: as for `next_logits`.
         """
-        source_ids = self.batch(sources)
-        with self._lock:
-            model = self._packed_model(self.precision)
+        source_ids, attention = self.batch(sources), self._attention(packed)
+        with self._lock, attention():
+            model = self._packed_model(self.precision) if packed else self.model
             memory, memory_mask = model.encode(source_ids), model.source_mask(source_ids)
             log_probs = model.length_logits(memory, memory_mask).float().log_softmax(-1).cpu()
         if not log_probs.isfinite().all():
@@ -164,38 +199,15 @@ class SharedModel:
         sentences = torch.tensor([row for row, of in enumerate(lengths) for _ in of], device=source_ids.device)
 
         def masked_logits(fed: Tensor, masked: Tensor, rows: Tensor) -> Tensor:
-            with self._lock:
+            with self._lock, attention():
                 places = sentences[rows]
                 return model.project(model.decode(fed, memory[places], memory_mask[places])[masked])
 
         return masked_logits, lengths
 
-    @torch.inference_mode()
-    def recorded_next_logits(self, source: Sequence[int]) -> NextLogits:
-        """As `next_logits`, for one sentence.
-
-        The search is recorded, if possible, for `decoder_pass`.
-        """
-        source_ids = self.batch([source])
-        with self._lock:
-            model = self._packed_model(self.precision)
-            if self.precision != "exact" or not isinstance(model, PackedTransformer) or not records(model, source_ids):
-                return self._locking(cached_decoder(model, source_ids))
-            record = RecordedSearch(model, source_ids)
-            self._records.pop(tuple(source), None)
-            self._records[tuple(source)] = record  # as the newest
-            if len(self._records) > RECORDED_SEARCHES:
-                del self._records[next(iter(self._records))]
-            return self._locking(record)
-
-    def _locking(self, decoder: NextLogits) -> NextLogits:
-        """The scorer, holding the model's lock for each position."""
-
-        def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
-            with self._lock:
-                return decoder(token_ids, parents, sentences)
-
-        return next_logits
+    def _attention(self, packed: bool) -> Callable[[], AbstractContextManager[object]]:
+        """A context for each call of the model: its own softmax computes, unless it is packed."""
+        return nullcontext if packed else partial(explicit_attention, self.model)
 
     def _packed_model(self, precision: Precision) -> Transformer:
         """The model packed for this CPU, if possible. Needs the lock."""
@@ -206,45 +218,3 @@ class SharedModel:
             return self.model
         self._packed[precision] = PackedTransformer(self.model, precision)
         return self._packed[precision]
-
-    def _recorded_pass(
-        self, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int], num_best: int
-    ) -> DecoderPass | None:
-        """Return what the last search for this source computed for a target.
-
-        None if it has not computed it, or the model has changed since.
-        """
-        with self._lock:
-            record = self._records.get(tuple(source_ids))
-            if record is None or _is_watched(self.model) or not record.model.is_plain:
-                return None
-            if record.model is not self._packed_model("exact"):
-                return None
-            return record.decoder_pass(fed, predicted, num_best)
-
-    def _replayed_pass(
-        self, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int], num_best: int
-    ) -> DecoderPass:
-        """One teacher-forced pass with attention captured.
-
-        Raises:
-            NonFiniteError: a log-probability is not finite.
-        """
-        with self._lock, capture_attention(self.model) as captured:
-            model = self.model if _is_watched(self.model) else self._packed_model("exact")
-            logits = model(self.batch([source_ids]), self.batch([fed]))[0]
-        log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
-        if not log_probs.isfinite().all():
-            raise NonFiniteError("for this target")
-        top = log_probs.topk(num_best)
-        of_predicted = log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1)
-        return DecoderPass(captured, of_predicted.tolist(), top.indices.tolist(), top.values.tolist())
-
-
-def _is_watched(model: Transformer) -> bool:
-    """Whether a module is hooked that a packed model does not share."""
-    return any(
-        module._forward_hooks or module._forward_pre_hooks  # pyright: ignore[reportPrivateUsage]
-        for module in all_modules(model)
-        if not isinstance(module, AttentionWeights)
-    )

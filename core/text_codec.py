@@ -187,11 +187,11 @@ class TextCodec:
                 f"autoregressive checkpoint, such as en-de"
             )
 
-    def _translation(self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis]) -> Translation:
+    def _translation(
+        self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis], by_modules: bool = False
+    ) -> Translation:
         """Decode the hypotheses of a search, best first."""
-        return Translation(
-            source, self.source_pieces(source_ids), tuple(self.scored_text(hypothesis) for hypothesis in hypotheses)
-        )
+        return Translation(source, self.source_pieces(source_ids), tuple(map(self.scored_text, hypotheses)), by_modules)
 
     def scored_text(self, hypothesis: Hypothesis) -> ScoredText:
         """Decode a hypothesis of a search."""

@@ -11,18 +11,18 @@ from core.batch_translator import BatchTranslator
 from core.byte_pieces import alternative_piece
 from core.capture import attention_maps
 from core.checkpoint import load_checkpoint
-from core.cpu_inference import Precision
 from core.decoding import (
     BeamState,
     MaskPredictState,
     Progress,
+    SearchOptions,
     SpeculativeStep,
     beam_steps,
     mask_predict_steps,
     run_search,
     speculative_steps,
 )
-from core.device import best_device
+from core.device import Precision, best_device
 from core.results import Explanation, ScoredText, Translation
 from core.text_codec import PassIds
 from core.tokenizer import SPACE_MARK
@@ -34,10 +34,15 @@ if TYPE_CHECKING:
 class Translator(BatchTranslator):
     """A model with its tokenizer, safe to share between threads.
 
+    What it returns for one sentence, log-probabilities, alternatives and attention, is computed by the modules of
+    `core.model`; so are the states of `search`, `translate_speculatively` and `mask_predict`. `translate` finds its
+    hypotheses by a faster search, unless its log-probabilities differ from those of the modules by more than
+    `LOG_PROB_TOLERANCE`: then the modules search (`Translation.by_modules`).
+
     Args:
-        precision: of the search. `exact` is float32: search, `score` and `explain` agree to rounding. `fast` uses 8-bit
-            integers or bfloat16 where measured to be faster on this CPU (`core.cpu_inference`): translations and scores
-            may differ, and may depend on the batch and on the measurement. Equivalent on a GPU.
+        precision: of the faster search. `exact` is float32. `fast` uses 8-bit integers or bfloat16 where measured to be
+            faster on this CPU (`core.cpu_inference`): translations may differ, and may depend on the batch and on the
+            measurement, and the search is not compared with the modules. Equivalent on a GPU.
 
     Raises:
         ValueError: from every method, for a text that is blank or longer than `MAX_SOURCE_TOKENS` tokens, and for a
@@ -83,16 +88,22 @@ class Translator(BatchTranslator):
             ValueError: the text is blank or too long, a value is out of range, or no translation of this text can begin
                 with the prefix.
         """
+        options, source_ids = self.search_options(beam_size, length_penalty, num_hypotheses), self._source_ids(text)
         if not self.config.autoregressive:
-            count = beam_size if num_hypotheses is None else num_hypotheses
-            prefixes = [prefix] if prefix else None
-            found = self.translate_batch([text], beam_size, length_penalty, count, None, prefixes, iterations)
+            if prefix:
+                self.require_autoregressive("a forced beginning")
+            limit = self._limit(source_ids)
+            self.check_search(beam_size, limit)
+            [found] = self._searched([source_ids], [limit], options, [()], iterations, packed=False)
             if progress:
                 progress(1, 1)
-            return found[0]
-        options = self.search_options(beam_size, length_penalty, num_hypotheses)
-        states = self.search(text, beam_size, length_penalty, num_hypotheses, prefix)
-        return self._translation(text, self._source_ids(text), run_search(states, options, progress))
+            return self._translation(text, source_ids, found)
+        steps = self._beam_steps(text, source_ids, options, prefix)
+        found, agrees = self._of_model(text, source_ids, run_search(steps, options, progress), options)
+        if not agrees:
+            steps = self._beam_steps(text, source_ids, options, prefix, packed=False)
+            found, _ = self._of_model(text, source_ids, run_search(steps, options, progress), options)
+        return self._translation(text, source_ids, found, by_modules=not agrees)
 
     def search(
         self,
@@ -102,18 +113,28 @@ class Translator(BatchTranslator):
         num_hypotheses: int | None = None,
         prefix: str | Sequence[int] = (),
     ) -> Iterator[BeamState]:
-        """The search of `translate`, as one state per position.
+        """The search of `translate` by the model's modules, as one state per position.
 
         Other threads may use the model between two positions.
         """
         self.require_autoregressive("a search for one token after the other")
         options = self.search_options(beam_size, length_penalty, num_hypotheses)
-        source_ids = self._source_ids(text)
+        return self._beam_steps(text, self._source_ids(text), options, prefix, packed=False)
+
+    def _beam_steps(
+        self,
+        text: str,
+        source_ids: list[int],
+        options: SearchOptions,
+        prefix: str | Sequence[int],
+        packed: bool = True,
+    ) -> Iterator[BeamState]:
+        """As `search`; `packed` as for `SharedModel.next_logits`."""
         limit = self._limit(source_ids)
-        self.check_search(beam_size, limit)
+        self.check_search(options.beam_size, limit)
         forced = self._prefix_ids(text, prefix, limit)
-        steps = beam_steps(self._shared.recorded_next_logits(source_ids), [limit], options, self.model.device, [forced])
-        return (state for (state,) in steps)
+        next_logits = self._shared.next_logits([source_ids], packed)
+        return (state for (state,) in beam_steps(next_logits, [limit], options, self.model.device, [forced]))
 
     def translate_with_draft(self, text: str, draft: "Translator", draft_tokens: int = 4) -> Translation:
         """Translate as `translate` with a beam of one, by speculative decoding.
@@ -128,21 +149,32 @@ class Translator(BatchTranslator):
         Raises:
             ValueError: as `translate_speculatively`.
         """
-        *_, last = self.translate_speculatively(text, draft, draft_tokens)
-        return self._translation(text, self._source_ids(text), [last.hypothesis])
+        source_ids, options = self._source_ids(text), self.search_options(1)
+        *_, last = self._speculative_steps(text, draft, draft_tokens)
+        found, agrees = self._of_model(text, source_ids, [last.hypothesis], options)
+        if not agrees:
+            *_, last = self._speculative_steps(text, draft, draft_tokens, packed=False)
+            found, _ = self._of_model(text, source_ids, [last.hypothesis], options)
+        return self._translation(text, source_ids, found, by_modules=not agrees)
 
     def translate_speculatively(
         self, text: str, draft: "Translator", draft_tokens: int = 4
     ) -> Iterator[SpeculativeStep]:
-        """The steps of `translate_with_draft`.
+        """The steps of `translate_with_draft`, by the models' modules.
 
         Raises:
             ValueError: as `translate`, one of the models is not autoregressive, their vocabularies differ, or their
                 translations begin with a forced token.
         """
+        return self._speculative_steps(text, draft, draft_tokens, packed=False)
+
+    def _speculative_steps(
+        self, text: str, draft: "Translator", draft_tokens: int, packed: bool = True
+    ) -> Iterator[SpeculativeStep]:
+        """As `translate_speculatively`; `packed` as for `SharedModel.next_logits`."""
         self.check_draft(draft)
         options, limit = self.search_options(1), min(self.length_limit(text), draft.length_limit(text))
-        large, small = (each._shared.chain_logits(each.source_ids(text)) for each in (self, draft))
+        large, small = (each._shared.chain_logits(each.source_ids(text), packed) for each in (self, draft))
         return speculative_steps(large, small, limit, options, draft_tokens)
 
     def check_draft(self, draft: "Translator") -> None:
@@ -164,18 +196,24 @@ class Translator(BatchTranslator):
     def mask_predict(
         self, text: str, iterations: int = 10, length_candidates: int = 5
     ) -> Iterator[tuple[MaskPredictState, ...]]:
-        """The mask-predict of `translate`: a state per iteration and length candidate.
+        """The mask-predict of `translate`, by the model's modules: a state per iteration and length candidate.
 
         Other threads may use the model between two iterations.
 
         Raises:
             ValueError: as `translate`, or the model is autoregressive.
         """
+        return self._mask_predict_steps(text, iterations, length_candidates, packed=False)
+
+    def _mask_predict_steps(
+        self, text: str, iterations: int, length_candidates: int, packed: bool = True
+    ) -> Iterator[tuple[MaskPredictState, ...]]:
+        """As `mask_predict`; `packed` as for `SharedModel.next_logits`."""
         options = self.mask_predict_options(iterations, length_candidates)
         source_ids = self._source_ids(text)
         limits = [self._limit(source_ids)]
         self.check_search(length_candidates, limits[0])
-        masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates)
+        masked_logits, lengths = self._shared.masked_logits([source_ids], limits, length_candidates, packed)
         return mask_predict_steps(masked_logits, lengths, options, self.model.device)
 
     def score(self, source: str, target: str | Sequence[int], length_penalty: float = 0.6) -> ScoredText:
@@ -197,8 +235,7 @@ class Translator(BatchTranslator):
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
         """Log-probabilities, alternatives and all heads' attention for a translation.
 
-        Recorded by one of the last searches of `translate` or `search`, or computed by a replay, in one teacher-forced
-        pass with attention captured (`SharedModel.decoder_pass`). The two agree to rounding.
+        By one teacher-forced pass of the model's modules with attention captured (`SharedModel.decoder_pass`).
 
         Args:
             source: the source text.

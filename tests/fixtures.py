@@ -14,11 +14,12 @@ import pytest
 import refused_connections
 import torch
 
-from core.checkpoint import save_checkpoint
+from core.checkpoint import load_checkpoint, save_checkpoint
+from core.formats import import_checkpoint
 from core.history import pack_history
 from core.images.line_reader import LineReader
 from core.images.rendering import CHARACTERS
-from core.model import Transformer
+from core.model import MultiHeadAttention, Transformer
 from core.parsing.trees import linearise, read_trees
 from core.preset_configs import PRESETS
 from core.runlog import format_log
@@ -190,6 +191,32 @@ def tiny_checkpoint(
     path = tmp_path_factory.mktemp("checkpoints") / "tiny.safetensors"
     save_checkpoint(path, tiny_model, tokenizer, {"preset": "tiny", "steps": 0})
     return path
+
+
+@pytest.fixture(scope="session", params=["own", "marian", "t5"])
+def checkpoint_of_any_kind(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    tiny_checkpoint: Path,
+    parallel_text: list[tuple[str, str]],
+) -> Path:
+    """A checkpoint of an untrained model of Headlight, or of one that was imported, whose translations depend on
+    attention. Do not modify it: copy it.
+    """
+    from tests.core.formats import marian_models, t5_models
+
+    folder = tmp_path_factory.mktemp(request.param) / "model"
+    if request.param == "own":
+        found = load_checkpoint(tiny_checkpoint)
+    else:
+        (marian_models if request.param == "marian" else t5_models).write_model(folder, parallel_text)
+        found = import_checkpoint(folder)
+    for module in found.model.modules():
+        if isinstance(module, MultiHeadAttention) and request.param != "t5":  # whose attention is large as it is
+            module.q_proj.weight.data *= 4
+            module.out_proj.weight.data *= 4
+    save_checkpoint(folder.with_suffix(".safetensors"), found.model, found.tokenizer)
+    return folder.with_suffix(".safetensors")
 
 
 @pytest.fixture(scope="session")

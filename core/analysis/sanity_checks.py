@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import torch
 
 from core.analysis.heads.head import attention_layers
+from core.batch_translator import LOG_PROB_TOLERANCE
 from core.capture import KINDS, AttentionMap, Kind, attention_mask, attention_path, capture_attention, full_mask
 from core.text_codec import PassIds
 from core.translator import Explanation, ScoredText, Translator
 
 SUM_TOLERANCE = 1e-4  # absolute, for row sums in float32 over some hundred keys
 WEIGHT_TOLERANCE = 1e-3  # absolute, between two computations of an attention weight
-LOG_PROB_TOLERANCE = 1e-3  # absolute, between two computations of a token's log-probability, in nats
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ def check_explanation(
     Args:
         translator: holds the model, which is run twice.
         explanation: of `hypothesis` if given, otherwise of its own `target` text.
-        hypothesis: result of the search that is explained. Neither its log-probabilities nor the maps are compared with
-            a replay if omitted, or if the translator searches in reduced precision.
+        hypothesis: the target that is explained, with its log-probabilities. Neither they nor the maps are compared
+            with a replay if omitted.
 
     Returns:
-        The checks of `check_maps`, then: tokens match axes, replay equals search, fused attention equals explicit
+        The checks of `check_maps`, then: tokens match axes, replay equals page, fused attention equals explicit
         attention, and dropout is off.
     """
     return [
@@ -81,7 +81,7 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
         training = sum(module.training for module in model.modules())
         shape = {key: module.num_heads for key, module in attention_layers(model).items()}
     yield _check_tokens(translator, explanation, ids, shape)
-    if hypothesis is not None and translator.precision == "exact":
+    if hypothesis is not None:
         # A search that reached its limit has no `</s>`, so the replay may be one token longer.
         replayed = explicit.gather(1, torch.tensor(ids.predicted, device=explicit.device)[:, None]).flatten().tolist()
         replayed = translator.with_certain_first(replayed, ids.predicted, explanation.source)
@@ -97,7 +97,7 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
         )
         detail = f"{_differ('log-probabilities', error)}, attention weights by {of_weights:.1g}"
         passed = error <= LOG_PROB_TOLERANCE and of_weights <= WEIGHT_TOLERANCE
-        yield Check("replay equals search", passed, detail)
+        yield Check("replay equals page", passed, detail)
     error = float((fused - explicit).abs().max())
     yield Check("fused equals explicit", error <= LOG_PROB_TOLERANCE, _differ("log-probabilities", error))
     yield Check("dropout off", training == 0, f"{training} modules are in training mode")

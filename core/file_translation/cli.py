@@ -12,8 +12,7 @@ from typing import Any, get_args
 import torch
 
 from core.console import show
-from core.cpu_inference import Precision
-from core.device import usable_cores
+from core.device import Precision, usable_cores
 from core.file_translation.engine import Engine, TranslateBatches, threads_per_process
 from core.file_translation.interrupt import stop_on_signals
 from core.file_translation.job_output import FileOutput, StreamOutput, open_output

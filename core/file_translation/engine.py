@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from core.cpu_inference import Precision
+from core.device import Precision
 from core.translator import Translator
 
 Hypotheses = tuple[str, ...]

@@ -77,7 +77,8 @@ class LineReader:
         limit_of = list(map(self._limit, patches))
         for batch in self.translator.batches(list(map(len, patches)), limit_of, beam_size, BATCH_PATCHES):
             sources, limits = [patches[index] for index in batch], [limit_of[index] for index in batch]
-            best = beam_search(self.translator.next_logits(sources), limits, options, self.translator.model.device)
+            next_logits = self.translator.next_logits(sources, packed=False)  # no model of images can be packed
+            best = beam_search(next_logits, limits, options, self.translator.model.device)
             found.update(
                 (index, self.translator.scored_text(hypotheses[0]))
                 for index, hypotheses in zip(batch, best, strict=True)

@@ -30,8 +30,6 @@ struct Attention {
     const uint8_t* mask;  // [batch, width, num_keys], or with a stride of 0 [batch, num_keys]: 1 may be attended to
     int64_t mask_stride;
     float* joined;  // [batch, width, heads * d_v]
-    float* weights;  // [batch, width, heads, weights_stride] of the keys that a row may attend to; or null
-    int64_t weights_stride;
 };
 
 constexpr int AT_ONCE = 4;  // keys, and vectors of a value's columns
@@ -91,8 +89,6 @@ void attend(const Attention& a) {
             }
             float* joined = a.joined + (row * a.heads + h) * a.d_v;
             const float share = 1 / sum(total);
-            float* weights = a.weights ? a.weights + (row * a.heads + h) * a.weights_stride : nullptr;
-            for (int64_t i = 0; weights && i < count; ++i) weights[i] = scores[i] * share;
             int64_t column = 0;
             auto average = [&](auto n) {
                 average_values<n()>(values + column, a.d_v, allowed.data(), count, scores.data(), share,

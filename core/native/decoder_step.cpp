@@ -60,7 +60,6 @@ struct Encoding {
     const uint8_t* mask;  // [batch, length]: 1 may be attended to; zeros at the end of a row are padding
     int64_t threads;
     float* x;             // [batch, length, d_model]: the embedded tokens; afterwards the memory, 0 for padding
-    float* weights;       // of attention, or null: [num_layers, batch, length, heads, length]
 };
 
 struct Step {
@@ -72,10 +71,7 @@ struct Step {
     const uint8_t* memory_mask;  // [batch, source_length]
     float* x;                    // [batch, width, d_model]: the embedded tokens; afterwards the decoder's states
     float* logits;               // [batch, width, vocabulary]
-    // Attention weights, or null. [num_layers, batch, width, heads, position + 1], a hypothesis's keys in their order,
-    // and [num_layers, batch, width, heads, source_length].
-    int64_t position, threads, projection_threads;
-    float *self_weights, *cross_weights;
+    int64_t threads, projection_threads;
 };
 }
 
@@ -167,7 +163,6 @@ void encode_part(const Stack& stack, const Encoding* encoding, const std::vector
                  int64_t end) {
     const int64_t length = encoding->length, d_model = stack.d_model, heads = stack.heads;
     const int64_t d_k = stack.d_k, d_v = stack.d_v, d_qkv = heads * (2 * d_k + d_v), rows = starts[end] - starts[first];
-    float* weights = encoding->weights;
     std::vector<float> x(rows * d_model), qkv(rows * d_qkv), joined(rows * heads * d_v);
     std::vector<float> keys(length * heads * d_k), values(length * heads * d_v);
     auto each = [&](auto run) {  // run(sentence, its first row here, its length)
@@ -186,12 +181,10 @@ void encode_part(const Stack& stack, const Encoding* encoding, const std::vector
                 split_heads(queries + heads * d_k, d_qkv, 1, count, heads, d_k, count, 0, keys.data());
                 split_heads(queries + 2 * heads * d_k, d_qkv, 1, count, heads, d_v, count, 0, values.data());
                 attend({1, count, heads, d_k, d_v, count, count, queries, d_qkv, keys.data(), values.data(),
-                        encoding->mask + b * length, 0, &joined[row * heads * d_v],
-                        weights ? weights + b * length * heads * length : nullptr, length});
+                        encoding->mask + b * length, 0, &joined[row * heads * d_v]});
             });
             apply(layer.out, joined.data(), rows, output);
         });
-        if (weights) weights += encoding->batch * length * heads * length;
         stream.feed_forward(layer.inner, layer.outer, layer.feed_forward_norm);
     }
     stream.finish();
@@ -206,13 +199,10 @@ void step_part(const Stack& stack, const LayerCache* caches, const Step* step, i
     const int64_t width = step->width, heads = stack.heads, d_k = stack.d_k, d_v = stack.d_v;
     const int64_t rows = batch * width, d_qkv = heads * (2 * d_k + d_v);
     const int64_t num_keys = step->num_keys + width;
-    const int64_t length = step->source_length, positions = step->position + 1, all_rows = step->batch * width;
+    const int64_t length = step->source_length;
     const uint8_t* ancestry = step->ancestry + first * width * num_keys;
     const uint8_t* memory_mask = step->memory_mask + first * length;
-    float *x = step->x + first * width * stack.d_model, *self_weights = step->self_weights;
-    float* cross_weights = step->cross_weights;
-    if (self_weights) self_weights += first * width * heads * positions;
-    if (cross_weights) cross_weights += first * width * heads * length;
+    float* x = step->x + first * width * stack.d_model;
     std::vector<float> qkv(rows * d_qkv), joined(rows * heads * d_v);
     Stream stream(stack, x, rows);
     for (int64_t index = 0; index < stack.num_layers; ++index) {
@@ -229,18 +219,16 @@ void step_part(const Stack& stack, const LayerCache* caches, const Step* step, i
             split_heads(&qkv[2 * heads * d_k], d_qkv, batch, width, heads, d_v, step->room, step->num_keys,
                         cache.values);
             attend({batch, width, heads, d_k, d_v, num_keys, step->room, qkv.data(), d_qkv, cache.keys, cache.values,
-                    ancestry, num_keys, joined.data(), self_weights, positions});
+                    ancestry, num_keys, joined.data()});
             apply(layer.self_out, joined.data(), rows, output);
         });
-        if (self_weights) self_weights += all_rows * heads * positions;
 
         stream.through(layer.cross_norm, [&](const float* input, float* output) {
             apply(layer.query, input, rows, qkv.data());
             attend({batch, width, heads, d_k, d_v, length, length, qkv.data(), heads * d_k, cache.memory_keys,
-                    cache.memory_values, memory_mask, 0, joined.data(), cross_weights, length});
+                    cache.memory_values, memory_mask, 0, joined.data()});
             apply(layer.cross_out, joined.data(), rows, output);
         });
-        if (cross_weights) cross_weights += all_rows * heads * length;
 
         stream.feed_forward(layer.inner, layer.outer, layer.feed_forward_norm);
     }
@@ -252,7 +240,7 @@ void step_part(const Stack& stack, const LayerCache* caches, const Step* step, i
 extern "C" {
 
 // Raise it, in library.py too, with every change of a struct or function below.
-int64_t interface_version() { return 9; }
+int64_t interface_version() { return 10; }
 
 int64_t panel_width() { return PANEL; }
 

@@ -19,7 +19,7 @@ VARIANTS = {"AVX512": "_decoder_step_avx512", "AVX2": "_decoder_step_avx2"}  # b
 KINDS = {torch.float32: 0, torch.float16: 1, torch.int8: 2, torch.bfloat16: 6}
 ROW_MAJOR = {torch.float32: 3, torch.float16: 4, torch.bfloat16: 5}  # kinds of weights that are not copied
 ACTIVATIONS: dict[str, int] = {"relu": 1, "gelu": 2, "swish": 3}
-INTERFACE_VERSION = 9  # of decoder_step.cpp: a library compiled from another version is not used
+INTERFACE_VERSION = 10  # of decoder_step.cpp: a library compiled from another version is not used
 MAX_INT8 = 127
 REDUCED = {torch.int8: 4, torch.bfloat16: 2}  # and how many neighbouring inputs' products one instruction adds
 ROWS_OF_ONE_THREAD = 16
@@ -84,7 +84,7 @@ class EncodingStruct(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("batch", "length")),
         ("mask", ctypes.c_void_p),
         ("threads", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("x", "weights")),
+        ("x", ctypes.c_void_p),
     )
 
 
@@ -94,8 +94,7 @@ class StepStruct(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int64) for name in ("batch", "width", "num_keys", "room", "source_length")),
         *((name, ctypes.c_void_p) for name in ("ancestry", "memory_mask", "x", "logits")),
-        *((name, ctypes.c_int64) for name in ("position", "threads", "projection_threads")),
-        *((name, ctypes.c_void_p) for name in ("self_weights", "cross_weights")),
+        *((name, ctypes.c_int64) for name in ("threads", "projection_threads")),
     )
 
 
@@ -108,8 +107,7 @@ class AttentionStruct(ctypes.Structure):
         ("query_stride", ctypes.c_int64),
         *((name, ctypes.c_void_p) for name in ("keys", "values", "mask")),
         ("mask_stride", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("joined", "weights")),
-        ("weights_stride", ctypes.c_int64),
+        ("joined", ctypes.c_void_p),
     )
 
 

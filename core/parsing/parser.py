@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from core.batch_translator import naming_sentence
-from core.decoding import Hypothesis, NextLogits, Progress, beam_search, beam_steps, run_search
+from core.decoding import Hypothesis, NextLogits, Progress, SearchOptions, beam_search, beam_steps, run_search
 from core.parsing.treebank_words import escape_brackets, treebank_words
 from core.parsing.trees import Tree, restore, tag_of
 from core.results import Translation
@@ -184,6 +184,7 @@ class Parse:
         token_log_probs: log-probability of each token given the tokens before it, in nats; 0 for tokens of words.
         positions: in `token_ids`, of each symbol of the linearised tree.
         score: log-probability divided by the length penalty.
+        by_modules: see `Translation`.
     """
 
     text: str
@@ -193,6 +194,7 @@ class Parse:
     token_log_probs: tuple[float, ...]
     positions: tuple[int, ...]
     score: float
+    by_modules: bool = False
 
     @property
     def log_prob(self) -> float:
@@ -230,9 +232,20 @@ class Parser:
         options = self.translator.search_options(beam_size, length_penalty, 1)
         words, source_ids, limit = self._read(sentence)
         self.translator.check_search(beam_size, limit)
-        next_logits = self._next_logits([words], [source_ids], [limit])
-        steps = beam_steps(next_logits, [limit], options, self.translator.model.device)
-        return self._parse(words, run_search((state for (state,) in steps), options, progress)[0])
+        arguments = [words], [source_ids], [limit], options, progress
+        parse, agrees = self._of_model(self._parsed(*arguments)[0], source_ids, options)
+        if not agrees:
+            parse, _ = self._of_model(self._parsed(*arguments, packed=False)[0], source_ids, options)
+        return replace(parse, by_modules=not agrees)
+
+    def _of_model(self, parse: Parse, source_ids: list[int], options: SearchOptions) -> tuple[Parse, bool]:
+        """A tree with the log-probabilities of the model's own pass, and whether they `agree` with the search."""
+        found = self.translator.model_log_probs(source_ids, parse.token_ids)
+        predicted = {*parse.positions, len(parse.token_ids) - 1}
+        log_probs = tuple(value if at in predicted else 0.0 for at, value in enumerate(found))
+        score = options.score(sum(log_probs), len(log_probs))
+        agrees = self.translator.agree(parse.token_log_probs, log_probs)
+        return replace(parse, token_log_probs=log_probs, score=score), agrees
 
     def parse_batch(
         self,
@@ -255,22 +268,43 @@ class Parser:
         lengths, limit_of = [len(source_ids) for _, source_ids, _ in read], [limit for *_, limit in read]
         for batch in self.translator.batches(lengths, limit_of, beam_size, BATCH_TOKENS):
             words, source_ids, limits = zip(*(read[index] for index in batch), strict=True)
-            best = beam_search(
-                self._next_logits(words, source_ids, limits), limits, options, self.translator.model.device
-            )
-            found.update(
-                (index, self._parse(read[index][0], hypotheses[0]))
-                for index, hypotheses in zip(batch, best, strict=True)
-            )
+            parses = self._parsed(words, source_ids, limits, options)
+            if not self._of_model(parses[-1], source_ids[-1], options)[1]:  # the shortest sentence
+                parses = self._parsed(words, source_ids, limits, options, packed=False)
+            found.update(zip(batch, parses, strict=True))
             if progress:
                 progress(len(found), len(read))
         return [found[index] for index in range(len(read))]
+
+    def _parsed(
+        self,
+        words: Sequence[Sequence[str]],
+        sources: Sequence[list[int]],
+        limits: Sequence[int],
+        options: SearchOptions,
+        progress: Progress | None = None,
+        packed: bool = True,
+    ) -> list[Parse]:
+        """Search for the trees of some sentences.
+
+        Args:
+            progress: as for `parse`, of a single sentence.
+            packed: as for `SharedModel.next_logits`.
+        """
+        next_logits, device = self._next_logits(words, sources, limits, packed), self.translator.model.device
+        if progress:
+            steps = beam_steps(next_logits, limits, options, device)
+            best = [run_search((state for (state,) in steps), options, progress)]
+        else:
+            best = beam_search(next_logits, limits, options, device)
+        return [self._parse(of_one, hypotheses[0]) for of_one, hypotheses in zip(words, best, strict=True)]
 
     def as_translation(self, parse: Parse) -> Translation:
         """The tree as a translation of its sentence, for tools that explain translations."""
         source_ids = self.translator.token_ids(parse.text, parse.token_ids).source
         found = Hypothesis(parse.token_ids, parse.token_log_probs, parse.log_prob, parse.score, finished=True)
-        return Translation(parse.text, self.translator.source_pieces(source_ids), (self.translator.scored_text(found),))
+        hypotheses = (self.translator.scored_text(found),)
+        return Translation(parse.text, self.translator.source_pieces(source_ids), hypotheses, parse.by_modules)
 
     def _read(self, sentence: str | Sequence[str]) -> tuple[list[str], list[int], int]:
         """Words, source token ids, and the largest number of tokens of the tree."""
@@ -295,11 +329,15 @@ class Parser:
         return [tuple(self.translator.tokenizer.encode(word)) if self.brackets.spelled else () for word in words]
 
     def _next_logits(
-        self, words: Sequence[Sequence[str]], sources: Sequence[Sequence[int]], limits: Sequence[int]
+        self,
+        words: Sequence[Sequence[str]],
+        sources: Sequence[Sequence[int]],
+        limits: Sequence[int],
+        packed: bool = True,
     ) -> NextLogits:
         """Scorer of next tokens for a search over trees of these sentences."""
         config, spelled = self.translator.model.config, list(map(self._spelled, words))
-        next_logits = self.translator.next_logits(sources)
+        next_logits = self.translator.next_logits(sources, packed)
         return constrain_to_trees(next_logits, self.brackets, spelled, limits, config.pad_id, config.eos_id)
 
     def _parse(self, words: Sequence[str], hypothesis: Hypothesis) -> Parse:

@@ -40,9 +40,11 @@ def test_batches_are_limited_by_tokens(translator: Translator, monkeypatch: pyte
     encode = translator.model.embedding.register_forward_hook(
         lambda _module, arguments, _output: sizes.append(tuple(arguments[0].shape)) if len(arguments) == 1 else None
     )
+    checked: list[bool] = []
+    monkeypatch.setattr(translator, "_of_model", lambda *_: ((), checked.append(True) or True))
     translator.translate_batch([SENTENCE[:length] for length in (3, 35, 9, 6, 21, 12)], beam_size=1)
     encode.remove()
-    assert len(sizes) > 1
+    assert len(sizes) == len(checked) > 1
     assert all(rows * length <= 60 or rows == 1 for rows, length in sizes)
     assert [length for _, length in sizes] == sorted((length for _, length in sizes), reverse=True)
     assert sum(rows for rows, _ in sizes) == 6

@@ -25,11 +25,16 @@ def test_fast_searches_with_reduced_products_and_explains_with_exact_ones(
 ) -> None:
     monkeypatch.setattr("core.cpu_inference.choose", lambda seconds: list(seconds)[-1])
     fast = Translator(tiny_model, tokenizer, precision="fast")
-    found = fast.translate(SENTENCE, beam_size=2).hypotheses[0]
+    [searched] = fast.translate_batch([SENTENCE], beam_size=2)
+    found = searched.hypotheses[0]
     exact = translator.score(SENTENCE, found.token_ids)
     assert found.token_log_probs == pytest.approx(exact.token_log_probs, abs=0.1)
     if has_int8() or has_bfloat16():
         assert found.token_log_probs != pytest.approx(exact.token_log_probs, abs=1e-5)
+    for translation in (searched, fast.translate(SENTENCE, beam_size=2)):
+        assert not translation.by_modules
+    shown = translation.hypotheses[0]
+    assert shown.token_log_probs == pytest.approx(translator.score(SENTENCE, shown.token_ids).token_log_probs, abs=1e-5)
     assert fast.score(SENTENCE, found.token_ids) == exact
     assert fast.explain(SENTENCE, found.token_ids).log_probs == translator.explain(SENTENCE, found.token_ids).log_probs
 

@@ -30,7 +30,7 @@ def test_an_alternative_becomes_the_current_translation(page: Page, app: str) ->
     expect(tokens(page).first).to_have_text(name)
     expect(tokens(page).first).to_have_class(re.compile(r"\bforced\b"))
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: "))
-    expect(page.get_by_text("replay equals search").first).to_be_visible()
+    expect(page.get_by_text("replay equals page").first).to_be_visible()
     wait_until_idle(page)
 
     tokens(page).first.click()  # by keyboard: an own word instead of the second token

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from core.console import show
-from core.cpu_inference import Precision
+from core.device import Precision
 from core.file_writing import write_text
 from core.text_files import one_line
 from core.translator import Translator

@@ -1,4 +1,4 @@
-"""Notes on a sentence whose translation means little, with what to enter instead."""
+"""Notes on a sentence whose translation means little, with what to enter instead, or that took another search."""
 
 import math
 from typing import TYPE_CHECKING
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 UNKNOWN = marked(
     "The model does not know most of these characters and reads them byte by byte: its translation means little."
+)
+BY_MODULES = marked(
+    "The fast search computes something else here than the model, by more than rounding. So the model itself, which "
+    "takes longer, has translated this sentence."
 )
 ICON = ":material/translate:"
 NAMED = 5  # characters that the vocabulary lacks
@@ -77,10 +81,12 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
         text = copied_text(found)
     elif unseen:
         text = unseen_text(unseen)
-    has_fewer = _has_fewer_sentences(reading)
-    if not text and not has_fewer:
+    has_fewer, by_modules = _has_fewer_sentences(reading), reading.translation.by_modules
+    if not text and not has_fewer and not by_modules:
         return
     with place.container():
+        if by_modules:
+            st.info(tr(BY_MODULES), icon=ICON)
         if text:
             st.warning(text, icon=ICON)
         if plainer and model.parser is None:

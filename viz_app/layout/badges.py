@@ -25,9 +25,9 @@ ABOUT = {
     marked("tokens match axes"): marked(
         "The tokens next to every map must be those that the model was given, and every head must be in its place."
     ),
-    marked("replay equals search"): marked(
-        "One more pass over the finished translation must give each token the probability that the search did, and "
-        "each head the weights that the maps show."
+    marked("replay equals page"): marked(
+        "One more pass over the finished translation must give each token the probability, and each head the weights, "
+        "that the page shows."
     ),
     marked("fused equals explicit"): marked(
         "To record maps, attention is computed step by step; otherwise a fused kernel computes it. Both must give the "
@@ -40,16 +40,11 @@ ABOUT = {
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=readings.READING_HASH)
-def checks(about: readings.Reading, searched: bool) -> "list[Check]":
-    """Run all checks on a reading.
-
-    Args:
-        searched: whether its target was found by a search; if not, there is no search to compare with.
-    """
+def checks(about: readings.Reading) -> "list[Check]":
+    """Run all checks on a reading."""
     from core.analysis.sanity_checks import check_explanation
 
-    found = check_explanation(about.model.translator, about.explain(), about.hypothesis)
-    return [check for check in found if searched or check.name != marked("replay equals search")]
+    return check_explanation(about.model.translator, about.explain(), about.hypothesis)
 
 
 @st.fragment
@@ -72,7 +67,7 @@ def badges(about: readings.Reading) -> None:
             tr("The checks are of models that predict one token after the other: there are none for mask-predict.")
         )
         return
-    found = checks(about, searched=about.forced is None or about.forced.target is None)
+    found = checks(about)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="trust"):
         st.caption(tr("Checked now"), width="content")
         for check in found:

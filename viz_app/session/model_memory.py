@@ -18,7 +18,7 @@ from viz_app.session.freed_memory import return_freed_memory
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Explanation, Translator
-    from core.cpu_inference import Precision
+    from core.device import Precision
     from core.images.line_reader import LineReader
     from core.parsing.parser import Parser
 

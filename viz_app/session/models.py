@@ -23,7 +23,7 @@ from viz_app.session.model_memory import Loaded, ModelError
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Explanation, Translator
-    from core.cpu_inference import Precision
+    from core.device import Precision
     from core.formats.progress import Progress
     from core.images.line_reader import LineReader
     from core.parsing.parser import Parser
@@ -272,7 +272,7 @@ def precision() -> "Precision":
     Raises:
         ModelError: there is no such precision.
     """
-    from core.cpu_inference import Precision
+    from core.device import Precision
 
     found: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
     if found not in get_args(Precision):

@@ -114,6 +114,10 @@ def score_lines(
         searched = [line for line in window if line.target is None]
         found = translator.translate_batch([line.source for line in searched], beam_size, length_penalty)
         best = {line.number: each.hypotheses[0] for line, each in zip(searched, found, strict=True)}
+        if translator.config.autoregressive:  # the scores of the model's own pass, not those of the faster search
+            pairs = [(line.source, best[line.number].token_ids) for line in searched]
+            scores = translator.score_batch(pairs, length_penalty)
+            best = {line.number: each for line, each in zip(searched, scores, strict=True)}
         for line in window:
             target = best.get(line.number) or _given(translator, line, length_penalty)
             yield ScoredLine(line.number, line.source, target)

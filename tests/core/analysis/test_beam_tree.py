@@ -121,8 +121,8 @@ def test_the_tree_holds_what_the_translator_finds(translator: Translator) -> Non
     node = next(node for nodes in tree.steps for node in nodes if node.token_ids == best.token_ids)
     found = tree.hypothesis(node)
     assert (found.text, found.tokens, found.finished) == (best.text, best.tokens, best.finished)
-    assert found.token_log_probs == best.token_log_probs
-    assert found.score == pytest.approx(best.score)
+    assert found.token_log_probs == pytest.approx(best.token_log_probs, abs=1e-4)
+    assert found.score == pytest.approx(best.score, abs=1e-4)
 
 
 def test_a_forced_beginning_is_the_trunk_of_the_tree(translator: Translator) -> None:

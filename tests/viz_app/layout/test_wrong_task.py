@@ -22,7 +22,7 @@ def test_a_parser_searches_among_trees_and_its_attention_is_that_of_the_tree(
     assert about.hypothesis.token_ids == expected.token_ids
     assert about.hypothesis.log_prob == pytest.approx(expected.log_prob)
     assert about.translation.source == expected.text == "It rains ."
-    assert all(check.passed for check in badges.checks(about, True))
+    assert all(check.passed for check in badges.checks(about))
     assert share_menu.record(about).settings["beam_size"] == BEAM_SIZE  # not that of the sliders
 
 

@@ -1,4 +1,4 @@
-"""Translations of one sentence in three ways, with the time that each takes."""
+"""Translations of one sentence in three ways, with the time that each takes, all by the model's own modules."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 import streamlit as st
 
-from core.decoding import MaskPredictState, SpeculativeStep
+from core.decoding import MaskPredictState, SpeculativeStep, run_search
 from core.results import ScoredText
 from viz_app.session.models import MODEL_HASH, Model
 
@@ -27,7 +27,13 @@ class TimedResult(Generic[T]):
 def searched(model: Model, text: str, beam_size: int, length_penalty: float) -> TimedResult[ScoredText]:
     """Translate with greedy or beam search."""
     translator = model.translator
-    return _measured(lambda: translator.translate(text, beam_size, length_penalty, 1).hypotheses[0])
+    options = translator.search_options(beam_size, length_penalty, 1)
+
+    def run() -> ScoredText:
+        [best] = run_search(translator.search(text, beam_size, length_penalty, 1), options)
+        return translator.scored_text(best)
+
+    return _measured(run)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -37,7 +37,8 @@ def test_the_last_snapshot_is_the_checkpoint(
     own = Translator.from_checkpoint(run_history / "history" / "step-00000300.safetensors")
     translation, last = own.translate(SOURCE, 2), readings[-1]
     explanation = own.explain(SOURCE, translation.hypotheses[0].token_ids)
-    assert (last.step, last.translation) == (300, translation.hypotheses[0])
+    assert (last.step, last.translation.token_ids) == (300, translation.hypotheses[0].token_ids)
+    assert last.translation.score == pytest.approx(translation.hypotheses[0].score, abs=1e-5)
     assert last.log_prob == pytest.approx(sum(explanation.log_probs), abs=1e-4)
     for kind, maps in explanation.maps.items():
         for mine, found in zip(maps, last.explanation.maps[kind], strict=True):

@@ -1,0 +1,162 @@
+"""A change of `core.model` changes all that is shown: translations, scores and attention."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch import Tensor
+
+from core import Translator
+from core import __main__ as cli
+from core.cpu_inference import packable
+from core.export.files import load_explanation
+from core.images.line_reader import LineReader
+from core.images.picture import line_image
+from core.images.rendering import Style, render
+from core.native import library
+from core.parsing.parser import Parser
+from core.results import Explanation, Translation
+from tests.changed_modules import CHANGES, change
+
+SENTENCE = "Two children are playing with a red ball."
+
+
+@pytest.fixture(autouse=True)
+def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models with random weights do not end their sentences."""
+    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+
+
+def searches_otherwise(translator: Translator, changed: str) -> bool:
+    """Whether the faster search has no such module to change: fused attention has no softmax, compiled layers have none
+    at all.
+    """
+    return changed == "softmax" or (library.library() is not None and packable(translator.model))
+
+
+def maps_of(explanation: Explanation) -> list[Tensor]:
+    return [layer.weights for layers in explanation.maps.values() for layer in layers]
+
+
+def assert_other_maps(before: Explanation, after: Explanation) -> None:
+    pairs = zip(maps_of(before), maps_of(after), strict=True)
+    assert max(float((one - other).abs().max()) for one, other in pairs) > 1e-2
+
+
+def assert_another(before: tuple[Translation, Explanation], after: tuple[Translation, Explanation]) -> None:
+    """Another translation, other scores and other maps of the same target."""
+    assert after[0].text != before[0].text
+    assert after[0].log_prob != pytest.approx(before[0].log_prob, abs=1e-2)
+    assert after[1].predicted_tokens == before[1].predicted_tokens
+    assert after[1].log_probs != pytest.approx(before[1].log_probs, abs=1e-2)
+    assert any(
+        (one - other).abs().max() > 1e-2 for one, other in zip(*map(maps_of, (before[1], after[1])), strict=True)
+    )
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_in_python(checkpoint_of_any_kind: Path, changed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = Translator.from_checkpoint(checkpoint_of_any_kind, "cpu")
+    translation = translator.translate(SENTENCE)
+    target = translation.hypotheses[0].token_ids
+    explanation, scored = translator.explain(SENTENCE, target), translator.score(SENTENCE, target)
+    [in_batch] = translator.translate_batch([SENTENCE])
+    assert in_batch.text == translation.text
+    assert not translation.by_modules
+    assert not in_batch.by_modules
+    change(changed, monkeypatch)  # of a model that has been packed, if it can be
+    after = translator.translate(SENTENCE)
+    assert_another((translation, explanation), (after, translator.explain(SENTENCE, target)))
+    assert translator.score(SENTENCE, target).log_prob != pytest.approx(scored.log_prob, abs=1e-2)
+    [in_batch] = translator.translate_batch([SENTENCE])
+    assert in_batch.text == after.text
+    assert after.by_modules == in_batch.by_modules == searches_otherwise(translator, changed)
+    for hypothesis in after.hypotheses:
+        same = translator.score(SENTENCE, hypothesis.token_ids)
+        assert hypothesis.token_log_probs == pytest.approx(same.token_log_probs, abs=1e-4)
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_on_the_command_line(
+    checkpoint_of_any_kind: Path,
+    changed: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def translated() -> str:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(f"{SENTENCE}\n".encode())))
+        assert cli.main(["translate", "--checkpoint", str(checkpoint_of_any_kind)]) == 0
+        return capsys.readouterr().out
+
+    def explained(target: str) -> Explanation:
+        path = tmp_path / "found.json"
+        options = ["--checkpoint", str(checkpoint_of_any_kind), "--target", target, "--output", str(path)]
+        assert cli.main(["explain", *options, "--text", SENTENCE]) == 0
+        return load_explanation(path).explanation
+
+    text = translated()
+    before = explained(text.strip())
+    change(changed, monkeypatch)
+    assert translated() != text
+    after = explained(text.strip())
+    assert after.log_probs != pytest.approx(before.log_probs, abs=1e-2)
+    assert_other_maps(before, after)
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_in_a_notebook(checkpoint_of_any_kind: Path, changed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = Translator.from_checkpoint(checkpoint_of_any_kind, "cpu")
+
+    def shown() -> tuple[list[dict[str, Any]], object]:
+        view = translator.show(SENTENCE)
+        return view.hypotheses.get_state()["_data"]["hypotheses"], view.heads.get_state()["_data"]["kinds"]
+
+    (before, maps), _ = shown(), change(changed, monkeypatch)
+    after, others = shown()
+    assert after[0]["text"] != before[0]["text"]
+    assert after[0]["numbers"] != before[0]["numbers"]
+    assert others != maps
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_searches_that_are_shown_step_by_step(
+    tiny_checkpoint: Path, mask_predict_checkpoint: Path, changed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, at_once = (Translator.from_checkpoint(path, "cpu") for path in (tiny_checkpoint, mask_predict_checkpoint))
+
+    def found() -> list[float]:
+        return [
+            list(model.search(SENTENCE, 2))[-1].candidates[0].log_prob,
+            list(model.translate_speculatively(SENTENCE, model))[-1].hypothesis.log_prob,
+            model.translate_with_draft(SENTENCE, model).log_prob,
+            list(at_once.mask_predict(SENTENCE))[-1][0].hypothesis.log_prob,
+            at_once.translate(SENTENCE).log_prob,
+            at_once.translate_batch([SENTENCE])[0].log_prob,
+        ]
+
+    before, _ = found(), change(changed, monkeypatch)
+    after = found()
+    assert all(other != pytest.approx(one, abs=1e-2) for one, other in zip(before, after, strict=True))
+    assert after[2] == pytest.approx(after[1], abs=1e-4)  # the same greedy search
+
+
+@pytest.mark.parametrize("changed", CHANGES)
+def test_trees_and_lines_of_text(
+    tree_checkpoint: Path, line_checkpoint: Path, changed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = Parser(Translator.from_checkpoint(tree_checkpoint, "cpu"))
+    reader = LineReader(Translator.from_checkpoint(line_checkpoint, "cpu"))
+    image = line_image(render("The sea", Style()), 24)
+
+    def found() -> list[float]:
+        words = "She sees a cat ."
+        [in_batch] = parser.parse_batch([words])
+        parse = parser.parse(words)
+        assert (in_batch.tree, in_batch.log_prob) == (parse.tree, pytest.approx(parse.log_prob, abs=1e-4))
+        return [parse.log_prob, reader.read(image).log_prob]
+
+    before, _ = found(), change(changed, monkeypatch)
+    assert all(other != pytest.approx(one, abs=1e-2) for one, other in zip(before, found(), strict=True))
+    assert parser.parse("She sees a cat .").by_modules == searches_otherwise(parser.translator, changed)
