@@ -77,7 +77,7 @@ class RoundedSnapshot:
         for name in self.matrices:
             steps, own = (each.tensors[name + EXPONENTS].long() for each in (before, self))
             scale = POWERS[(steps - own).clamp(-FURTHEST, FURTHEST) + FURTHEST]
-            multiples = (before.tensors[name] * scale[:, None]).round().clamp(-LARGEST, LARGEST)
+            multiples = (before.tensors[name] * scale[:, None]).round_().clamp_(-LARGEST, LARGEST)
             found[name] = multiples.to(torch.int8)
         return found
 
@@ -93,7 +93,7 @@ class RoundedSnapshot:
         tensors = dict(self.tensors)
         for name in self.matrices:
             steps = tensors.pop(name + EXPONENTS).float().exp2()
-            tensors[name] = (tensors[name].float() * steps[:, None]).bfloat16()
+            tensors[name] = tensors[name].bfloat16().mul_(steps.bfloat16()[:, None])  # exact, without a copy in float32
         try:
             save_file(tensors, output, self.metadata)
         except SafetensorError as error:
