@@ -9,6 +9,7 @@ import torch
 from core.checkpoint import load_checkpoint, save_checkpoint
 from core.training_runs import training_facts_of
 from train.runs.run_folder import portable
+from train.snapshot_checksum import check_checksum
 
 
 def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, Any]:
@@ -29,6 +30,8 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
     """
     if not paths:
         raise ValueError("there are no checkpoints to average")
+    for path in paths:
+        check_checksum(path)
     last = load_checkpoint(paths[-1])
     sums = {name: parameter.double() for name, parameter in last.model.named_parameters()}
     steps = [last.training.get("steps")]

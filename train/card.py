@@ -15,6 +15,7 @@ from core.checkpoint import Checkpoint, load_checkpoint
 from core.file_writing import write_atomically, write_text
 from core.runlog import LogLine, format_log, of_kind, read_log, thin_log
 from core.training_runs import training_facts_of, training_runs
+from train.snapshot_checksum import check_checksum, checksum_file, with_checksum
 
 # names of the Hub, and fields of a score
 METRICS = {"bleu": "bleu", "chrf": "chrf", "cer": "character_error_rate", "f1": "f1"}
@@ -36,6 +37,7 @@ def record_scores(path: Path, scores: Sequence[RecordedScore]) -> None:
     Raises:
         CheckpointError: the file is not a checkpoint.
     """
+    check_checksum(path)
     training = load_checkpoint(path).training
     new = [score.facts() for score in scores]
     settings = [[score.get(name) for name in SETTINGS] for score in new]
@@ -44,7 +46,15 @@ def record_scores(path: Path, scores: Sequence[RecordedScore]) -> None:
     with safe_open(path, framework="pt") as file:
         metadata = {**file.metadata(), "training": json.dumps({**training, "scores": kept + new}, ensure_ascii=False)}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    write_atomically(path, lambda temporary: save_file(tensors, temporary, metadata))
+
+    def write() -> None:
+        write_atomically(path, lambda temporary: save_file(tensors, temporary, metadata))
+
+    if not checksum_file(path).exists():
+        write()
+        return
+    with with_checksum(path):
+        write()
 
 
 def write_card(

@@ -12,6 +12,7 @@ from core.checkpoint import load_checkpoint
 from core.config import TransformerConfig
 from core.model import Transformer
 from core.tokenizer import SentencePieceTokenizer, Tokenizer
+from train.snapshot_checksum import check_checksum
 
 # training facts of the checkpoint that the new run records
 RECORDED = ("preset", "command", "commit", "steps", "hours", "hardware", "date", "init")
@@ -47,6 +48,7 @@ class Initial:
             CheckpointError: it cannot be read.
             FileNotFoundError: there is no such file.
         """
+        check_checksum(path)
         checkpoint = load_checkpoint(path)
         found, wanted = asdict(checkpoint.config), asdict(config)
         differing = [

@@ -126,7 +126,7 @@ def commands(
         "--batch-tokens",
         "300",
     ]
-    snapshots = [str(path) for path in sorted((run_history / "history").iterdir())]
+    snapshots = [str(path) for path in sorted((run_history / "history").glob("*.safetensors"))]
     return {
         "prepare": Command(
             "train.__main__", lambda folder: ["prepare", str(folder), *texts, "--vocab-size", "400"], assert_same_files

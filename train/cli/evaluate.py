@@ -16,6 +16,7 @@ from train.data.bleu_tokenizers import LANGUAGES
 from train.data.parallel_text import TEXT_FORMATS
 from train.eval.bleu import bleu_notes
 from train.eval.translation_scores import Score, TestSet, evaluate
+from train.snapshot_checksum import check_checksum
 
 
 def add_command(commands: Commands) -> None:
@@ -72,6 +73,7 @@ def _evaluate(options: argparse.Namespace) -> None:
             f"--record with --precision {options.precision}: a checkpoint records scores of the exact model; "
             f"leave one of them out"
         )
+    check_checksum(options.checkpoint)
     translator = Translator.from_checkpoint(options.checkpoint, options.device, options.precision)
     scores: list[Score] = []
     for test in tests:

@@ -10,6 +10,7 @@ from core.translator import Translator
 from train.card import record_scores
 from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
 from train.eval.line_scores import LineScore, evaluate_lines, pictures_of
+from train.snapshot_checksum import check_checksum
 
 
 def add_command(commands: Commands) -> None:
@@ -38,6 +39,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _evaluate_lines(options: argparse.Namespace) -> None:
+    check_checksum(options.checkpoint)
     reader = LineReader(Translator.from_checkpoint(options.checkpoint, options.device))
     scores: list[LineScore] = []
     for folder in options.lines:

@@ -10,6 +10,7 @@ from core.translator import Translator
 from train.card import record_scores
 from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
 from train.data.parallel_text import TEXT_FORMATS
+from train.snapshot_checksum import check_checksum
 
 
 def add_command(commands: Commands) -> None:
@@ -39,6 +40,7 @@ def add_command(commands: Commands) -> None:
 def _evaluate_trees(options: argparse.Namespace) -> None:
     from train.eval.parseval import evaluate_trees, read_gold, with_tags  # imports pytablewriter, which is slow
 
+    check_checksum(options.checkpoint)
     parser, gold = Parser(Translator.from_checkpoint(options.checkpoint, options.device)), read_gold(options.trees)
     score, parses = evaluate_trees(parser, options.trees.name, gold, options.beam_size, options.length_penalty)
     if options.write:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from core.history import pack_history
 from train.cli.shared_options import Commands, command_parser
+from train.snapshot_checksum import check_checksum
 
 
 def add_command(commands: Commands) -> None:
@@ -18,6 +19,8 @@ def add_command(commands: Commands) -> None:
 
 
 def _history(options: argparse.Namespace) -> None:
+    for path in options.source.rglob("*.safetensors") if options.source.is_dir() else ():
+        check_checksum(path)
     found, output = pack_history(options.source, options.output), options.output
     steps = ", ".join(f"{step:,}" for step in found.steps)
     print(f"{output}: {len(found.steps)} snapshots of {steps} steps, {output.stat().st_size / 1e6:.1f} MB")

@@ -197,7 +197,7 @@ def write_checksums(folder: Path, names: Sequence[str], later: Mapping[str, byte
         names: of files that are there.
         later: contents of files that are written after it, by name.
     """
-    found = {name: _digest(folder / name) for name in names}
+    found = {name: sha256_of(folder / name) for name in names}
     found |= {name: hashlib.sha256(content).hexdigest() for name, content in (later or {}).items()}
     write_text(folder / CHECKSUMS, json.dumps(found, indent=2))
 
@@ -220,11 +220,12 @@ def verify_checksums(folder: Path) -> None:
         path = folder / name
         if not path.is_file():
             raise DataError(f"{folder} has no {name}: prepare it again")
-        if _digest(path) != expected:
+        if sha256_of(path) != expected:
             raise DataError(f"{path} is damaged: its checksum is not that of {CHECKSUMS}; prepare it again")
 
 
-def _digest(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
     with reading(path), open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -29,6 +29,7 @@ from train.runs.log_writer import Log
 from train.runs.run_folder import RunFolder, now
 from train.runs.symptoms import dropout_warning
 from train.runs.training_state import Training
+from train.snapshot_checksum import with_checksum
 
 
 class Saver:
@@ -71,7 +72,8 @@ class Saver:
         if self._world.is_first:
             path = self._run.snapshot(training.step)
             with self._run.saving(f"the snapshot of step {training.step}"):
-                save_checkpoint(path, training.model, self._corpus.tokenizer, self._facts_at(training))
+                with with_checksum(path):
+                    save_checkpoint(path, training.model, self._corpus.tokenizer, self._facts_at(training))
                 if is_best:
                     self._run.keep_as_best(path)
             self._run.drop_old_snapshots(self._recipe.keep_snapshots)
@@ -85,7 +87,8 @@ class Saver:
             path, facts = self._run.history(training.step), {**self._facts_at(training), "stored_as": "float16"}
             with self._run.saving(f"the snapshot of step {training.step} for the history"):
                 path.parent.mkdir(exist_ok=True)
-                save_checkpoint(path, training.model, self._corpus.tokenizer, facts, torch.float16)
+                with with_checksum(path):
+                    save_checkpoint(path, training.model, self._corpus.tokenizer, facts, torch.float16)
 
     def _facts_at(self, training: Training) -> dict[str, Any]:
         return {

@@ -34,6 +34,7 @@ from core.runlog import parse_line
 from core.strict_json import read_json
 from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
 from train.runs.state_file import load_state, save_state
+from train.snapshot_checksum import checksum_file, with_checksum
 
 IDENTITY = ("preset", "config", "seed", "manifest", "init")  # recorded facts that tell runs apart
 # Recipe fields missing from the records of older runs, with the values that those runs had.
@@ -115,9 +116,11 @@ class RunFolder:
     def drop_old_snapshots(self, keep: int) -> None:
         for path in self.snapshots()[:-keep]:
             path.unlink()
+            checksum_file(path).unlink(missing_ok=True)
 
     def keep_as_best(self, snapshot: Path) -> None:
-        write_atomically(self.best, lambda temporary: _copy(snapshot, temporary))
+        with with_checksum(self.best):
+            write_atomically(self.best, lambda temporary: _copy(snapshot, temporary))
 
     def save_state(self, state: dict[str, Any]) -> None:
         save_state(self.state, state, self._digest())

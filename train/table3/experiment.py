@@ -33,6 +33,7 @@ from train.eval.translation_scores import TestSet, evaluate
 from train.loop import fit
 from train.recipe import Recipe, recipe_for
 from train.runs.run_folder import RunFolder
+from train.snapshot_checksum import check_checksum
 from train.table3.figure import PANELS, draw_rows
 
 Row = dict[str, Any]
@@ -157,6 +158,7 @@ class Experiment:
             recipe = replace(recipe, precision=next(filter(None, recorded), "auto"))
         fit(row, config, recipe, self.data, run.path, self.device)
         snapshot = run.snapshots()[-1]
+        check_checksum(snapshot)
         checkpoint = load_checkpoint(snapshot)
         facts = {
             "steps": checkpoint.training["steps"],

@@ -40,7 +40,7 @@ class Contents(NamedTuple):
 
     @classmethod
     def of(cls, run: Path) -> "Contents":
-        checkpoints = [*sorted((run / "snapshots").iterdir()), run / "best.safetensors"]
+        checkpoints = [*sorted((run / "snapshots").glob("*.safetensors")), run / "best.safetensors"]
         parameters = {path.relative_to(run): load_file(path) for path in checkpoints}
         return cls(log_of(run), parameters, torch.load(run / "state.pt", weights_only=True))
 
