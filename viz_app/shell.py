@@ -11,7 +11,7 @@ from viz_app.language import tr
 from viz_app.layout import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
 from viz_app.layout.tour import restart_button, tour
 from viz_app.pages import GROUPS, PAGES
-from viz_app.session import language, permalink, readings, shown_slide
+from viz_app.session import address, language, permalink, readings, shown_slide
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
@@ -19,11 +19,14 @@ from viz_app.session.state import session_object
 LAYOUT = Path(__file__).parent / "layout"
 
 st.set_page_config(page_title="Headlight", page_icon=str(LAYOUT / "icon.svg"), layout="wide", initial_sidebar_state=256)
+address.begin()
 language.restore()
 pages = {
     each.name: st.Page(f"app_pages/{each.name}.py", title=tr(each.title), default=each == PAGES[0]) for each in PAGES
 }
 page = st.navigation({tr(name): [pages[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True)
+shown = next(each for each in PAGES if pages[each.name] == page)
+address.on_page(shown.name)
 st.html(LAYOUT / "style.css")
 
 # The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
@@ -34,7 +37,6 @@ with st.container():
 # Draw first what needs no model: just after the app has started, the model takes seconds to load.
 target_language.complete_sentence()
 search, menu, below = sentence_input.sentence_box()
-shown = next(each for each in PAGES if pages[each.name] == page)
 sentence_input.hide(not shown.has_sentence, session_object(OpenModels).has_attention_only)
 model = sidebar.checkpoint_box()
 restart_button()
@@ -88,3 +90,4 @@ if model is not None:
             source_note(reading, note)
         if reading is not None and shown.title in badges.PAGES:
             badges.badges(reading)
+address.end()

@@ -165,7 +165,7 @@ def test_heads_are_chosen_by_name_and_stay_chosen_across_pages(app: AppTest) -> 
 
 @pytest.mark.parametrize("view", ["Lines", "Map", "Table"])
 def test_every_kind_of_attention_in_every_view(app: AppTest, view: str) -> None:
-    app.query_params["view"] = view
+    app.query_params["view"] = view.lower()
     app.switch_page("app_pages/heads.py")
     shown = {"encoder_self": (True,), "decoder_self": (False,), "cross": (True, False)}
     for kind, is_merged in ((kind, is_merged) for kind, both in shown.items() for is_merged in both):

@@ -11,7 +11,7 @@ from core.drawing.head_explorer import View
 from viz_app.components import word_links
 from viz_app.controls.gradient_output_box import output_box
 from viz_app.controls.toolbar import kind_or_joint_box, token_boxes
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.features.cuts import cut_panel
 from viz_app.features.heads import (
     bertviz_view,
@@ -27,7 +27,8 @@ from viz_app.features.heads.heads_view import HeadsView
 from viz_app.figures import head_names
 from viz_app.figures.display_text import sentence_case
 from viz_app.language import marked, tr
-from viz_app.session import chosen_heads, previews, readings
+from viz_app.session import address, chosen_heads, previews, readings
+from viz_app.session.address import VIEW
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.readings import TokenView
@@ -55,7 +56,7 @@ explanation by itself.
 """)
 
 
-@st.fragment
+@address.part
 def overview_and_detail() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
@@ -72,7 +73,7 @@ def overview_and_detail() -> None:
         return
     with place:
         names: dict[View | Literal["BertViz"], str] = {each: tr(each) for each in VIEWS}
-        view = segments(tr("View"), names, "Lines", "view", hide_label=True)
+        view = setting_segments(VIEW, tr("View"), names, hide_label=True)
     if view == BERTVIZ:
         bertviz_view.page(reading, kind, tokens, partial(heads_box, reading, kind, MethodChoice()))
         return

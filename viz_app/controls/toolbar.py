@@ -10,6 +10,7 @@ from core.capture import KINDS, Kind
 from viz_app.controls.widgets import segments
 from viz_app.figures import head_names
 from viz_app.language import marked, tr
+from viz_app.session.address import HIDE_SPECIAL, WHOLE_WORDS
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.chosen_heads import JOINT, KIND, KindOrJoint
 from viz_app.session.readings import TokenView
@@ -53,18 +54,14 @@ def _kind_box(kinds: tuple[KindOrJoint, ...]) -> KindOrJoint:
 def token_boxes() -> TokenView:
     """Select whether sub-words are merged, and whether special tokens are hidden."""
     with st.container(horizontal=True, gap="medium", width="content"):  # keeps both on one line
-        words = st.toggle(
+        words = WHOLE_WORDS.draw(
+            st.toggle,
             tr("Whole words"),
-            True,
-            key="words",
-            bind="query-params",
             help=tr("Merges the sub-words of a word: columns are summed, rows averaged."),
         )
-        hide_special = st.toggle(
+        hide_special = HIDE_SPECIAL.draw(
+            st.toggle,
             tr("Hide special tokens"),
-            True,
-            key="hide_special",
-            bind="query-params",
             help=tr(
                 "Leaves out tokens that are not of the text, such as `<s>` and `</s>`. Rows may then sum to less than "
                 "1; the rest went to them."

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from viz_app.figures.theme import Theme, theme_named
+from viz_app.session.address import Field
 
 T = TypeVar("T")
 
@@ -41,6 +42,32 @@ def segments(
         format_func=names.__getitem__,
         key=key,
         bind="query-params" if in_address else None,
+        label_visibility="collapsed" if hide_label else "visible",
+        **widget_options,
+    )
+
+
+def setting_segments(
+    setting: Field[T],
+    label: str,
+    options: Mapping[T, str] | Sequence[T],
+    *,
+    hide_label: bool = False,
+    **widget_options: Any,
+) -> T:
+    """Draw a setting of the view as a choice of one of a few options side by side.
+
+    Args:
+        options: values, or values with their names in the visitor's language.
+        widget_options: as for `st.segmented_control`.
+    """
+    names = options if isinstance(options, Mapping) else {option: str(option) for option in options}
+    return setting.draw(
+        st.segmented_control,
+        label,
+        tuple(names),
+        required=True,
+        format_func=names.__getitem__,
         label_visibility="collapsed" if hide_label else "visible",
         **widget_options,
     )

@@ -11,8 +11,16 @@ from viz_app.figures.display_text import sentence_case, shortened
 from viz_app.language import tr
 from viz_app.layout import target_language
 from viz_app.session import previews, readings
+from viz_app.session.address import (
+    BEAM_SIZE,
+    FIRST_EXAMPLE,
+    LENGTH_PENALTY,
+    NUM_HYPOTHESES,
+    Field,
+    is_history_navigation,
+)
 from viz_app.session.models import Model
-from viz_app.session.state import Widget, is_history_navigation, session_object
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,13 +30,11 @@ if TYPE_CHECKING:
     from core import ScoredText
 
 EXAMPLES = (
-    "A little girl in a pink dress is climbing up a set of stairs.",
+    FIRST_EXAMPLE,
     "A brown dog runs across the grass.",
     "I don't know where he lives.",
     "A man in a blue shirt is standing on a ladder.",
 )
-BEAM_SIZE, NUM_HYPOTHESES = Widget[int]("beam_size"), Widget[int]("hypotheses")
-LENGTH_PENALTY = Widget[float]("length_penalty")
 Number = TypeVar("Number", int, float)
 
 
@@ -53,7 +59,7 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
         columns = st.columns([6, 3, 1.5], vertical_alignment="bottom")
         text = columns[0].text_input(
             tr("Sentence"),
-            readings.TEXT.restore(EXAMPLES[0], str),
+            readings.TEXT.restore(),
             key=readings.TEXT.key,
             placeholder=tr("Type a sentence and press Enter"),
             on_change=readings.new_sentence,
@@ -62,7 +68,7 @@ def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]
         settings = columns[2].popover(tr("Settings"), width="stretch", key="settings", on_change="rerun")
         with settings:
             search_settings = _search_settings(are_shown=bool(settings.open))
-    readings.TEXT.keep(text, EXAMPLES[0])
+    readings.TEXT.put(text)
     search = readings.Search(text, *search_settings)
     return search, menu, st.container(key="below-sentence")
 
@@ -88,7 +94,6 @@ def _search_settings(are_shown: bool) -> SearchSettings:
         BEAM_SIZE,
         tr("Beam size"),
         (1, 16, 1),
-        DEFAULTS.beam_size,
         tr(
             "How many unfinished translations the search keeps at each step. 1 is greedy search; the paper uses 4 "
             "(section 6.1)."
@@ -98,7 +103,6 @@ def _search_settings(are_shown: bool) -> SearchSettings:
         LENGTH_PENALTY,
         tr("Length penalty"),
         (0.0, 2.0, 0.1),
-        DEFAULTS.length_penalty,
         tr(
             "A log-probability is divided by ((5 + length) / 6) to this power. 0 favours short translations; the paper "
             "uses 0.6."
@@ -108,22 +112,20 @@ def _search_settings(are_shown: bool) -> SearchSettings:
         NUM_HYPOTHESES,
         tr("Hypotheses"),
         (1, 16, 1),
-        DEFAULTS.num_hypotheses,
         tr("How many of the best translations to keep; at most the beam size."),
     )
     return SearchSettings(beam_size, length_penalty, min(wanted, beam_size))
 
 
 def _slider(
-    widget: Widget[Number],
+    setting: Field[Number],
     label: str,
     scale: tuple[Number, Number, Number],
-    default: Number,
     about: str,
     *,
     are_old: bool,
 ) -> Number:
-    """Draw a slider, whose value the address keeps.
+    """Draw a slider.
 
     It goes from `scale[0]` to `scale[1]` in steps of `scale[2]`.
 
@@ -132,15 +134,9 @@ def _slider(
     """
     least, most, step = scale
 
-    def parse(text: str) -> Number:
-        value = type(default)(text)
-        if not least <= value <= most:  # NaN included
-            raise ValueError(text)
-        return value
-
-    restored = widget.restore(default, parse, is_old=are_old)
-    value: Any = st.slider(label, least, most, restored, step, key=widget.key, help=about)
-    widget.keep(value, default)
+    restored = setting.restore(possible=lambda value: least <= value <= most, is_old=are_old)
+    value: Any = st.slider(label, least, most, restored, step, key=setting.key, help=about)
+    setting.put(value)
     return value
 
 

@@ -7,10 +7,9 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import ScriptRunContext, get_script_run_ctx
 
 from viz_app import language
-from viz_app.language import ENGLISH, IN_ADDRESS, LANGUAGES, language_of_visit, tr
-from viz_app.session.state import Widget, keep_selected, session_object
-
-LANGUAGE = Widget[str](IN_ADDRESS)
+from viz_app.language import ENGLISH, LANGUAGES, language_of_visit, tr
+from viz_app.session.address import LANGUAGE
+from viz_app.session.state import keep_selected, session_object
 
 
 @dataclass
@@ -26,7 +25,7 @@ def restore() -> None:
     Call it before any text is drawn.
     """
     default = language_of_visit(st.query_params, st.context.locale or "")
-    session_object(VisitorLanguage).code = LANGUAGE.restore(default, _known)
+    session_object(VisitorLanguage).code = LANGUAGE.restore(default)
 
 
 def switch() -> None:
@@ -40,7 +39,7 @@ def switch() -> None:
         help=tr("Of the interface. Messages about faulty files, exported tables and code stay English."),
     )
     # An address without a language may also have nothing else: then the browser decides, so English is named there.
-    LANGUAGE.keep(code, ENGLISH if language_of_visit({}, st.context.locale or "") == ENGLISH else "")
+    LANGUAGE.put(code, ENGLISH if language_of_visit({}, st.context.locale or "") == ENGLISH else "")
     # The server has set it for the first language alone. Screen readers choose their voice by it, browsers their fonts.
     st.html(f"<script>{page_script(code)}</script>", unsafe_allow_javascript=True)
 
@@ -48,12 +47,6 @@ def switch() -> None:
 def page_script(code: str) -> str:
     """Return the script that names the language of the page."""
     return f'document.documentElement.lang = "{code}"'
-
-
-def _known(text: str) -> str:
-    if text not in LANGUAGES:
-        raise ValueError(f"{text!r} is not one of the languages {', '.join(LANGUAGES)}")
-    return text
 
 
 class _Run(local):

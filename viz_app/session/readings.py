@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import streamlit as st
 
 from viz_app.language import tr
-from viz_app.session import model_passes, parses
+from viz_app.session import address, model_passes, parses
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import Widget, session_object
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
     from viz_app.components.sentence_bar import WordSelection
     from viz_app.session.gradient_output import Output
 
-TEXT = Widget[str]("text")
+TEXT = address.SENTENCE
 HYPOTHESIS = Widget[int]("hypothesis")  # index of the hypothesis, 0 the best, or `FORCED_INDEX`
 FORCED_INDEX = -1
 SearchProgress = Callable[[int, int], None]  # called with the number of tokens found and the most there can be

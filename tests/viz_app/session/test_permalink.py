@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start
+from viz_app.session.address import FIELDS
 
 BOXES = (
     "selectbox",
@@ -23,14 +24,7 @@ BOXES = (
 # measurement.
 NO_VIEW = {"own_text", "sample_source", "sample_text", "gold_pasted", "why_source"}
 BY_NUMBER = {"hypothesis", "second_hypothesis"}
-BY_SERVER = {
-    "text",
-    "beam_size",
-    "length_penalty",
-    "hypotheses",
-    "open_model",
-    "language",
-}  # the server writes them to the address, not the browser
+BY_OTHER_NAME = {"open_model"}  # `checkpoint` in the address
 
 # Of each page and view every control as the address has it, none at its default, and what some of them are then.
 VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
@@ -44,7 +38,7 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
         {
             "kind": "Decoder",
             "heads_decoder_self": ["L1 H2", "L2 H4"],
-            "view": "Map",
+            "view": "map",
             "words": "false",
             "hide_special": "false",
             "sort": "By entropy",
@@ -99,7 +93,7 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
         {"against": "Sentence", "second_text": "Who?", "compare_head_cross": "L2 H2"},
         {"against": "Sentence", "second_text": "Who?"},
     ),
-    ("heads", {"view": "BertViz", "bertviz_view": "Model view", "heads_cross": "L2 H3"}, {"heads_cross": ["L2 H3"]}),
+    ("heads", {"view": "bertviz", "bertviz_view": "Model view", "heads_cross": "L2 H3"}, {"heads_cross": ["L2 H3"]}),
     (
         "positions",
         {"positions_view": "Sinusoids", "num_positions": "128", "dimensions": ["3", "5"]},
@@ -161,7 +155,7 @@ def test_an_address_brings_its_view_back(
     assert {name: app.session_state[name] for name in expected} == expected
     assert {name: app.query_params[name] for name in address} == address
     loose = {widget.key for kind in BOXES for widget in app.get(kind) if not widget.proto.query_param_key}
-    assert {key for key in loose if key} <= NO_VIEW | BY_NUMBER | BY_SERVER
+    assert {key for key in loose if key} <= NO_VIEW | BY_NUMBER | BY_OTHER_NAME | FIELDS.keys()
 
 
 @pytest.mark.parametrize("page", ["heads", "compare", "paper_figures"])

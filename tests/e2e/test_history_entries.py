@@ -1,0 +1,51 @@
+"""A visible change is one step of the browser's Back button."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.e2e.idle import open_page, wait_until_idle
+
+
+def new_sentence(page: Page) -> None:
+    box = page.get_by_label("Sentence", exact=True)
+    box.fill("Who?")
+    box.press("Enter")
+
+
+def selected_head(page: Page) -> None:
+    page.locator(".head-grid .cell, .cell").nth(3).click()
+
+
+def selected_word(page: Page) -> None:
+    words = page.locator("[class*='st-key-words-and-menu']")
+    words.get_by_role("button", name="Where", exact=True).click()
+
+
+def other_page(page: Page) -> None:
+    page.get_by_role("link", name="Alignment", exact=True).click()
+
+
+def switched_toggle(page: Page) -> None:
+    page.get_by_text("Whole words", exact=True).click()
+
+
+def other_view(page: Page) -> None:
+    page.get_by_role("radio", name="Table", exact=True).click()
+
+
+CHANGES = [new_sentence, selected_head, selected_word, other_page, switched_toggle, other_view]
+
+
+@pytest.mark.new_tab  # the history of a tab has at most 50 entries
+@pytest.mark.parametrize("change", CHANGES, ids=[each.__name__ for each in CHANGES])
+def test_a_change_is_one_entry_of_the_history(page: Page, app: str, change: Callable[[Page], None]) -> None:
+    open_page(page, f"{app}/heads?tour=off&beam_size=1&text=Where+is+it%3F")
+    wait_until_idle(page)
+    before = page.url
+    entries = page.evaluate("history.length")
+    change(page)
+    page.wait_for_function("before => location.href != before", arg=before)
+    wait_until_idle(page)
+    assert page.evaluate("history.length") - entries == 1

@@ -1,0 +1,74 @@
+"""How the values of settings are written in the address."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Codec(Generic[T]):
+    """The texts of a value in the address, and the value of texts.
+
+    Attributes:
+        encode: returns the texts, several of which repeat the parameter.
+        decode: reads one or more texts. It raises a ValueError if no value is written so.
+    """
+
+    encode: Callable[[T], list[str]]
+    decode: Callable[[Sequence[str]], T]
+
+
+def single(encode: Callable[[T], str], decode: Callable[[str], T]) -> Codec[T]:
+    """Return the codec of values with one text; of a repeated parameter the last one counts."""
+    return Codec(lambda value: [encode(value)], lambda texts: decode(texts[-1]))
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not a finite number")
+    return number
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,9}", text):
+        raise ValueError(f"{text:.40} is not a whole number of at most 9 digits")
+    return int(text)
+
+
+def _is_on(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text:.40} is neither true nor false")
+    return text.lower() == "true"
+
+
+TEXT: Codec[str] = single(str, str)
+INTEGER: Codec[int] = single(str, _integer)
+NUMBER: Codec[float] = single(lambda value: f"{value:.12g}", _number)
+SWITCH: Codec[bool] = single(lambda value: str(value).lower(), _is_on)
+# a position, counted from 0 in the program and from 1 in the address
+POSITION: Codec[int] = single(lambda value: str(value + 1), lambda text: _integer(text) - 1)
+
+
+def choice(values: Mapping[str, T]) -> Codec[T]:
+    """Return the codec of one of a few values, each with its identifier."""
+    identifiers: dict[Any, str] = {value: identifier for identifier, value in values.items()}
+
+    def decode(text: str) -> T:
+        if text not in values:
+            raise ValueError(f"{text:.40} is none of {', '.join(values)}")
+        return values[text]
+
+    return single(identifiers.__getitem__, decode)
+
+
+def several(codec: Codec[T]) -> Codec[list[T]]:
+    """Return the codec of a list, for each item of which the parameter is repeated; an empty list has an empty text."""
+    return Codec(
+        lambda values: [text for value in values for text in codec.encode(value)] or [""],
+        lambda texts: [codec.decode([text]) for text in texts if text],
+    )
