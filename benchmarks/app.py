@@ -38,7 +38,7 @@ from pages import (
 from playwright.sync_api import Browser, sync_playwright
 
 from core import Translator
-from viz_app.pages import PAGES
+from viz_app.page_list import PAGES
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 from viz_app.session.models import ROOT, shipped_path
 

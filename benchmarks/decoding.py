@@ -37,8 +37,8 @@ from torch.nn.utils.rnn import pad_sequence
 from benchmarks import ratios, turns
 from benchmarks.peers import ctranslate2_tokens, marian, save_ctranslate2
 from core import PRESETS, Transformer, TransformerConfig, Translator, load_checkpoint
-from core.cache import cached_decoder
 from core.decoding import NextLogits, SearchOptions, beam_search
+from core.decoding.cache import cached_decoder
 from train.data.parallel_text import read_lines
 
 SOURCE_TOKENS = 30  # length of a random source

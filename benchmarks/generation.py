@@ -17,7 +17,7 @@ from pathlib import Path
 
 import torch
 
-from core.shipped_files import shipped_checkpoint
+from core.files.shipped_files import shipped_checkpoint
 from core.translator import Translator
 from train.data.parallel_text import read_lines
 

@@ -29,10 +29,10 @@ import numpy as np
 import torch
 
 from benchmarks import ratios
-from core import __main__ as commands
-from core.config import TransformerConfig
-from core.device import DEVICE_VARIABLE, best_device
-from core.preset_configs import PRESETS
+from core.cli import commands as commands
+from core.inference.device import DEVICE_VARIABLE, best_device
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
 from core.translator import Translator
 from train.data.batches import cut
 from train.data.packed_batch import PackedBatch, PackedShape

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.config import TransformerConfig
 from core.formats import ctranslate2_folder
 from core.formats.marian_folder import marian_settings, marian_tensors
 from core.model import Transformer
+from core.model.config import TransformerConfig
 
 
 def marian(model: Transformer) -> Any:

@@ -23,8 +23,8 @@ from core.analysis.tokens.words import merge_words, without_special_tokens
 from viz_app.components.attention_map import map_payload
 from viz_app.components.head_grid import grid_payload
 from viz_app.components.sentence_bar import sentence_payload
-from viz_app.figures.theme import LIGHT
-from viz_app.layout.sentence_input import DEFAULTS
+from viz_app.drawing.theme import LIGHT
+from viz_app.frame.sentence_input import DEFAULTS
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium
 from viz_app.server.serving import set_threads
 from viz_app.session.chosen_heads import default_head, with_combined

@@ -23,9 +23,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks import ratios, turns
-from core.config import TransformerConfig
 from core.model import sinusoidal_encoding
-from core.preset_configs import PRESETS
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
 from train.data.batches import Batches, cut
 from train.data.token_shards import Batch, TokenShards, make_batch, read_manifest
 from train.distributed import World

@@ -21,7 +21,7 @@ from itertools import chain, islice, product
 from pathlib import Path
 
 from benchmarks import ratios, turns
-from core.text_files import read_text, split_lines
+from core.text.text_files import read_text, split_lines
 
 CORES = len(os.sched_getaffinity(0))
 SIDES = {  # options, threads of each process

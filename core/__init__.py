@@ -1,10 +1,10 @@
 """The Transformer of "Attention Is All You Need": model, inference and analysis."""
 
 from core.capture import AttentionMap, capture_attention
-from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
-from core.config import TransformerConfig
+from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
 from core.model import Transformer
-from core.preset_configs import PRESETS
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
 from core.results import Explanation, ScoredText, TextTranslation, Translation
 from core.translator import Translator
 

@@ -8,10 +8,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from core.config import TransformerConfig
 from core.hooks import removed_hooks
 from core.model import AttentionWeights, Transformer
-from core.restricted_attention import causal_neighbourhood, centred_neighbourhood
+from core.model.config import TransformerConfig
+from core.model.restricted_attention import causal_neighbourhood, centred_neighbourhood
 
 Kind = Literal["encoder_self", "decoder_self", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")

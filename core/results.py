@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.capture import AttentionMap, Kind
-from core.sentences import missing_sentences
+from core.text.sentences import missing_sentences
 
 if TYPE_CHECKING:
     from core.notebook import HeadView, HypothesisView

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from core.batch_translator import BatchTranslator
-from core.byte_pieces import alternative_piece
 from core.capture import attention_maps
-from core.checkpoint import load_checkpoint
 from core.decoding import (
     BeamState,
     MaskPredictState,
@@ -22,10 +19,13 @@ from core.decoding import (
     run_search,
     speculative_steps,
 )
-from core.device import Precision, best_device
+from core.decoding.text_codec import PassIds
+from core.formats.checkpoint import load_checkpoint
+from core.inference.batch_translator import BatchTranslator
+from core.inference.device import Precision, best_device
 from core.results import Explanation, ScoredText, Translation
-from core.text_codec import PassIds
-from core.tokenizer import SPACE_MARK
+from core.text.byte_pieces import alternative_piece
+from core.text.tokenizer import SPACE_MARK
 
 if TYPE_CHECKING:
     from core.notebook import TranslatorView
@@ -41,8 +41,8 @@ class Translator(BatchTranslator):
 
     Args:
         precision: of the faster search. `exact` is float32. `fast` uses 8-bit integers or bfloat16 where measured to be
-            faster on this CPU (`core.cpu_inference`): translations may differ, and may depend on the batch and on the
-            measurement, and the search is not compared with the modules. Equivalent on a GPU.
+            faster on this CPU (`core.inference.cpu_inference`): translations may differ, and may depend on the batch
+            and on the measurement, and the search is not compared with the modules. Equivalent on a GPU.
 
     Raises:
         ValueError: from every method, for a text that is blank or longer than `MAX_SOURCE_TOKENS` tokens, and for a
@@ -140,7 +140,7 @@ class Translator(BatchTranslator):
         """Translate as `translate` with a beam of one, by speculative decoding.
 
         The translation is the same; where two tokens tie to rounding, matrix products of one and of several rows may
-        decide otherwise (`core.cpu_products`).
+        decide otherwise (`core.inference.cpu_products`).
 
         Args:
             draft: a small model with the same vocabulary.

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from viz_app.pages import PAGES
+from viz_app.page_list import PAGES
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
 HERE = Path(__file__).parent

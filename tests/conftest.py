@@ -36,27 +36,27 @@ FOLDERS = (
 )
 # Each kind runs in one worker, as it is slow to start or to import: transformers, a process that has imported the
 # training and forks others, the texts of the app's whole code. Each worker has a browser and an app, whose tests take
-# the longest and wait most.
+# the longest and wait most. The first of these that fits decides.
 TOGETHER = {
+    "tests/core/formats/test_checkpoint_saving.py": "training",
+    "tests/core/formats/test_structured_damage.py": "training",
     "tests/core/formats/": "transformers",
     "tests/core/export/test_attention_arrays.py": "transformers",
-    "tests/viz_app/app_pages/test_imported_model.py": "transformers",
+    "tests/viz_app/test_imported_model.py": "transformers",
     "tests/viz_app/test_walks.py": "transformers",
-    "tests/core/test_relative_positions.py": "transformers",
+    "tests/core/model/test_relative_positions.py": "transformers",
     "tests/benchmarks/test_peers.py": "transformers",
     "tests/train/": "training",
-    "tests/core/file_translation/": "training",
-    "tests/core/test_checkpoint_saving.py": "training",
-    "tests/core/test_console.py": "training",
-    "tests/core/test_structured_damage.py": "training",
+    "tests/core/cli/file_translation/": "training",
+    "tests/core/files/test_console.py": "training",
     "tests/core/test_capture.py": "training",
-    "tests/core/test_restricted_attention.py": "training",
+    "tests/core/model/test_restricted_attention.py": "training",
     "tests/test_release.py": "training",
     "tests/test_offline.py": "training",
     "tests/docs/test_notebooks.py": "training",
     "tests/viz_app/language/": "texts",
-    "tests/viz_app/features/test_core_texts.py": "texts",
-    "tests/viz_app/figures/test_scorecard_text.py": "texts",
+    "tests/viz_app/drawing/test_core_texts.py": "texts",
+    "tests/viz_app/drawing/test_scorecard_text.py": "texts",
 }
 
 

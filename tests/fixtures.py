@@ -14,16 +14,16 @@ import pytest
 import refused_connections
 import torch
 
-from core.checkpoint import load_checkpoint, save_checkpoint
-from core.formats import import_checkpoint
-from core.history import pack_history
+from core.analysis.over_training.history import pack_history
+from core.files.runlog import format_log
+from core.formats.checkpoint import load_checkpoint, save_checkpoint
+from core.formats.importing import import_checkpoint
 from core.images.line_reader import LineReader
 from core.images.rendering import CHARACTERS
 from core.model import MultiHeadAttention, Transformer
+from core.model.preset_configs import PRESETS
 from core.parsing.trees import linearise, read_trees
-from core.preset_configs import PRESETS
-from core.runlog import format_log
-from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
+from core.text.tokenizer import SPACE_MARK, SentencePieceTokenizer
 from core.translator import Translator
 
 ENGLISH = """\
@@ -99,7 +99,7 @@ def no_flush() -> Iterator[None]:
 def short_measurements() -> Iterator[None]:
     """Call each product three times: which one is fastest matters to no test, and each must give the same."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.measured_choice.MEASURED_SECONDS", 0)
+        patch.setattr("core.inference.measured_choice.MEASURED_SECONDS", 0)
         yield
 
 
@@ -133,7 +133,7 @@ def processes() -> ForkServerContext:
     """
     context = multiprocessing.get_context("forkserver")
     late = ["torch.distributed.launcher.api", "torch._dynamo", "pytest"]
-    context.set_forkserver_preload(["core.__main__", "train.__main__", *late])
+    context.set_forkserver_preload(["core.cli.commands", "train.__main__", *late])
     forkserver.ensure_running()  # now, so that it inherits no blocked signals
     return context
 

@@ -10,8 +10,8 @@ from core import Translator
 from core.export import ExplanationRecord, as_bytes
 from core.results import Explanation
 from tests.viz_app.export_readers import read_html
-from viz_app.figures.bertviz_views import VIEWS, BertVizView, bertviz_page
-from viz_app.figures.theme import LIGHT
+from viz_app.drawing.theme import LIGHT
+from viz_app.views.heads.grid.figures.bertviz_views import VIEWS, BertVizView, bertviz_page
 
 ROOT = Path(__file__).parent.parent
 
@@ -31,9 +31,9 @@ def test_these_are_all_the_pages_and_frames() -> None:
         return {str(path.relative_to(ROOT)) for path, text in code.items() if re.search(pattern, text)}
 
     pages = modules_with(r"<!doctype|<html\b") - {"viz_app/server/first_frame.py"}  # which changes Streamlit's own page
-    assert pages == {"core/export/html_page.py", "viz_app/figures/bertviz_views.py"}
+    assert pages == {"core/export/html_page.py", "viz_app/views/heads/grid/figures/bertviz_views.py"}
     frames = modules_with(r"<iframe|srcdoc|\biframe\(|components\.html\(|createelement\(.iframe")
-    assert frames == {"core/notebook/widget.py", "viz_app/features/heads/bertviz_view.py"}
+    assert frames == {"core/notebook/widget.py", "viz_app/views/heads/grid/bertviz_view.py"}
     assert modules_with(r"notebook\.widget import .*\bframed\b") == {"core/notebook/head_view.py"}
 
 

@@ -64,7 +64,7 @@ def test_every_command_says_its_version(
 
 def test_all_third_party_files_are_named_in_the_notice() -> None:
     notice = (ROOT / "NOTICE").read_text(encoding="utf-8").lower()
-    vendored = [path.name for path in (ROOT / "viz_app/figures/vendor").glob("*.js")]
+    vendored = [path.name for path in (ROOT / "viz_app/drawing/vendor").glob("*.js")]
     assert vendored
     for name in vendored:
         library, version = re.match(r"([a-z0-9]+)-([0-9.]+[0-9])", name).groups()  # pyright: ignore[reportOptionalMemberAccess]

@@ -8,7 +8,7 @@ import signal
 import sys
 from importlib.metadata import version
 
-from core.console import CommandParser, run_command, show, standard_streams
+from core.files.console import CommandParser, run_command, show, standard_streams
 from train.runs.run_folder import RunFolderError
 from train.runs.stop_signals import StoppedError
 
@@ -53,10 +53,7 @@ COMMANDS = (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command and return its exit status.
-
-    1 after an error, which is explained on stderr.
-    """
+    """Run one command and return its exit status: 1 after an error, which is explained on stderr."""
     parser = build_parser()
     with standard_streams():
         options = parser.parse_args(arguments)
@@ -72,10 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands.
-
-    It sets `run` to the function of the command.
-    """
+    """Return the parser of all commands; each sets `run` to its function."""
     parser = CommandParser(prog="python -m train", description="Prepare data, train, average and evaluate.")
     parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
     commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")

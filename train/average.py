@@ -6,16 +6,14 @@ from typing import Any
 
 import torch
 
-from core.checkpoint import load_checkpoint, save_checkpoint
-from core.training_runs import training_facts_of
+from core.files.training_runs import training_facts_of
+from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from train.runs.run_folder import portable
 from train.snapshot_checksum import check_checksum
 
 
 def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, Any]:
-    """Write the mean of the parameters of `paths` to `output`.
-
-    It gets the training facts of the last of them.
+    """Write the mean of the parameters of `paths` to `output`, with the training facts of the last of them.
 
     Args:
         paths: checkpoints of one configuration and tokenizer, oldest first. A single one is only converted.

@@ -1,7 +1,4 @@
-"""Model cards: a checkpoint's training facts as Markdown with curves.
-
-Scores are recorded in these facts.
-"""
+"""Model cards: a checkpoint's training facts, the scores recorded in them included, as Markdown with curves."""
 
 import json
 from collections.abc import Sequence
@@ -11,10 +8,10 @@ from typing import Any, Protocol
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from core.checkpoint import Checkpoint, load_checkpoint
-from core.file_writing import write_atomically, write_text
-from core.runlog import LogLine, format_log, of_kind, read_log, thin_log
-from core.training_runs import training_facts_of, training_runs
+from core.files.file_writing import write_atomically, write_text
+from core.files.runlog import LogLine, format_log, of_kind, read_log, thin_log
+from core.files.training_runs import training_facts_of, training_runs
+from core.formats.checkpoint import Checkpoint, load_checkpoint
 from train.snapshot_checksum import check_checksum, checksum_file, with_checksum
 
 # names of the Hub, and fields of a score
@@ -67,10 +64,9 @@ def write_card(
     languages: Sequence[str] = (),
     datasets: Sequence[str] = (),
 ) -> None:
-    """Write a checkpoint's training facts as Markdown.
+    """Write a checkpoint's training facts as Markdown, with curves (SVG) and a thinned log beside it.
 
-    Its curves, as SVG, and a thinned log are written beside it. The card begins with the metadata of the Hugging Face
-    Hub's model cards, in YAML.
+    The card begins with the metadata of the Hugging Face Hub's model cards, in YAML.
 
     Args:
         path: the checkpoint.
@@ -143,10 +139,7 @@ def draw_curves(lines: Sequence[LogLine], output: Path) -> None:
 def _metadata(
     name: str, facts: dict[str, Any], license_name: str | None, languages: Sequence[str], datasets: Sequence[str]
 ) -> str:
-    """Return the YAML that opens a card.
-
-    The fields of the Hub's model cards, as far as they are known.
-    """
+    """Return the YAML that opens a card: the known ones among the fields of the Hub's model cards."""
     scores: list[dict[str, Any]] = facts.get("scores", [])
     results = [
         {
@@ -242,10 +235,7 @@ def _training(facts: dict[str, Any]) -> str:
 
 
 def _rebuilding(name: str, facts: dict[str, Any]) -> str:
-    """Return the commands that made the checkpoint, with the cost of each part.
-
-    The parts are those of its training.
-    """
+    """Return the commands that made the checkpoint, with the cost of each part of its training."""
     parts = training_runs(facts)
     if not all("command" in part and "steps" in part for part in parts):
         return ""
@@ -292,10 +282,7 @@ _COLUMNS = (
 
 
 def _scores(scores: list[dict[str, Any]]) -> str:
-    """Return a table of scores, without columns that no score has.
-
-    Older checkpoints have fewer.
-    """
+    """Return a table of scores, without the columns that no score has, such as those missing in older checkpoints."""
     columns = [column for column in _COLUMNS if any(column[1] in score for score in scores)]
     rows = [[score.get(name, "") for _, name, _ in columns] for score in scores]
     signatures = [

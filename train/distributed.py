@@ -34,10 +34,7 @@ _joined: list[Any] = []
 
 @dataclass(frozen=True)
 class World:
-    """A group of processes that train one model.
-
-    Every method is collective: all processes call it.
-    """
+    """A group of processes that train one model; every method is collective, so all processes must call it."""
 
     device: torch.device
     rank: int = 0
@@ -58,10 +55,7 @@ class World:
             return DistributedDataParallel(module, device_ids=devices, broadcast_buffers=False)
 
     def no_sync(self, module: nn.Module, last: bool) -> AbstractContextManager[None]:
-        """Accumulate gradients locally.
-
-        They are reduced in the backward pass of the last batch of a step.
-        """
+        """Accumulate gradients locally; they are reduced in the backward pass of the last batch of a step."""
         return module.no_sync() if isinstance(module, DistributedDataParallel) and not last else nullcontext()
 
     def sum(self, numbers: Tensor) -> Tensor:
@@ -89,9 +83,7 @@ class World:
 
 @contextmanager
 def join(device: torch.device) -> Iterator[World]:
-    """Join the processes started by torchrun.
-
-    Without torchrun, yield a world of one process.
+    """Join the processes started by torchrun; without torchrun, yield a world of one process.
 
     Raises:
         ValueError: several processes on MPS, which cannot exchange gradients.

@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from core.config import TransformerConfig
-from core.device import supports_bfloat16
-from core.file_writing import write_text
+from core.files.file_writing import write_text
+from core.inference.device import supports_bfloat16
 from core.model import Transformer
-from core.schedule import cooldown_factor, learning_rate
+from core.model.config import TransformerConfig
+from core.model.schedule import cooldown_factor, learning_rate
 from train import distributed
 from train.data.batches import Batches, Group
 from train.data.prefetch import Prefetched
@@ -171,9 +171,8 @@ def _check_precision(recipe: Recipe, device: torch.device) -> None:
 
 
 def _seed_dropout(seed: int, step: int, number: int) -> None:
-    """Seed dropout by the batch's place in the run.
-
-    So it depends neither on the number of processes nor on restarts.
+    """Seed dropout by the batch's place in the run, so that it depends neither on the number of processes nor on
+    restarts.
     """
     torch.manual_seed(int(np.random.SeedSequence((seed, step, number)).generate_state(1, np.uint64)[0]))
 
@@ -189,9 +188,7 @@ def _open_run(
     corpus: Corpus,
     initial: Initial | None,
 ) -> Generator[tuple[Recipe, dict[str, Any], str]]:
-    """Lock the run's folder and record the run's settings (rank 0).
-
-    If there are recorded ones, check the settings against them.
+    """Lock the run's folder and record the run's settings, or check them against the recorded ones (rank 0).
 
     Yields:
         The recipe with its precision resolved, the run's facts, and a message on the precision.
@@ -235,10 +232,7 @@ def _summary(training: Training, batches: Batches, recipe: Recipe, world: World)
 def _nonfinite_batches_saved(
     run: RunFolder, batches: Batches, corpus: Corpus, recipe: Recipe, world: World
 ) -> Generator[None]:
-    """Save the batches of a step with a non-finite loss in the run's folder.
-
-    The error then names the file.
-    """
+    """Save the batches of a step with a non-finite loss in the run's folder, and name the file in the error."""
     try:
         yield
     except NotFiniteError as error:

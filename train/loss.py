@@ -1,7 +1,6 @@
-"""Label-smoothed cross-entropy (5.4), computed in chunks.
+"""Label-smoothed cross-entropy (5.4), computed in chunks, so that the logits of a batch are never in memory at once.
 
-The logits of a batch are never in memory at once. The labels are next tokens or, for models without causal mask, masked
-tokens.
+The labels are next tokens or, for models without causal mask, masked tokens.
 """
 
 from dataclasses import dataclass
@@ -64,7 +63,7 @@ class MaskedLoss(nn.Module):
     """A model without causal mask with its loss, as `TranslationLoss`.
 
     The loss is that of Ghazvininejad et al. 2019 (section 2.2). Of each target's N tokens n are masked, n uniform from
-    1 to N, and predicted from the others; `</s>` is always given. The sums are of all tokens as if each had the mean
+    1 to N, and predicted from the others; `</s>` is always given. The sums are scaled to all tokens, each with the mean
     loss of the masked ones. The objective also has the negative log-likelihood of the length, given the source.
     """
 
@@ -89,9 +88,7 @@ class MaskedLoss(nn.Module):
 
 
 def random_masks(lengths: Tensor, width: int, generator: torch.Generator | None = None) -> Tensor:
-    """Mask n of the first N positions of each row: [B] -> [B, width] boolean.
-
-    n is uniform from 1 to N. On the CPU.
+    """Mask n of the first N positions of each row, n uniform from 1 to N, on the CPU: [B] -> [B, width] boolean.
 
     Args:
         lengths: N of each row, at most `width`.
@@ -121,11 +118,10 @@ def loss_module(model: Transformer, label_smoothing: float, r_drop: float = 0.0)
 def smoothed_cross_entropy(
     states: Tensor, weight: Tensor, labels: Tensor, label_smoothing: float, r_drop: float = 0.0
 ) -> Loss:
-    """Cross-entropy of softmax(states weight^T) with a smoothed label.
+    """Cross-entropy of softmax(states weight^T) with a smoothed label (Szegedy et al. 2015), the mean over passes.
 
-    Szegedy et al. 2015. The mean over passes. The target distribution is (1 - e) times the label plus e times the
-    uniform distribution. With two passes, `r_drop` / 4 times the divergences KL(p || q) + KL(q || p) of their
-    predictions are added (Liang et al. 2021).
+    The target distribution is (1 - e) times the label plus e times the uniform distribution. With two passes, `r_drop`
+    / 4 times the divergences KL(p || q) + KL(q || p) of their predictions are added (Liang et al. 2021).
 
     Args:
         states: [P, N, D] of P = 1 or 2 passes
@@ -144,10 +140,7 @@ def chunk_rows(vocab_size: int, device: str) -> int:
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """Computes each chunk's gradient together with its logits.
-
-    It does so in the forward pass, and keeps only gradients.
-    """
+    """Computes each chunk's gradient together with its logits in the forward pass, and keeps only gradients."""
 
     @staticmethod
     def forward(

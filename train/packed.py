@@ -12,8 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.config import TransformerConfig
 from core.model import DecoderLayer, Embedding, EncoderLayer, MultiHeadAttention, Transformer
+from core.model.config import TransformerConfig
 from train.data.packed_batch import PackedBatch
 from train.loss import Loss
 

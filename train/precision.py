@@ -1,7 +1,7 @@
-"""Choice of bfloat16 or float32 for a run, by timing its matrix products.
+"""Choice of bfloat16 or float32 for a run, by timing its matrix products when it starts.
 
-They are timed when it starts. CPUs with AMX or AVX512_BF16 multiply several times as fast in bfloat16 as in float32;
-others, on which oneDNN emulates bfloat16, many times as slowly. A resumed run keeps its precision.
+CPUs with AMX or AVX512_BF16 multiply several times as fast in bfloat16 as in float32; others, on which oneDNN emulates
+bfloat16, many times as slowly. A resumed run keeps its precision.
 """
 
 import time
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import nn
 
-from core.device import supports_bfloat16
+from core.inference.device import supports_bfloat16
 from core.model import Transformer
 from train.loss import chunk_rows
 from train.recipe import Recipe, TrainingPrecision
@@ -24,10 +24,7 @@ MAX_RATIO = 0.9  # of bfloat16's to float32's time: a smaller saving is not wort
 
 @dataclass(frozen=True)
 class MatrixProduct:
-    """A product of a matrix [outputs, inputs] with `rows` vectors.
-
-    A batch needs `count` of them.
-    """
+    """A product of a matrix [outputs, inputs] with `rows` vectors, of which a batch needs `count`."""
 
     outputs: int
     inputs: int
@@ -39,7 +36,7 @@ class MatrixProduct:
 class ProductTimes:
     """Seconds for the products of one batch, forward and backward.
 
-    Where bfloat16 is slower, its time is a lower bound: `measure` stops early.
+    Where bfloat16 is slower, its time is a lower bound, as `measure` stops early.
     """
 
     bfloat16: float
@@ -69,9 +66,8 @@ class ProductTimes:
 def resolve_precision(
     recipe: Recipe, recorded: TrainingPrecision | None, times: ProductTimes | None
 ) -> tuple[Recipe, str]:
-    """Replace the precision `auto` of a recipe by the recorded or the faster one.
-
-    The recorded one if there is one, else the one measured to be faster.
+    """Replace the precision `auto` of a recipe by the recorded one if there is one, else by the one measured to be
+    faster.
 
     Args:
         recorded: the precision of the run being resumed; None for a new run.
@@ -91,44 +87,37 @@ def resolve_precision(
 
 
 def measure_precisions(model: Transformer, batch_tokens: int) -> ProductTimes | None:
-    """Time a model's products in both precisions.
-
-    None if its device does not support bfloat16.
-    """
+    """Time a model's products in both precisions; None if its device does not support bfloat16."""
     device = model.device
     if not supports_bfloat16(device):
         return None
-    found = products(model, batch_tokens)
-    budget = MAX_SECONDS / (2 * len(found))
-    return measure(found, batch_tokens, lambda product, dtype: seconds(product, dtype, device, budget))
+    matrix_products = products(model, batch_tokens)
+    budget = MAX_SECONDS / (2 * len(matrix_products))
+    return measure(matrix_products, batch_tokens, lambda product, dtype: seconds(product, dtype, device, budget))
 
 
 def products(model: Transformer, batch_tokens: int) -> list[MatrixProduct]:
-    """Return the matrix products of a batch, smallest first.
-
-    That with the vocabulary is in chunks as in `train.loss`.
+    """Return the matrix products of a batch, smallest first; the one with the vocabulary is in chunks as in
+    `train.loss`.
     """
     device = model.device.type
     layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
     counts = Counter((layer.out_features, layer.in_features) for layer in layers)
     rows = min(batch_tokens, MAX_ROWS) if device == "cpu" else batch_tokens
-    found = [MatrixProduct(*shape, rows, count * batch_tokens / rows) for shape, count in counts.items()]
+    matrix_products = [MatrixProduct(*shape, rows, count * batch_tokens / rows) for shape, count in counts.items()]
     vocab_size, d_model = model.embedding.tokens.weight.shape
     rows = min(batch_tokens, chunk_rows(vocab_size, device))
-    found.append(MatrixProduct(vocab_size, d_model, rows, batch_tokens / rows))
-    return sorted(found, key=lambda product: product.outputs * product.inputs)
+    matrix_products.append(MatrixProduct(vocab_size, d_model, rows, batch_tokens / rows))
+    return sorted(matrix_products, key=lambda product: product.outputs * product.inputs)
 
 
 def measure(
-    found: list[MatrixProduct], batch_tokens: int, seconds_of: Callable[[MatrixProduct, torch.dtype], float]
+    matrix_products: list[MatrixProduct], batch_tokens: int, seconds_of: Callable[[MatrixProduct, torch.dtype], float]
 ) -> ProductTimes:
-    """Sum the seconds in float32, then in bfloat16.
-
-    The latter until they exceed float32's, to save time where it is slow.
-    """
-    float32 = sum(product.count * seconds_of(product, torch.float32) for product in found)
+    """Sum the seconds in float32, then in bfloat16 until they exceed float32's, to save time where it is slow."""
+    float32 = sum(product.count * seconds_of(product, torch.float32) for product in matrix_products)
     bfloat16 = 0.0
-    for product in found:
+    for product in matrix_products:
         bfloat16 += product.count * seconds_of(product, torch.bfloat16)
         if bfloat16 > float32:
             break
@@ -136,10 +125,9 @@ def measure(
 
 
 def seconds(product: MatrixProduct, dtype: torch.dtype, device: torch.device, budget: float) -> float:
-    """Return the shortest time of a product, forward and backward.
+    """Return the shortest time of a product, forward and backward, over as many repeats as the budget allows.
 
-    Over as many repeats as the budget allows. The budget is processor time, so that a busy machine does not reduce the
-    number of repeats.
+    The budget is processor time, so that a busy machine does not reduce the number of repeats.
     """
     weight = torch.ones(product.outputs, product.inputs, dtype=dtype, device=device)
     x = torch.ones(product.rows, product.inputs, dtype=dtype, device=device)

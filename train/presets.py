@@ -1,7 +1,4 @@
-"""Descriptions of the presets: shape, recipe and measurements.
-
-Time, memory and scores where they were measured.
-"""
+"""Descriptions of the presets: shape, recipe, and time, memory and scores where they were measured."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -9,10 +6,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from core.checkpoint import load_checkpoint
-from core.preset_configs import PRESETS
-from core.training_runs import training_facts_of
-from core.untrusted_parameters import meta_model
+from core.files.training_runs import training_facts_of
+from core.formats.checkpoint import load_checkpoint
+from core.formats.untrusted_parameters import meta_model
+from core.model.preset_configs import PRESETS
 from train.recipe import Recipe, recipe_for
 
 Facts = dict[str, Any]
@@ -32,9 +29,7 @@ MEASURED = {
 
 
 def describe_presets(checkpoints: Sequence[Path]) -> Iterator[str]:
-    """Yield lines on every preset: shape, recipe and measurements.
-
-    The latter are from checkpoints' training facts and `MEASURED`.
+    """Yield lines on every preset: shape, recipe, and measurements from checkpoints' training facts and `MEASURED`.
 
     Raises:
         CheckpointError: a file is not a checkpoint.

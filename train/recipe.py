@@ -10,9 +10,7 @@ TrainingPrecision = Literal["bfloat16", "float32"]
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Settings of a training run, each annotated with its help text.
-
-    The defaults are those of the paper's base model.
+    """Settings of a training run, each annotated with its help text; the defaults are those of the paper's base model.
 
     Raises:
         ValueError: a value is out of range.
@@ -80,10 +78,7 @@ class Recipe:
             raise ValueError(f"r_drop ({self.r_drop}) must be 0 with --bucketing packed, whose loss has no R-Drop")
 
     def history_steps(self) -> frozenset[int]:
-        """Return the steps of the `history` snapshots.
-
-        k^3 times a constant, as most changes early in training.
-        """
+        """Return the steps of the `history` snapshots: k^3 times a constant, as most changes early in training."""
         return frozenset(round(self.steps * (k / (self.history - 1)) ** 3) for k in range(self.history))
 
 

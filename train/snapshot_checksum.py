@@ -1,4 +1,4 @@
-"""Checksums beside the snapshots of a run: a changed byte may leave a checkpoint that looks sound.
+"""Checksums beside the snapshots of a run, as a checkpoint with a changed byte may look sound.
 
 `NAME.safetensors.sha256` is as `sha256sum` writes it. A file without one, such as a copy, is not checked.
 """
@@ -7,8 +7,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.checkpoint import CheckpointError
-from core.file_writing import reading, write_text
+from core.files.file_writing import reading, write_text
+from core.formats.checkpoint import CheckpointError
 from train.data.token_shards import sha256_of
 
 

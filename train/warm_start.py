@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.checkpoint import load_checkpoint
-from core.config import TransformerConfig
+from core.formats.checkpoint import load_checkpoint
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer, Tokenizer
+from core.model.config import TransformerConfig
+from core.text.tokenizer import SentencePieceTokenizer, Tokenizer
 from train.snapshot_checksum import check_checksum
 
 # training facts of the checkpoint that the new run records
@@ -24,7 +24,7 @@ EMBEDDING = "embedding.tokens.weight"
 
 @dataclass(frozen=True)
 class Initial:
-    """The checkpoint that a run starts from. Optimizer and schedule start afresh.
+    """The checkpoint that a run starts from; the optimizer and the schedule start afresh.
 
     Attributes:
         parameters: a state dict of the checkpoint's model.
@@ -50,11 +50,11 @@ class Initial:
         """
         check_checksum(path)
         checkpoint = load_checkpoint(path)
-        found, wanted = asdict(checkpoint.config), asdict(config)
+        actual, wanted = asdict(checkpoint.config), asdict(config)
         differing = [
-            f"{name} ({found[name]}, not {value})"
+            f"{name} ({actual[name]}, not {value})"
             for name, value in wanted.items()
-            if found[name] != value
+            if actual[name] != value
             and name not in ("dropout", "vocab_size")
             and not (name == "mask_id" and checkpoint.config.autoregressive)
         ]

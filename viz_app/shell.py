@@ -6,28 +6,29 @@ import streamlit as st
 
 from viz_app.controls.source_note import source_note
 from viz_app.controls.uploader_texts import uploaded_texts
-from viz_app.figures.display_text import sentence_case, shortened
+from viz_app.drawing.display_text import sentence_case, shortened
+from viz_app.frame import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
+from viz_app.frame.tour import restart_button, tour
 from viz_app.language import tr
-from viz_app.layout import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
-from viz_app.layout.tour import restart_button, tour
-from viz_app.pages import GROUPS, PAGES
+from viz_app.page_list import GROUPS, PAGES
 from viz_app.session import address, language, permalink, readings, shown_slide
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
 
-LAYOUT = Path(__file__).parent / "layout"
+FRAME = Path(__file__).parent / "frame"
 
-st.set_page_config(page_title="Headlight", page_icon=str(LAYOUT / "icon.svg"), layout="wide", initial_sidebar_state=256)
+st.set_page_config(page_title="Headlight", page_icon=str(FRAME / "icon.svg"), layout="wide", initial_sidebar_state=256)
 address.begin()
 language.restore()
 pages = {
-    each.name: st.Page(f"app_pages/{each.name}.py", title=tr(each.title), default=each == PAGES[0]) for each in PAGES
+    each.name: st.Page(each.script, title=tr(each.title), url_path=each.name, default=each == PAGES[0])
+    for each in PAGES
 }
 page = st.navigation({tr(name): [pages[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True)
 shown = next(each for each in PAGES if pages[each.name] == page)
 address.on_page(shown.name)
-st.html(LAYOUT / "style.css")
+st.html(FRAME / "style.css")
 
 # The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
 # one, and with that forget that the box writes to the address.

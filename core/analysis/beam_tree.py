@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.byte_pieces import BytePiece, PlacedPiece, bytes_of, resolve_bytes
 from core.decoding import BeamState, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 from core.results import ScoredText
-from core.tokenizer import Tokenizer
+from core.text.byte_pieces import BytePiece, PlacedPiece, bytes_of, resolve_bytes
+from core.text.tokenizer import Tokenizer
 from core.translator import Translator
 
 ELLIPSIS = "\u2026"

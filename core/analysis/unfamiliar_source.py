@@ -30,9 +30,9 @@ import math
 from dataclasses import dataclass
 
 from core.analysis.tokens.words import is_special, word_groups
-from core.byte_pieces import UNKNOWN, bytes_of, grapheme_groups
 from core.results import Translation
-from core.tokenizer import SPACE_MARK
+from core.text.byte_pieces import UNKNOWN, bytes_of, grapheme_groups
+from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
 
 MARGIN = 1.5  # nats per token; below it, copying the source is nearly as probable as translating it

@@ -9,10 +9,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from core.byte_pieces import BYTES, UNKNOWN, ZERO_WIDTH_JOINER, is_standalone
-from core.sentences import LANGUAGE_CODES
-from core.text_normalization import normalized
-from core.tokenizer import Tokenizer
+from core.text.byte_pieces import BYTES, UNKNOWN, ZERO_WIDTH_JOINER, is_standalone
+from core.text.sentences import LANGUAGE_CODES
+from core.text.text_normalization import normalized
+from core.text.tokenizer import Tokenizer
 
 ZERO_WIDTH_SPACE = "\u200b"
 _BEFORE_PUNCTUATION = re.compile(rf"{ZERO_WIDTH_SPACE}+(?=[.,:;!?…)\]}}”»])")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from core.config_fields import PenaltyFormula
+from core.model.config_fields import PenaltyFormula
 
 MAX_BEAM_SIZE = 64
 MAX_LENGTH_PENALTY = 5.0

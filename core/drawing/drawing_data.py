@@ -11,8 +11,8 @@ import numpy as np
 from torch import Tensor
 
 from core.analysis.tokens.words import JOINT, continues_word, readable, word
-from core.byte_pieces import BLANK, BytePiece, bytes_of, is_special
 from core.capture import AttentionMap, Kind
+from core.text.byte_pieces import BLANK, BytePiece, bytes_of, is_special
 
 FED_ARROW = "\u25b8"
 KIND_NAMES: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}

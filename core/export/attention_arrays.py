@@ -26,16 +26,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.budget import MAX_HEADS, MAX_UNPACKED, NUMBER
-from core.byte_pieces import MASK, UNKNOWN, PlacedPiece, decode_pieces, is_special
 from core.capture import AttentionMap, Kind
-from core.damaged_archives import DAMAGE
 from core.export.piece_spellings import SPELLINGS, Spelling, common_pieces, spelling_of
-from core.file_writing import reading, write_atomically
-from core.npz_arrays import check_characters, npz_arrays
-from core.phrases import Phrase, listed
+from core.files.budget import MAX_HEADS, MAX_UNPACKED, NUMBER
+from core.files.damaged_archives import DAMAGE
+from core.files.file_writing import reading, write_atomically
+from core.files.npz_arrays import check_characters, npz_arrays
 from core.results import Explanation
-from core.tokenizer import SPACE_MARK
+from core.text.byte_pieces import MASK, UNKNOWN, PlacedPiece, decode_pieces, is_special
+from core.text.phrases import Phrase, listed
+from core.text.tokenizer import SPACE_MARK
 
 Arrays = Mapping[str, NDArray[Any]]
 KINDS: dict[str, tuple[Kind, str, str]] = {  # the kind of attention, and the sides of its queries and keys

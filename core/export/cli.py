@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from core.analysis.sentence_arguments import add_sentence_arguments, sentence_target
-from core.console import printable
 from core.export.attention_arrays import explanation_of_arrays, load_arrays
 from core.export.files import SUFFIXES, check_suffix, save_explanation
 from core.export.record import ExplanationRecord, record_of
-from core.file_writing import check_folder_of
+from core.files.console import printable
+from core.files.file_writing import check_folder_of
 from core.results import Explanation
 from core.translator import Translator
 

@@ -13,8 +13,8 @@ from core.capture import KINDS
 from core.drawing.head_explorer import View
 from core.export.html_page import page
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
-from core.file_writing import reading, write_atomically
-from core.npz_arrays import npz_arrays
+from core.files.file_writing import reading, write_atomically
+from core.files.npz_arrays import npz_arrays
 
 HTML = ".html"
 

@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
-from core.byte_pieces import LANGUAGE, MASK, UNKNOWN, resolve_bytes, with_roles
-from core.tokenizer import SPACE_MARK, Role
+from core.text.byte_pieces import LANGUAGE, MASK, UNKNOWN, resolve_bytes, with_roles
+from core.text.tokenizer import SPACE_MARK, Role
 
 Spelling = Literal["sentencepiece", "byte-level", "wordpiece", "subword-nmt", "word-ends", "words"]
 SPELLINGS: tuple[Spelling, ...] = get_args(Spelling)

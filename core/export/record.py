@@ -4,7 +4,7 @@ The description, version 1; layers, heads and positions are counted from 0:
 
     format           "headlight-explanation"
     format_version   1
-    model            name, sha256 (of its file, if known), parameters, config (see `core.config`), training (any facts)
+    model            name, sha256 (of its file, if known), parameters, config (`core.model.config`), training (facts)
     settings         origin of the target, such as {"target": "search", "beam_size": 4, "length_penalty": 0.6}
     versions         of headlight, torch and python
     source, target   the texts
@@ -37,11 +37,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.byte_pieces import alternative_piece, resolve_bytes, token_role, with_roles
 from core.capture import KINDS, AttentionMap, Kind, attention_mask
-from core.config_fields import require_size
+from core.model.config_fields import require_size
 from core.results import Explanation
-from core.tokenizer import Role
+from core.text.byte_pieces import alternative_piece, resolve_bytes, token_role, with_roles
+from core.text.tokenizer import Role
 from core.translator import Translator
 
 FORMAT, FORMAT_VERSION = "headlight-explanation", 1

@@ -1,5 +1,12 @@
-"""Checkpoints of other projects, see docs/formats.md. Each format has a module."""
+"""Checkpoints, one format a module: our own (`checkpoint`), and those of other projects, see docs/formats.md."""
 
-from core.formats.importing import FORMATS, import_checkpoint
+from typing import Any
 
-__all__ = ["FORMATS", "import_checkpoint"]
+
+def __getattr__(name: str) -> Any:
+    """Import `import_checkpoint` when it is used: reading our own checkpoints needs no other format."""
+    if name == "import_checkpoint":
+        from core.formats.importing import import_checkpoint
+
+        return import_checkpoint
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

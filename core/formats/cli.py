@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from core.console import printable, show
+from core.files.console import printable, show
+from core.formats.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from core.formats.ctranslate2_folder import write_ctranslate2
 from core.formats.importing import import_files
 from core.formats.marian_folder import write_marian
@@ -43,9 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Convert, and print a report.
-
-    Half precision is kept.
+    """Convert a checkpoint, half precision included, and print a report.
 
     Raises:
         CheckpointError: see `import_checkpoint` and `load_checkpoint`.

@@ -1,7 +1,7 @@
 """CTranslate2's format, written by its own converter from a specification.
 
 The library's converter for Marian models starts every translation with a zero vector and drops the last piece of the
-vocabulary, which is right for OPUS-MT only: so the specification is filled in here, for every start.
+vocabulary, which is right for OPUS-MT only. The specification is therefore filled in here, for every start.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from core.checkpoint import Checkpoint
-from core.config import TransformerConfig
+from core.formats.checkpoint import Checkpoint
 from core.formats.marian_folder import is_normalised
 from core.formats.output_folder import (
     COMMON_VALUES,
@@ -25,8 +24,9 @@ from core.formats.output_folder import (
     require_values,
     sentencepiece_files,
 )
-from core.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL, UNKNOWN
 from core.model import Embedding, FeedForward, LearnedPositions, MultiHeadAttention, Transformer
+from core.model.config import TransformerConfig
+from core.text.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL, UNKNOWN
 
 LAYOUT = "CTranslate2's format"
 VALUES: dict[str, object] = {**COMMON_VALUES, "forced_first_id": None}
@@ -46,9 +46,7 @@ print(target.decode_pieces(translator.translate_batch([tokens], **options)[0].hy
 
 
 def write_ctranslate2(checkpoint: Checkpoint, path: Path) -> None:
-    """Write a model in CTranslate2's format, with its SentencePiece models.
-
-    See `new_folder`.
+    """Write a model in CTranslate2's format into a new folder, with its SentencePiece models; see `new_folder`.
 
     Raises:
         ValueError: the format does not support the architecture or the tokenizer, or CTranslate2 is not installed.
@@ -105,7 +103,7 @@ def save_ctranslate2(
         raise ValueError("CTranslate2 is not installed: pip install ctranslate2") from error
 
     class SpecificationConverter(Converter):  # pyright: ignore[reportUntypedBaseClass]
-        """Converter of a model whose specification is made already."""
+        """Converter of a model whose specification exists already."""
 
         def _load(self) -> Any:
             return transformer_specification(model, source_pieces, target_pieces)
@@ -148,13 +146,13 @@ def transformer_specification(model: Transformer, source_pieces: Sequence[str], 
     decoder.projection.weight = _array(model.unembedding)
     if model.output_bias is not None:
         decoder.projection.bias = _array(model.output_bias)
-    found: Any = transformer_spec.TransformerSpec(encoder, decoder)
-    found.register_source_vocabulary(list(source_pieces))
-    found.register_target_vocabulary(list(target_pieces))
-    found.config.decoder_start_token = found.config.bos_token = target_pieces[config.bos_id]
-    found.config.eos_token, found.config.unk_token = target_pieces[config.eos_id], UNKNOWN
-    found.config.layer_norm_epsilon = config.norm_eps
-    return found
+    specification: Any = transformer_spec.TransformerSpec(encoder, decoder)
+    specification.register_source_vocabulary(list(source_pieces))
+    specification.register_target_vocabulary(list(target_pieces))
+    specification.config.decoder_start_token = specification.config.bos_token = target_pieces[config.bos_id]
+    specification.config.eos_token, specification.config.unk_token = target_pieces[config.eos_id], UNKNOWN
+    specification.config.layer_norm_epsilon = config.norm_eps
+    return specification
 
 
 def _set_embedding(stack: Any, embedding: Any, ours: Embedding) -> None:

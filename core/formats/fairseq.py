@@ -12,10 +12,16 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from core.budget import shown
-from core.checkpoint import Checkpoint, CheckpointError
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import (
+from core.files.budget import shown
+from core.formats import huggingface
+from core.formats.checkpoint import Checkpoint, CheckpointError
+from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content, unpacked
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.weights import Inert, Weights, in_memory, load_pytorch, weights_of
+from core.model.config import TransformerConfig
+from core.text.dictionary_tokenizer import (
     SETTINGS,
     SOURCE_DICTIONARY,
     SPECIAL,
@@ -23,13 +29,7 @@ from core.dictionary_tokenizer import (
     DictionaryTokenizer,
     dictionary_file,
 )
-from core.formats import huggingface
-from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content, unpacked
-from core.formats.settings import Settings
-from core.formats.source_files import SourceFiles
-from core.formats.weights import Inert, Weights, in_memory, load_pytorch, weights_of
-from core.piece_splitting import MERGES, SENTENCEPIECE
-from core.untrusted_parameters import fill_model, meta_model
+from core.text.piece_splitting import MERGES, SENTENCEPIECE
 
 NAME = "fairseq"
 DICTIONARY = re.compile(r"dict\.([A-Za-z_-]+)\.txt")
@@ -117,36 +117,36 @@ def load(files: SourceFiles) -> Checkpoint:
 
 def _model_file(files: SourceFiles) -> str:
     names = sorted(name for name in files.names if name.endswith(".pt"))
-    found = next((name for name in PREFERRED if name in names), names[0])
-    if found not in PREFERRED and len(names) > 1:
+    chosen = next((name for name in PREFERRED if name in names), names[0])
+    if chosen not in PREFERRED and len(names) > 1:
         raise CheckpointError(
             f"{files.label} has {len(names)} models ({', '.join(f'{name!r:.60}' for name in names[:4])}): give the "
             f"dictionaries, the codes and one of them"
         )
-    return found
+    return chosen
 
 
 def _options(name: str, content: object) -> Settings:
-    """Options of the model, the task, the tokenizer and the subwords as one."""
+    """Merge the options of the model, the task, the tokenizer and the subwords."""
     values = cast("Mapping[Any, Any]", content if isinstance(content, Mapping) else {})
     if "model" not in values:
         raise CheckpointError(f"{name} is not a file of fairseq: it has no 'model', expected it with 'args' or 'cfg'")
-    found: dict[Any, Any] = dict(_fields(values.get("args")))
+    merged: dict[Any, Any] = dict(_fields(values.get("args")))
     settings = _fields(values.get("cfg"))
     for section in ("task", "model", "tokenizer", "bpe"):
         inner = _fields(settings.get(section))
-        found.update({key: value for key, value in inner.items() if key != "_name"})
+        merged.update({key: value for key, value in inner.items() if key != "_name"})
         if isinstance(inner.get("_name"), str):
-            found["arch" if section == "model" else section] = inner["_name"]
-    if not found:
+            merged["arch" if section == "model" else section] = inner["_name"]
+    if not merged:
         raise CheckpointError(
             f"{name}: neither its 'args' nor its 'cfg' can be read: expected a Namespace, or containers of plain values"
         )
-    return Settings(name, {key: value for key, value in found.items() if isinstance(key, str)})
+    return Settings(name, {key: value for key, value in merged.items() if isinstance(key, str)})
 
 
 def _fields(options: object) -> Mapping[Any, Any]:
-    """Fields of a Namespace or of a dictionary; of a DictConfig those that it holds."""
+    """Fields of a Namespace or of a dictionary; of a DictConfig, those of its content."""
     if isinstance(options, Inert):
         options = options.state.get("_content", options.state)
     if not isinstance(options, Mapping):
@@ -271,16 +271,16 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
     }
     split = (SENTENCEPIECE, sentencepiece[0]) if sentencepiece else (MERGES, merges[0])
     try:
-        found = DictionaryTokenizer(
+        built = DictionaryTokenizer(
             {SETTINGS: json.dumps(settings).encode(), split[0]: files.read(split[1]), **dictionaries}, 2
         )
     except ValueError as error:
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
-    return found
+    return built
 
 
 def _dictionary(files: SourceFiles, name: str, shape: Sequence[int]) -> bytes:
-    """A dictionary: four special pieces, then one a line with its occurrences.
+    """A dictionary: four special pieces, then one piece a line with its number of occurrences.
 
     Args:
         shape: of the matrix with a row for every piece.
@@ -290,8 +290,8 @@ def _dictionary(files: SourceFiles, name: str, shape: Sequence[int]) -> bytes:
             and its count, or has a piece that was there before.
     """
     if name not in files.names:
-        found = ", ".join(sorted(filter(DICTIONARY.fullmatch, files.names))[:4])
-        raise CheckpointError(f"{files.label} has no {name:.60}: its dictionaries are {found or 'missing'}")
+        dictionaries = ", ".join(sorted(filter(DICTIONARY.fullmatch, files.names))[:4])
+        raise CheckpointError(f"{files.label} has no {name:.60}: its dictionaries are {dictionaries or 'missing'}")
     lines = files.text(name).rstrip("\n").split("\n")
     if shape and len(SPECIAL) + len(lines) != shape[0]:
         raise CheckpointError(

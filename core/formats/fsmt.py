@@ -8,11 +8,17 @@ merges.txt, tokenizer_config.json, generation_config.json. The references are `F
 import json
 from typing import Any, cast
 
-from core.budget import MAX_SMALL_FILE
-from core.byte_pair_encoding import CONTINUED, WORD_END
-from core.checkpoint import Checkpoint, CheckpointError
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import (
+from core.files.budget import MAX_SMALL_FILE
+from core.formats import huggingface
+from core.formats.checkpoint import Checkpoint, CheckpointError
+from core.formats.parameter_names import check_copies, matrix_names, read_parameters, stack_names, tied_by_content
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.weights import Weights
+from core.model.config import TransformerConfig
+from core.text.byte_pair_encoding import CONTINUED, WORD_END
+from core.text.dictionary_tokenizer import (
     SETTINGS,
     SOURCE_DICTIONARY,
     SPECIAL,
@@ -20,13 +26,7 @@ from core.dictionary_tokenizer import (
     DictionaryTokenizer,
     dictionary_file,
 )
-from core.formats import huggingface
-from core.formats.parameter_names import check_copies, matrix_names, read_parameters, stack_names, tied_by_content
-from core.formats.settings import Settings
-from core.formats.source_files import SourceFiles
-from core.formats.weights import Weights
-from core.piece_splitting import MERGES
-from core.untrusted_parameters import fill_model, meta_model
+from core.text.piece_splitting import MERGES
 
 NAME = "FSMT (fairseq) in Hugging Face's layout"
 VOCABULARIES = {SOURCE_DICTIONARY: "vocab-src.json", TARGET_DICTIONARY: "vocab-tgt.json"}
@@ -121,10 +121,7 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
 
 
 def _dictionary(files: SourceFiles, name: str, size: int) -> bytes:
-    """A vocabulary in the notation of subword-nmt.
-
-    FSMT marks the last piece of a word instead of the others.
-    """
+    """A vocabulary in the notation of subword-nmt, as FSMT marks the last piece of a word instead of the others."""
 
     def subword_nmt(piece: str) -> str:
         if piece in SPECIAL:

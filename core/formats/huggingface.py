@@ -1,7 +1,4 @@
-"""Parts that the formats of Hugging Face share: options and weights.
-
-Options are those of the shape and of the search.
-"""
+"""Options (of shape and search) and weights as all formats of Hugging Face store them."""
 
 import math
 from collections.abc import Generator, Sequence
@@ -11,14 +8,14 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from core.checkpoint import CheckpointError
-from core.config import TransformerConfig
-from core.config_fields import ARCHITECTURE
+from core.formats.checkpoint import CheckpointError
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.weights import Weights, open_weights
 from core.model import sinusoidal_encoding
-from core.tokenizer import Tokenizer
+from core.model.config import TransformerConfig
+from core.model.config_fields import ARCHITECTURE
+from core.text.tokenizer import Tokenizer
 
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in order of preference
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "swish": "swish", "silu": "swish"}
@@ -61,11 +58,11 @@ def refuse_other_types(files: SourceFiles) -> None:
     Raises:
         CheckpointError: there is a config.json with a model_type.
     """
-    found = Settings.read(files, "config.json").values.get("model_type")
-    if isinstance(found, str):
-        reason = f": {T5[found]}" if found in T5 else ""
+    kind = Settings.read(files, "config.json").values.get("model_type")
+    if isinstance(kind, str):
+        reason = f": {T5[kind]}" if kind in T5 else ""
         raise CheckpointError(
-            f"config.json: model_type is {found!r:.60}, which Headlight does not import{reason}. For pictures of its "
+            f"config.json: model_type is {kind!r:.60}, which Headlight does not import{reason}. For pictures of its "
             f"attention, see `python -m core explain-arrays` in docs/formats.md"
         )
 
@@ -93,7 +90,7 @@ def open_model_weights(files: SourceFiles) -> Generator[Weights]:
 
 
 def _joined(files: SourceFiles, index: str, stack: ExitStack) -> Weights:
-    """Weights of a model in several files, whose index has the file of every tensor."""
+    """Weights of a model in several files, whose index names the file of every tensor."""
     places = Settings.read(files, index).section("weight_map").values
     parts = sorted({str(part) for part in places.values()})
     if not parts or any(part not in files.names for part in parts):
@@ -103,18 +100,18 @@ def _joined(files: SourceFiles, index: str, stack: ExitStack) -> Weights:
             f"give all files of the model"
         )
     opened = {part: stack.enter_context(open_weights(files.path(part), part)) for part in parts}
-    found = {name: part for part, weights in opened.items() for name in weights.shapes}
-    wrong = sorted(name for name in found.keys() | places.keys() if found.get(name) != places.get(name))
-    if wrong or len(found) < sum(len(weights.shapes) for weights in opened.values()):
+    part_of = {name: part for part, weights in opened.items() for name in weights.shapes}
+    wrong = sorted(name for name in part_of.keys() | places.keys() if part_of.get(name) != places.get(name))
+    if wrong or len(part_of) < sum(len(weights.shapes) for weights in opened.values()):
         raise CheckpointError(
             f"{files.label}: {index} and the parts differ in where {wrong[0] if wrong else 'a tensor'!r:.80} is: they "
             f"are of different models, or a part is damaged"
         )
     return Weights(
         index,
-        {name: opened[part].shapes[name] for name, part in found.items()},
-        {name: opened[part].dtypes[name] for name, part in found.items()},
-        lambda name: opened[found[name]].get(name),
+        {name: opened[part].shapes[name] for name, part in part_of.items()},
+        {name: opened[part].dtypes[name] for name, part in part_of.items()},
+        lambda name: opened[part_of[name]].get(name),
     )
 
 
@@ -124,10 +121,10 @@ def shape_fields(settings: Settings, activation: str) -> dict[str, Any]:
     Args:
         activation: default.
     """
-    found = settings.text("activation_function", activation)
-    if found not in ACTIVATIONS:
+    activation_function = settings.text("activation_function", activation)
+    if activation_function not in ACTIVATIONS:
         raise CheckpointError(
-            f"config.json: activation_function is {found!r:.60}, expected one of {', '.join(ACTIVATIONS)}"
+            f"config.json: activation_function is {activation_function!r:.60}, expected one of {', '.join(ACTIVATIONS)}"
         )
     d_ff, heads = settings.integer("encoder_ffn_dim", 4096), settings.integer("encoder_attention_heads", 16)
     return {
@@ -138,7 +135,7 @@ def shape_fields(settings: Settings, activation: str) -> dict[str, Any]:
         "num_decoder_heads": _if_other(settings.integer("decoder_attention_heads", 16), heads),
         "num_encoder_layers": settings.integer("encoder_layers", 12),
         "num_decoder_layers": settings.integer("decoder_layers", 12),
-        "activation": ACTIVATIONS[found],
+        "activation": ACTIVATIONS[activation_function],
         "position_order": "halves",
     }
 
@@ -174,22 +171,19 @@ def build_config(**values: Any) -> TransformerConfig:
 
 def excluded_ids(search: Settings) -> list[int]:
     """Ids of `bad_words_ids`, which are sequences of one id in every known model."""
-    found = search.values.get("bad_words_ids") or []
-    rows = cast("list[Any]", found) if isinstance(found, list) else [found]
+    excluded = search.values.get("bad_words_ids") or []
+    rows = cast("list[Any]", excluded) if isinstance(excluded, list) else [excluded]
     ids = [cast("list[Any]", row)[0] for row in rows if isinstance(row, list) and len(cast("list[Any]", row)) == 1]
     if len(ids) < len(rows) or any(isinstance(token_id, bool) or not isinstance(token_id, int) for token_id in ids):
         raise CheckpointError(
-            f"{search.file_name}: bad_words_ids is {found!r:.60}, and Headlight can exclude only single tokens: "
+            f"{search.file_name}: bad_words_ids is {excluded!r:.60}, and Headlight can exclude only single tokens: "
             f"expected a list of lists of one token id"
         )
     return ids
 
 
 def excluded_bias(bias: Tensor, search: Settings) -> Tensor:
-    """Bias of the logits with `renormalize_logits`: [V].
-
-    Probabilities are those of the tokens that may be generated: excluded tokens get a logit that leaves them none.
-    """
+    """Bias of the logits with `renormalize_logits`, [V], which leaves excluded tokens no probability."""
     if search.switch("renormalize_logits", False):
         bias[excluded_ids(search)] = EXCLUDED_LOGIT
     return bias
@@ -198,7 +192,7 @@ def excluded_bias(bias: Tensor, search: Settings) -> Tensor:
 def check_positions(weights: Weights, config: TransformerConfig, kind: str, names: Sequence[str] = POSITIONS) -> None:
     """Compare stored tables of positions with the formula.
 
-    Rows before `position_offset` may have anything: no token has these positions, and that of padding is zero.
+    Rows before `position_offset` are not compared: no token has these positions, and the row of padding is zero.
 
     Args:
         kind: of models, for messages.

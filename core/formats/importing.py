@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.checkpoint import Checkpoint, CheckpointError
 from core.formats import (
     fairseq,
     fsmt,
@@ -16,6 +15,7 @@ from core.formats import (
     t5,
     torch_transformer,
 )
+from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.refused_formats import refuse_by_name
 from core.formats.source_files import SourceFiles, open_source
 
@@ -71,7 +71,7 @@ def import_checkpoint(paths: str | Path | Sequence[str | Path], tokenized: bool 
 
 
 def import_files(files: SourceFiles) -> Checkpoint:
-    """As `import_checkpoint`, of files that are open.
+    """As `import_checkpoint`, from files that are open.
 
     Raises:
         CheckpointError: see there.

@@ -8,10 +8,18 @@ import json
 from pathlib import PurePath
 from typing import Any, cast
 
-from core.budget import MAX_YAML_BYTES
-from core.checkpoint import Checkpoint, CheckpointError
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import (
+from core.files.budget import MAX_YAML_BYTES
+from core.formats import huggingface
+from core.formats.checkpoint import Checkpoint, CheckpointError
+from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.subword_files import subword_files
+from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.weights import Weights, load_pytorch, weights_of
+from core.formats.yaml_options import yaml_object
+from core.model.config import TransformerConfig
+from core.text.dictionary_tokenizer import (
     END,
     PAD,
     SETTINGS,
@@ -22,17 +30,9 @@ from core.dictionary_tokenizer import (
     dictionary_file,
     with_usual_names,
 )
-from core.formats import huggingface
-from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
-from core.formats.settings import Settings
-from core.formats.source_files import SourceFiles
-from core.formats.subword_files import subword_files
-from core.formats.weights import Weights, load_pytorch, weights_of
-from core.formats.yaml_options import yaml_object
-from core.piece_splitting import CHARACTERS, OF_TARGET, SENTENCEPIECE, WORDS
-from core.tokenizer import SPACE_MARK, load_sentencepiece
-from core.tokenizer_files import files_of
-from core.untrusted_parameters import fill_model, meta_model
+from core.text.piece_splitting import CHARACTERS, OF_TARGET, SENTENCEPIECE, WORDS
+from core.text.tokenizer import SPACE_MARK, load_sentencepiece
+from core.text.tokenizer_files import files_of
 
 NAME = "JoeyNMT"
 PREFERRED = ("best.ckpt", "latest.ckpt", "avg_best.ckpt")  # among several
@@ -100,10 +100,7 @@ def load(files: SourceFiles) -> Checkpoint:
 
 
 def _restriction(tokenizer: DictionaryTokenizer) -> list[str]:
-    """JoeyNMT's restriction of SentencePiece models to the vocabularies.
-
-    Empty if it excludes no piece.
-    """
+    """JoeyNMT's restriction of SentencePiece models to the vocabularies, empty if it excludes no piece."""
     files = files_of(tokenizer.to_bytes())
     if SENTENCEPIECE not in files:
         return []
@@ -121,12 +118,12 @@ def _restriction(tokenizer: DictionaryTokenizer) -> list[str]:
 
 def _one_of(files: SourceFiles, suffix: str, preferred: tuple[str, ...]) -> str:
     names = sorted(name for name in files.names if name.endswith(suffix))
-    found = next((name for name in preferred if name in names), names[0])
-    if found not in preferred and len(names) > 1:
+    chosen = next((name for name in preferred if name in names), names[0])
+    if chosen not in preferred and len(names) > 1:
         raise CheckpointError(
             f"{files.label} has {len(names)} files *{suffix}: give one of them, with its vocabularies"
         )
-    return found
+    return chosen
 
 
 def _options(files: SourceFiles) -> Settings:
@@ -154,15 +151,15 @@ def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer,
     if tied in ("all", "inputs"):
         scales[1] = scales[0]  # the decoder has the embedding of the encoder
     places = [_norm_place(side, weights, options) for side in sides]
-    for name, found in (
+    for name, values in (
         ("hidden_size", (d_model, decoder.integer("hidden_size", 512))),
         ("activation", [side.text("activation", "relu") for side in sides]),
         ("scale of the embeddings", scales),
         ("layer_norm", places),
     ):
-        if found[0] != found[1]:
+        if values[0] != values[1]:
             raise CheckpointError(
-                f"{model.file_name}: {name} is {found[0]!r} in the encoder and {found[1]!r} in the decoder, expected "
+                f"{model.file_name}: {name} is {values[0]!r} in the encoder and {values[1]!r} in the decoder, expected "
                 f"the same"
             )
     d_ff, heads = encoder.integer("ff_size", 2048), encoder.integer("num_heads", 4)
@@ -193,24 +190,24 @@ def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer,
 
 
 def _norm_place(side: Settings, weights: Weights, options: Settings) -> str:
-    """Place of the norms.
+    """Return `pre` or `post`, the place of the norms.
 
-    Version 1 has them before the sub-layers, with final norms, and no option for them.
+    Version 1 has no option for it: its norms are before the sub-layers, with final norms.
     """
-    found = side.text("layer_norm", "pre" if all(name in weights.shapes for name in FINAL_NORMS) else "post")
-    if found not in ("pre", "post"):
-        raise CheckpointError(f"{side.file_name}: layer_norm is {found!r:.60}, expected 'pre' or 'post'")
-    if "layer_norm" not in side.values and found == "post" and options.text("joeynmt_version", "").startswith("2.3"):
+    place = side.text("layer_norm", "pre" if all(name in weights.shapes for name in FINAL_NORMS) else "post")
+    if place not in ("pre", "post"):
+        raise CheckpointError(f"{side.file_name}: layer_norm is {place!r:.60}, expected 'pre' or 'post'")
+    if "layer_norm" not in side.values and place == "post" and options.text("joeynmt_version", "").startswith("2.3"):
         raise CheckpointError(
             f"{side.file_name} has no layer_norm: version 2.3 then has norms before the sub-layers of the encoder, "
             f"without a final norm, and after those of the decoder, and Headlight imports only models with the same in "
             f"both"
         )
-    return found
+    return place
 
 
 def _tokenizer(files: SourceFiles, data: Settings) -> tuple[DictionaryTokenizer, int]:
-    """The tokenizer, and the id of the decoder's start."""
+    """Return the tokenizer and the id of the decoder's start."""
     symbols = data.section("special_symbols")
     symbols.refuse({"lang_tags": []})
     names = {usual: symbols.text(f"{kind}_token", usual) for kind, usual in SPECIAL.items()}
@@ -248,9 +245,9 @@ def _tokenizer(files: SourceFiles, data: Settings) -> tuple[DictionaryTokenizer,
                 for key in ("codes" if kind == "subword-nmt" else "model_file",)
             ]
             subwords = subword_files(files, kinds, (wanted[0], wanted[1]))
-        found = {SETTINGS: json.dumps(settings | split[0]).encode(), **subwords, **dictionaries}
+        contents = {SETTINGS: json.dumps(settings | split[0]).encode(), **subwords, **dictionaries}
         start = pieces[1].index("<s>")
-        tokenizer = DictionaryTokenizer(found, start)
+        tokenizer = DictionaryTokenizer(contents, start)
     except ValueError as error:
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
     return tokenizer, start
@@ -292,10 +289,10 @@ def _pieces(files: SourceFiles, side: Settings, name: str, names: dict[str, str]
         names: of the special pieces by their usual names.
     """
     given = side.values.get("voc_file", side.values.get(f"{name}_vocab"))
-    found = [f"{name}_vocab.txt", PurePath(given).name if isinstance(given, str) else ""]
-    file = next((each for each in found if each in files.names), None)
+    candidates = [f"{name}_vocab.txt", PurePath(given).name if isinstance(given, str) else ""]
+    file = next((each for each in candidates if each in files.names), None)
     if file is None:
-        raise CheckpointError(f"{files.label} has no {found[0]}: give the vocabularies of the model")
+        raise CheckpointError(f"{files.label} has no {candidates[0]}: give the vocabularies of the model")
     lines = files.text(file).splitlines()  # as JoeyNMT numbers them, at other line ends too
     pieces = with_usual_names(list(dict.fromkeys([*names.values(), *lines])), names)
     return [SPACE_MARK if piece == " " else piece for piece in pieces]

@@ -9,17 +9,17 @@ import json
 from dataclasses import replace
 from typing import Any, cast
 
-from core.budget import MAX_SMALL_FILE
-from core.checkpoint import Checkpoint, CheckpointError
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, SPECIAL, DictionaryTokenizer, dictionary_file
+from core.files.budget import MAX_SMALL_FILE
 from core.formats import huggingface
+from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import check_copies, read_parameters, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.piece_splitting import SENTENCEPIECE
-from core.tokenizer import load_sentencepiece
-from core.untrusted_parameters import fill_model, meta_model
+from core.formats.untrusted_parameters import fill_model, meta_model
+from core.model.config import TransformerConfig
+from core.text.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, SPECIAL, DictionaryTokenizer, dictionary_file
+from core.text.piece_splitting import SENTENCEPIECE
+from core.text.tokenizer import load_sentencepiece
 
 NAME = "M2M100 or NLLB in Hugging Face's layout"
 SENTENCEPIECE_FILE, VOCABULARY = "sentencepiece.bpe.model", "vocab.json"
@@ -88,10 +88,7 @@ def _config(settings: Settings, search: Settings) -> TransformerConfig:
 
 
 def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[DictionaryTokenizer, str | None]:
-    """The tokenizer, and the language that a target is forced to begin with.
-
-    The configuration has that language.
-    """
+    """Return the tokenizer, and the language that the configuration forces a target to begin with."""
     if SENTENCEPIECE_FILE not in files.names:
         raise CheckpointError(f"{files.label}: {SENTENCEPIECE_FILE} is missing: give the tokenizer's files too")
     options = Settings.read(files, "tokenizer_config.json")
@@ -137,10 +134,10 @@ def _default(wanted: object, usual: tuple[str, ...], languages: dict[str, str]) 
 
 def _m2m100_pieces(files: SourceFiles, options: Settings, size: int) -> tuple[list[str], dict[str, str]]:
     """Pieces in the order of their ids, and those of languages by code."""
-    found = Settings.read(files, VOCABULARY, MAX_SMALL_FILE)
+    ids = Settings.read(files, VOCABULARY, MAX_SMALL_FILE)
     pieces = [
         f"<unused {token_id}>" if piece is None else piece
-        for token_id, piece in enumerate(found.vocabulary(size)[: len(found.values)])
+        for token_id, piece in enumerate(ids.vocabulary(size)[: len(ids.values)])
     ]
     names = options.text("language_codes", "m2m100")
     if names not in LANGUAGES:
@@ -154,7 +151,7 @@ def _m2m100_pieces(files: SourceFiles, options: Settings, size: int) -> tuple[li
 def _nllb_pieces(files: SourceFiles, options: Settings) -> tuple[list[str], dict[str, str]]:
     """Pieces in the order of their ids, and those of languages by code.
 
-    SentencePiece's pieces after its three special ones follow the four of fairseq; then come the languages.
+    The four special pieces of fairseq come first, then SentencePiece's without its own three, then the languages.
     """
     try:
         processor = load_sentencepiece(files.read(SENTENCEPIECE_FILE))
@@ -167,8 +164,8 @@ def _nllb_pieces(files: SourceFiles, options: Settings) -> tuple[list[str], dict
     pieces = processor.id_to_piece(list(range(3, processor.vocab_size())))
     names = [options, Settings.read(files, "special_tokens_map.json")]
     lists = [each.values.get(name) for each in names for name in ("additional_special_tokens", "extra_special_tokens")]
-    found = next((each for each in lists if isinstance(each, list) and each), [])
-    codes = [_content(token) for token in cast("list[Any]", found)]
+    language_tokens = next((each for each in lists if isinstance(each, list) and each), [])
+    codes = [_content(token) for token in cast("list[Any]", language_tokens)]
     codes = [code for code in codes if code not in (*SPECIAL, MASK)]
     if not codes:
         raise CheckpointError(

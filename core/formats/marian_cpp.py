@@ -1,7 +1,7 @@
 """Models of Marian itself, such as the archives of OPUS-MT.
 
 Files: one `.npz` with the parameters and the options of the training in `special:model.yml`; `*.vocab.yml` with
-`source.spm` and `target.spm`, or a SentencePiece model that is the vocabulary, `*.spm`. The decoder begins with a
+`source.spm` and `target.spm`, or a SentencePiece model, `*.spm`, that is also the vocabulary. The decoder begins with a
 vector of zeros, for which a piece `<pad>` is added, as in the same models in Hugging Face's layout.
 """
 
@@ -13,23 +13,23 @@ from typing import Any, cast
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.budget import shown
-from core.checkpoint import Checkpoint, CheckpointError
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
+from core.files.budget import shown
 from core.formats import huggingface
+from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.huggingface import EXCLUDED_LOGIT
 from core.formats.npz import open_npz
 from core.formats.parameter_names import check_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
+from core.formats.untrusted_parameters import fill_model, meta_model
 from core.formats.weights import Weights
-from core.marian_tokenizer import PAD, SOURCE_MODEL, TARGET_MODEL, TARGET_VOCABULARY, VOCABULARY, MarianTokenizer
 from core.model import Transformer
-from core.piece_splitting import SENTENCEPIECE
-from core.text_files import split_lines
-from core.tokenizer import load_sentencepiece
-from core.untrusted_parameters import fill_model, meta_model
+from core.model.config import TransformerConfig
+from core.text.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
+from core.text.marian_tokenizer import PAD, SOURCE_MODEL, TARGET_MODEL, TARGET_VOCABULARY, VOCABULARY, MarianTokenizer
+from core.text.piece_splitting import SENTENCEPIECE
+from core.text.text_files import split_lines
+from core.text.tokenizer import load_sentencepiece
 
 NAME = "Marian"
 OPTIONS = "special:model.yml"
@@ -85,20 +85,17 @@ def load(files: SourceFiles) -> Checkpoint:
 
 
 def flat_yaml(text: str) -> dict[str, Any]:
-    """Options of a YAML text as Marian writes it.
-
-    `name: value` and lists of values, all as texts.
-    """
-    found: dict[str, Any] = {}
+    """Options of a YAML text as Marian writes it: `name: value` and lists of values, all as texts."""
+    options: dict[str, Any] = {}
     name = ""
     for line in split_lines(text):
-        if line.lstrip().startswith("- ") and isinstance(found.get(name), list):
-            found[name].append(_unquoted(line.strip()[2:]))
+        if line.lstrip().startswith("- ") and isinstance(options.get(name), list):
+            options[name].append(_unquoted(line.strip()[2:]))
         elif ":" in line and not line.startswith((" ", "#")):
             name, _, value = line.partition(":")
             value = value.strip()
-            found[name] = [] if value in ("", "[]") else _unquoted(value)
-    return found
+            options[name] = [] if value in ("", "[]") else _unquoted(value)
+    return options
 
 
 def _unquoted(text: str) -> str:
@@ -174,7 +171,7 @@ def _config(options: Settings, weights: Weights) -> TransformerConfig:
 
 
 def _is_pre_norm(options: Settings) -> bool:
-    """Whether norms are before the sub-layers, else after them.
+    """Whether the norms are before the sub-layers rather than after them.
 
     Raises:
         CheckpointError: they are elsewhere.
@@ -240,12 +237,12 @@ def _tensors(weights: Weights, model: Transformer, config: TransformerConfig) ->
 
 
 def _in_rows(name: str) -> bool:
-    """Whether the rows of a matrix are its outputs, as PyTorch has it, or pieces."""
+    """Whether the rows of a matrix are its outputs, as in PyTorch, or pieces."""
     return name.endswith(("Wemb", "_Wt"))
 
 
 def _name(name: str, pre: str) -> str:
-    """Name in Marian of a parameter of a stack.
+    """Marian's name of a parameter of a stack.
 
     Args:
         pre: ends the names of norms on the input of sub-layers.
@@ -276,11 +273,11 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> MarianTokenizer
                     f"{files.label} has {len(vocabularies)} vocabularies: expected one, or *.src{YAML_VOCABULARY} and "
                     f"*.trg{YAML_VOCABULARY}"
                 )
-            found = {name: files.read(name) for name in (SOURCE_MODEL, TARGET_MODEL) if name in files.names}
-            found[VOCABULARY] = _vocabulary(files, source, config)
+            contents = {name: files.read(name) for name in (SOURCE_MODEL, TARGET_MODEL) if name in files.names}
+            contents[VOCABULARY] = _vocabulary(files, source, config)
             if target != source:
-                found[TARGET_VOCABULARY] = _vocabulary(files, target, config)
-            tokenizer = MarianTokenizer(found, config.vocab_size, config.target_size, config.bos_id)
+                contents[TARGET_VOCABULARY] = _vocabulary(files, target, config)
+            tokenizer = MarianTokenizer(contents, config.vocab_size, config.target_size, config.bos_id)
         else:
             tokenizer = _sentencepiece(files, config)
     except ValueError as error:
@@ -302,8 +299,8 @@ def _sentencepiece(files: SourceFiles, config: TransformerConfig) -> DictionaryT
     data = files.read(names[0])
     processor = load_sentencepiece(data)
     pieces = [*processor.id_to_piece(list(range(processor.vocab_size()))), PAD]
-    found = {SETTINGS: b"{}", SENTENCEPIECE: data, SOURCE_DICTIONARY: dictionary_file(pieces)}
-    return DictionaryTokenizer(found, config.bos_id)
+    contents = {SETTINGS: b"{}", SENTENCEPIECE: data, SOURCE_DICTIONARY: dictionary_file(pieces)}
+    return DictionaryTokenizer(contents, config.bos_id)
 
 
 def _vocabulary(files: SourceFiles, name: str, config: TransformerConfig) -> bytes:

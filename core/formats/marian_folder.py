@@ -1,8 +1,8 @@
-"""Hugging Face's layout of Marian, written.
+"""Writer of Hugging Face's layout of Marian, which `MarianMTModel` and `MarianTokenizer` of transformers open.
 
-`MarianMTModel` and `MarianTokenizer` of transformers open it. Their model has the paper's arithmetic but for the order
-of sines and cosines: all sines come first. As all other operations treat the coordinates of a hidden state alike, the
-paper's order is turned into theirs by permuting the coordinates in every parameter that reads or writes hidden states.
+Their model has the paper's arithmetic but for the order of sines and cosines: all sines come first. As all other
+operations treat the coordinates of a hidden state alike, the paper's order is turned into theirs by permuting the
+coordinates in every parameter that reads or writes hidden states.
 """
 
 import io
@@ -15,8 +15,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from core.checkpoint import Checkpoint
-from core.config import TransformerConfig
+from core.formats.checkpoint import Checkpoint
 from core.formats.huggingface import ACTIVATIONS
 from core.formats.marian_huggingface import BIAS, OUTPUT, SHARED, SOURCE, TARGET
 from core.formats.output_folder import (
@@ -32,9 +31,10 @@ from core.formats.output_folder import (
     storage_type,
 )
 from core.formats.parameter_names import stack_names
-from core.marian_tokenizer import NORMALISES, SETTINGS, TARGET_VOCABULARY, VOCABULARY
 from core.model import Transformer
-from core.tokenizer import Tokenizer
+from core.model.config import TransformerConfig
+from core.text.marian_tokenizer import NORMALISES, SETTINGS, TARGET_VOCABULARY, VOCABULARY
+from core.text.tokenizer import Tokenizer
 
 LAYOUT = "Hugging Face's layout of Marian"
 VALUES: dict[str, object] = {
@@ -62,10 +62,7 @@ print(tokenizer.batch_decode(model.generate(**batch), skip_special_tokens=True))
 
 
 def write_marian(checkpoint: Checkpoint, path: Path) -> None:
-    """Write a model in Hugging Face's layout of Marian.
-
-    See `marian_files` and `new_folder`.
-    """
+    """Write a model in Hugging Face's layout of Marian; see `marian_files` and `new_folder`."""
     files = marian_files(checkpoint)
     with new_folder(path) as folder:
         for name, data in files.items():
@@ -186,10 +183,7 @@ def generation_settings(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def marian_tensors(model: Transformer) -> dict[str, Tensor]:
-    """Return the parameters under their names in the layout.
-
-    Biases that the model does not have are zeros.
-    """
+    """Return the parameters under their names in the layout, with zeros for biases that the model does not have."""
     config = model.config
     ours, names = halves_parameters(model), stack_names(model, "model.")
     tensors = {theirs: ours[name] for name, theirs in names.items()}
@@ -207,20 +201,17 @@ def marian_tensors(model: Transformer) -> dict[str, Tensor]:
 
 
 def halves_parameters(model: Transformer) -> dict[str, Tensor]:
-    """Return parameters of the same function, by their names.
-
-    All sines come before all cosines, see the module.
-    """
-    found = {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}
+    """Return parameters of the same function with all sines before all cosines, by name; see the module docstring."""
+    parameters = {name: parameter.detach().cpu() for name, parameter in model.named_parameters()}
     if model.config.position_order == "halves":
-        return found
+        return parameters
     order = torch.arange(model.config.d_model).view(-1, 2).T.flatten()  # 0 2 4 .. 1 3 5 ..
-    for name, parameter in found.items():
+    for name, parameter in parameters.items():
         if name.endswith(READS):
-            found[name] = parameter[:, order]
+            parameters[name] = parameter[:, order]
         elif any(part in name for part in WRITES):
-            found[name] = parameter[order]
-    return found
+            parameters[name] = parameter[order]
+    return parameters
 
 
 def is_normalised(checkpoint: Checkpoint) -> bool:

@@ -1,23 +1,24 @@
 """OPUS-MT and other Marian models in Hugging Face's layout.
 
 Files: config.json with model_type "marian", model.safetensors or pytorch_model.bin, the tokenizer's files (see
-`core.marian_tokenizer`), generation_config.json. The reference for every number is `MarianMTModel` of transformers.
+`core.text.marian_tokenizer`), generation_config.json. The reference for every number is `MarianMTModel` of
+transformers.
 """
 
 from collections.abc import Mapping
 
 import torch
 
-from core.checkpoint import Checkpoint, CheckpointError
-from core.config import TransformerConfig
 from core.formats import huggingface
+from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import check_copies, check_names, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
+from core.formats.untrusted_parameters import fill_model, meta_model
 from core.formats.weights import Weights
-from core.marian_tokenizer import OPTIONAL, REQUIRED, MarianTokenizer
 from core.model import Transformer
-from core.untrusted_parameters import fill_model, meta_model
+from core.model.config import TransformerConfig
+from core.text.marian_tokenizer import OPTIONAL, REQUIRED, MarianTokenizer
 
 NAME = "Marian (OPUS-MT) in Hugging Face's layout"
 BIAS = "final_logits_bias"
@@ -75,7 +76,7 @@ def _config(settings: Settings, search: Settings, weights: Weights) -> Transform
 
 
 def _tied(settings: Settings, weights: Weights) -> str:
-    """`TransformerConfig.tied`, from the options and from what the file holds."""
+    """`TransformerConfig.tied`, from the options and from the tensors of the file."""
     shared = settings.switch("share_encoder_decoder_embeddings", True)
     if settings.switch("tie_word_embeddings", True):
         return "all" if shared else "target"
@@ -97,9 +98,7 @@ def _parameter_sources(model: Transformer, config: TransformerConfig, weights: W
 
 
 def _check_weights(weights: Weights, model: Transformer, sources: Mapping[str, str], config: TransformerConfig) -> None:
-    """Compare names and shapes with those of the model.
-
-    Also tied matrices with each other, and stored positions with the formula.
+    """Compare names and shapes with those of the model, tied matrices with each other, and positions with the formula.
 
     Raises:
         CheckpointError: something differs.
@@ -122,9 +121,9 @@ def _check_weights(weights: Weights, model: Transformer, sources: Mapping[str, s
 
 
 def _tokenizer(files: SourceFiles, config: TransformerConfig) -> MarianTokenizer:
-    found = {name: files.read(name) for name in (*REQUIRED, *OPTIONAL) if name in files.names}
+    contents = {name: files.read(name) for name in (*REQUIRED, *OPTIONAL) if name in files.names}
     try:
-        tokenizer = MarianTokenizer(found, config.vocab_size, config.target_size, config.bos_id)
+        tokenizer = MarianTokenizer(contents, config.vocab_size, config.target_size, config.bos_id)
     except ValueError as error:
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
     huggingface.check_tokenizer(files, tokenizer, config)

@@ -2,11 +2,11 @@
 
 from typing import Any, cast
 
-from core.config import TransformerConfig
-from core.cpu_inference import computation
+from core.inference.cpu_inference import computation
 from core.model import Transformer
-from core.phrases import Phrase, listed
-from core.tokenizer import Tokenizer
+from core.model.config import TransformerConfig
+from core.text.phrases import Phrase, listed
+from core.text.tokenizer import Tokenizer
 
 TIED = {
     "all": Phrase("both embeddings and the output projection are one matrix"),
@@ -53,7 +53,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
 
 
 def architecture_facts(config: TransformerConfig) -> dict[str, str]:
-    """Describe fields that the paper has values for, as `model_facts` does."""
+    """Describe the fields that the paper has values for, as `model_facts` does."""
     biases = {
         Phrase("attention"): config.attention_bias,
         Phrase("feed-forward"): config.feed_forward_bias,
@@ -162,7 +162,7 @@ def _attention(config: TransformerConfig) -> str:
 
 
 def _forced_language(tokenizer: Tokenizer) -> dict[str, str]:
-    """The first token of translations, if it is that of their language."""
+    """The first token of translations, if it is a language token."""
     first = tokenizer.first_target_id("")
     if first is None:
         return {}
@@ -210,9 +210,9 @@ def _positions(config: TransformerConfig) -> str:
     return listed(parts)
 
 
-def _object(found: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _texts(found: object) -> list[str]:
-    return [str(each) for each in cast("list[object]", found)] if isinstance(found, list) else []
+def _texts(value: object) -> list[str]:
+    return [str(each) for each in cast("list[object]", value)] if isinstance(value, list) else []

@@ -1,7 +1,4 @@
-"""Untrusted arrays in NumPy's `.npz`.
-
-Their declared shapes are compared with the bytes there are.
-"""
+"""Untrusted arrays in NumPy's `.npz`, whose declared shapes are compared with the number of bytes."""
 
 import io
 import math
@@ -15,9 +12,9 @@ import torch
 from numpy.lib import format as npy
 from torch import Tensor
 
-from core.budget import MAX_ARRAYS
-from core.checkpoint import ADVICE, CheckpointError
-from core.damaged_archives import DAMAGE
+from core.files.budget import MAX_ARRAYS
+from core.files.damaged_archives import DAMAGE
+from core.formats.checkpoint import ADVICE, CheckpointError
 from core.formats.source_files import archive_errors
 from core.formats.weights import Weights, check_archive
 
@@ -27,7 +24,7 @@ HEADER_BYTES = 4096  # at most, of an array
 
 @contextmanager
 def open_npz(path: Path, file_name: str, text_name: str) -> Generator[tuple[Weights, str]]:
-    """Open a file of float32 arrays and one array of bytes, which is a text.
+    """Open a file of float32 arrays and one array of bytes, a text.
 
     Args:
         file_name: for messages.
@@ -66,7 +63,7 @@ def open_npz(path: Path, file_name: str, text_name: str) -> Generator[tuple[Weig
 def _header(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file_name: str, dtype: type[np.float32] | None
 ) -> tuple[tuple[int, ...], int]:
-    """Shape of an array, and where its elements begin.
+    """Shape of an array, and the offset of its elements.
 
     Args:
         dtype: expected; None: one byte.
@@ -77,13 +74,15 @@ def _header(
         version = npy.read_magic(start)
         if version != (1, 0):
             raise ValueError(f"version {version}")
-        shape, in_columns, found = npy.read_array_header_1_0(start)
+        shape, in_columns, stored_type = npy.read_array_header_1_0(start)
     except DAMAGE as error:
         raise CheckpointError(f"{file_name}: {entry.filename!r:.80} is not an array: {error}") from error
-    fits = math.prod(shape) * found.itemsize + start.tell() == entry.file_size and all(size >= 0 for size in shape)
-    if not fits or in_columns or (found.itemsize != 1 if dtype is None else found != dtype):
+    fits = math.prod(shape) * stored_type.itemsize + start.tell() == entry.file_size and all(
+        size >= 0 for size in shape
+    )
+    if not fits or in_columns or (stored_type.itemsize != 1 if dtype is None else stored_type != dtype):
         raise CheckpointError(
-            f"{file_name}: {entry.filename!r:.80} has type {found} and shape {list(shape)}, in {entry.file_size} "
+            f"{file_name}: {entry.filename!r:.80} has type {stored_type} and shape {list(shape)}, in {entry.file_size} "
             f"bytes: expected rows of {'bytes' if dtype is None else 'float32'}, as Marian writes them"
         )
     return shape, start.tell()

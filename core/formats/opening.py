@@ -8,22 +8,23 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError, safe_open
 
-from core.checkpoint import Checkpoint, CheckpointError, check_header
+from core.formats.checkpoint import Checkpoint, CheckpointError, check_header
 from core.formats.source_files import SourceFiles, is_archive
 
 SUFFIX = ".safetensors"
-PACKED = SUFFIX + ".8bit", SUFFIX + ".8bit-difference"  # see `core.history`
+PACKED = SUFFIX + ".8bit", SUFFIX + ".8bit-difference"  # see `core.analysis.over_training.history`
 
 
 def own_file(files: SourceFiles) -> Path | None:
-    """Return the file of a source that is to be read by `load_checkpoint`.
+    """Return the file of a source that `load_checkpoint` is to read.
 
     Returns:
         The checkpoint of Headlight among the files, recognised by content, or else the only file if it is a safetensors
         file, by its beginning or its name; None for checkpoints of other projects.
 
     Raises:
-        CheckpointError: there are several checkpoints of Headlight, or it is a file of `core.history`.
+        CheckpointError: there are several checkpoints of Headlight, or it is a file of
+            `core.analysis.over_training.history`.
     """
     if any(name.lower().endswith(PACKED) for name in files.names):
         raise CheckpointError(
@@ -64,9 +65,8 @@ def is_openable(path: Path) -> bool:
 
 
 def as_sources(paths: Sequence[Path]) -> list[list[Path]]:
-    """Group files that came together into sources.
-
-    Each archive and each checkpoint of Headlight is a source of its own, all other files are one.
+    """Group files that were given together: each archive and each checkpoint of Headlight is a source, the others are
+    one.
     """
     alone = [path for path in paths if is_own(path) or is_archive(path)]
     others = [path for path in paths if path not in alone]
@@ -76,7 +76,7 @@ def as_sources(paths: Sequence[Path]) -> list[list[Path]]:
 def content_digest(checkpoint: Checkpoint) -> str:
     """SHA-256, in hexadecimal, of configuration, tokenizer and parameters.
 
-    It is the same for a folder, an archive and single files of one model, whatever else they hold.
+    It is the same for a folder, an archive and single files of one model, whatever else they contain.
     """
     digest = hashlib.sha256(repr(checkpoint.config).encode())
     digest.update(checkpoint.tokenizer.to_bytes())

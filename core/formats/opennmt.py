@@ -2,7 +2,7 @@
 
 Files: one `.pt` with the parameters (`model`, `generator`), the vocabularies (`vocab`) and the options of the training
 (`opt`); in version 3 the parameters may be in a `.safetensors` beside it. The codes of byte-pair encoding or the
-SentencePiece model that split the text are files of their own.
+SentencePiece model, which split the text, are separate files.
 """
 
 import re
@@ -12,19 +12,19 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from core.budget import shown
-from core.checkpoint import Checkpoint, CheckpointError
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import (
-    DictionaryTokenizer,
-)
+from core.files.budget import shown
 from core.formats import huggingface
+from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.opennmt_tokenizer import BLANK, read_tokenizer, transforms
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
+from core.formats.untrusted_parameters import fill_model, meta_model
 from core.formats.weights import Inert, Weights, in_memory, load_pytorch, open_weights, weights_of
-from core.untrusted_parameters import fill_model, meta_model
+from core.model.config import TransformerConfig
+from core.text.dictionary_tokenizer import (
+    DictionaryTokenizer,
+)
 
 NAME = "OpenNMT-py"
 # Classes and functions in its files: the options, and until version 2 the fields of torchtext with the vocabularies.
@@ -153,23 +153,20 @@ def _parts(name: str, content: object) -> tuple[Settings, Mapping[Any, Any] | li
 
 
 def _weights(files: SourceFiles, name: str, content: Mapping[Any, Any], stack: ExitStack) -> Weights:
-    """Parameters under the names of version 3.
-
-    There the generator is a layer, and norms are those of PyTorch.
-    """
+    """Parameters under the names of version 3, where the generator is a layer and norms are those of PyTorch."""
     if "model" in content:
-        found = weights_of(files.path(name), name, content["model"])
+        stored = weights_of(files.path(name), name, content["model"])
         generator = content.get("generator")
-        tensors = {each: found.get(each) for each in found.shapes}
+        tensors = {each: stored.get(each) for each in stored.shapes}
         if generator is not None:
-            found = weights_of(files.path(name), name, generator)
-            tensors |= {f"generator.{each}": found.get(each) for each in found.shapes}
+            stored = weights_of(files.path(name), name, generator)
+            tensors |= {f"generator.{each}": stored.get(each) for each in stored.shapes}
     else:
         beside = f"{name.removesuffix('.pt')}.safetensors"
         if beside not in files.names:
             raise CheckpointError(f"{name} has no 'model': expected its parameters, or {beside:.80} beside it")
-        found = stack.enter_context(open_weights(files.path(beside), beside))
-        tensors = {each: found.get(each) for each in found.shapes}
+        stored = stack.enter_context(open_weights(files.path(beside), beside))
+        tensors = {each: stored.get(each) for each in stored.shapes}
     renamed: dict[str, Tensor] = {}
     for each, tensor in tensors.items():
         if match := OLD_NORM.fullmatch(each):

@@ -1,13 +1,17 @@
-"""Tokenizers of OpenNMT-py: vocabularies in its files, files of subwords beside."""
+"""Tokenizers of OpenNMT-py: vocabularies in its files, files of subwords beside them."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, cast
 
-from core.budget import shown
-from core.checkpoint import CheckpointError
-from core.dictionary_tokenizer import (
+from core.files.budget import shown
+from core.formats.checkpoint import CheckpointError
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.subword_files import KINDS, subword_files
+from core.formats.weights import Inert
+from core.text.dictionary_tokenizer import (
     PAD,
     SETTINGS,
     SOURCE_DICTIONARY,
@@ -16,11 +20,7 @@ from core.dictionary_tokenizer import (
     dictionary_file,
     with_usual_names,
 )
-from core.formats.settings import Settings
-from core.formats.source_files import SourceFiles
-from core.formats.subword_files import KINDS, subword_files
-from core.formats.weights import Inert
-from core.piece_splitting import WORDS
+from core.text.piece_splitting import WORDS
 
 BLANK, START = "<blank>", "<s>"
 # Kinds of files that split words by the names of transforms; see `_split`.
@@ -30,11 +30,11 @@ SUBWORDS = {"sentencepiece": "sentencepiece", "bpe": "merges", "onmt_tokenize": 
 def read_tokenizer(
     files: SourceFiles, options: Settings, vocabulary: Mapping[Any, Any] | list[Any]
 ) -> tuple[DictionaryTokenizer, int]:
-    """The tokenizer, and the id of the decoder's start."""
+    """Return the tokenizer and the id of the decoder's start."""
     name = options.file_name
-    found = vocabulary if isinstance(vocabulary, Mapping) else _by_name(name, vocabulary)
-    sides = [_pieces(name, side, found.get(side)) for side in ("src", "tgt")]
-    start = found.get("decoder_start_token") or START
+    vocabularies = vocabulary if isinstance(vocabulary, Mapping) else _by_name(name, vocabulary)
+    sides = [_pieces(name, side, vocabularies.get(side)) for side in ("src", "tgt")]
+    start = vocabularies.get("decoder_start_token") or START
     try:
         source, target = (with_usual_names(pieces, {PAD: BLANK}) for pieces in sides)
         if not isinstance(start, str) or start not in target:
@@ -54,18 +54,18 @@ def read_tokenizer(
 
 def _by_name(name: str, fields: Sequence[object]) -> dict[str, object]:
     """Vocabularies of old files: pairs of a name and a vocabulary."""
-    found: dict[str, object] = {}
+    vocabularies: dict[str, object] = {}
     for each in fields:
         match each:
             case (str(side), vocabulary):
-                found[side] = vocabulary
+                vocabularies[side] = vocabulary
             case _:
                 raise CheckpointError(f"{name}: its vocab is {shown(fields)}, expected vocabularies by name")
-    return found
+    return vocabularies
 
 
 def _pieces(name: str, side: str, vocabulary: object) -> list[str]:
-    """Pieces of a vocabulary: a list, or the field of torchtext that has it.
+    """Pieces of a vocabulary: a list, or the field of torchtext that contains one.
 
     Raises:
         CheckpointError: it is neither, or there are features beside the words.
@@ -86,18 +86,16 @@ def _pieces(name: str, side: str, vocabulary: object) -> list[str]:
 
 
 def transforms(options: Settings) -> list[str]:
-    """Names of the transforms used in training, of all corpora."""
+    """Names of the transforms used in training, from all corpora."""
     corpora = options.values.get("data")
     sections = [options.values, *(corpora.values() if isinstance(corpora, Mapping) else ())]
     lists = [section.get("transforms") for section in sections if isinstance(section, Mapping)]
-    names = [name for found in lists if isinstance(found, list) for name in cast("list[Any]", found)]
+    names = [name for listed in lists if isinstance(listed, list) for name in cast("list[Any]", listed)]
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 
 def _split(files: SourceFiles, options: Settings) -> dict[str, str]:
-    """Settings of the tokenizer about how a text is split.
-
-    Empty with files of subwords.
+    """Settings of the tokenizer about how a text is split, empty with files of subwords.
 
     Raises:
         CheckpointError: by the tokenizer of OpenNMT with rules that Headlight does not have.

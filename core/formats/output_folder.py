@@ -1,7 +1,4 @@
-"""Models written in the layouts of other projects.
-
-A folder is written whole or not at all.
-"""
+"""Models in the layouts of other projects, in folders that are written whole or not at all."""
 
 import os
 import secrets
@@ -13,17 +10,17 @@ from typing import Any, cast
 
 import torch
 
-from core.checkpoint import Checkpoint
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import PREPARATIONS, SETTINGS, DictionaryTokenizer
-from core.file_writing import writing
+from core.files.file_writing import writing
+from core.files.strict_json import json_object
+from core.formats.checkpoint import Checkpoint
 from core.formats.model_facts import NORMS, model_facts
-from core.marian_tokenizer import END, PAD, SOURCE_MODEL, TARGET_MODEL, UNKNOWN, MarianTokenizer
 from core.model import Transformer
-from core.piece_splitting import OF_TARGET, SENTENCEPIECE
-from core.strict_json import json_object
-from core.tokenizer import Tokenizer
-from core.tokenizer_files import files_of
+from core.model.config import TransformerConfig
+from core.text.dictionary_tokenizer import PREPARATIONS, SETTINGS, DictionaryTokenizer
+from core.text.marian_tokenizer import END, PAD, SOURCE_MODEL, TARGET_MODEL, UNKNOWN, MarianTokenizer
+from core.text.piece_splitting import OF_TARGET, SENTENCEPIECE
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizer_files import files_of
 
 README = "README.md"
 MAX_POSITIONS = 1024  # rows of a stored table of positions; sources have at most 512 tokens, translations 50 more
@@ -124,9 +121,7 @@ def require_values(config: TransformerConfig, expected: Mapping[str, object], la
 
 
 def sentencepiece_files(checkpoint: Checkpoint, layout: str) -> dict[str, bytes]:
-    """Return the files of a tokenizer: both SentencePiece models.
-
-    `MarianTokenizer` also gets all others that it has.
+    """Return the files of a tokenizer: both SentencePiece models, and all others of a `MarianTokenizer`.
 
     Raises:
         ValueError: the tokenizer splits texts otherwise, or lacks a special piece.
@@ -161,10 +156,7 @@ def pieces_of(tokenizer: Tokenizer) -> list[str]:
 
 
 def storage_type(model: Transformer) -> torch.dtype:
-    """Return the smallest type that holds every parameter without loss.
-
-    Half precision, if the model came from that.
-    """
+    """Return the smallest type that holds every parameter without loss: half precision, if the model came from that."""
     for dtype in (torch.float16, torch.bfloat16):
         if all(torch.equal(each.to(dtype).to(each.dtype), each) for each in model.parameters()):
             return dtype
@@ -172,9 +164,7 @@ def storage_type(model: Transformer) -> torch.dtype:
 
 
 def readme(checkpoint: Checkpoint, title: str, code: str, differences: list[str]) -> bytes:
-    """Return the text of a README.
-
-    How to open the model, what differs from Headlight, and what is known about it.
+    """Return the text of a README: how to open the model, how it differs from Headlight, and known facts about it.
 
     Args:
         code: in Python, that translates with the model.

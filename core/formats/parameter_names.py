@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from torch import Tensor
 
-from core.checkpoint import CheckpointError
+from core.formats.checkpoint import CheckpointError
 from core.formats.weights import Weights
 from core.model import Transformer
 
@@ -26,17 +26,14 @@ LISTED = 4  # names or shapes in a message
 
 
 def renamed(name: str, parts: Mapping[str, str]) -> str:
-    """Name of a parameter with parts, of one or more components, replaced by others."""
+    """Name of a parameter with parts of one or more components replaced by others."""
     for part, theirs in parts.items():
         name = name.replace(f".{part}.", f".{theirs}.")
     return name
 
 
 def bart_name(name: str) -> str:
-    """Name of a stack's parameter in BART.
-
-    An example is `encoder.layers.0.self_attn.q_proj.weight`.
-    """
+    """Name of a stack's parameter in BART, such as `encoder.layers.0.self_attn.q_proj.weight`."""
     return renamed(name, _BART)
 
 
@@ -46,7 +43,7 @@ def stack_names(
     encoder: Mapping[str, str] = _BART,
     decoder: Mapping[str, str] = _BART,
 ) -> dict[str, str]:
-    """Name elsewhere of every parameter of both stacks, by its name in the model.
+    """The other project's name of every parameter of both stacks, by its name in the model.
 
     Args:
         prefix: of every name.
@@ -61,10 +58,7 @@ def stack_names(
 
 
 def matrix_names(tied: str, source: str, target: str, output: str) -> dict[str, str]:
-    """Names elsewhere of embeddings and output projection, by those in the model.
-
-    Only of matrices that differ from each other.
-    """
+    """The other project's names of those embeddings and output projections that are different matrices, by ours."""
     names = {"embedding.tokens.weight": source}
     if tied in ("target", "none"):
         names["target_embedding.tokens.weight"] = target
@@ -97,9 +91,7 @@ def read_parameters(
 
 
 def unpacked(file_name: str, name: str, tensor: Tensor) -> dict[str, Tensor]:
-    """Matrices or biases of queries, keys and values that are one tensor.
-
-    `in_proj_*`; other tensors stay as they are.
+    """Split a tensor `in_proj_*` into its parts for queries, keys and values; other tensors stay as they are.
 
     Raises:
         CheckpointError: it cannot be split into three.

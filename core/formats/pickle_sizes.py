@@ -1,8 +1,8 @@
-"""Steps that reading a pickle takes, before it is read.
+"""Bounds on the steps and the memory that reading a pickle takes, checked before it is read.
 
-What a pickle has made once, it may refer to again and again. Forty tuples of two of the one before take 2^40 steps as a
-key of a dictionary, which nothing interrupts; a dictionary of a megabyte that is copied a thousand times takes a
-gigabyte; and of what PyTorch lets a pickle call, some functions make gigabytes of a number.
+A pickle may refer again and again to an object that it has made once. Forty tuples, each holding the one before twice,
+take 2^40 uninterruptible steps as a key of a dictionary; a dictionary of a megabyte that is copied a thousand times
+takes a gigabyte; and some of the functions that PyTorch lets a pickle call make gigabytes from a number.
 """
 
 import pickletools
@@ -11,7 +11,7 @@ from collections.abc import Collection
 from io import BytesIO
 from typing import Any
 
-from core.budget import FREE_STEPS
+from core.files.budget import FREE_STEPS
 
 CALLED = {
     "collections.OrderedDict",
@@ -32,7 +32,7 @@ _CALLS = {"REDUCE", "NEWOBJ", "NEWOBJ_EX", "OBJ", "INST", "BUILD"}
 
 
 class ForeignCallError(ValueError):
-    """A pickle calls for what is not a part of a tensor.
+    """A pickle calls something that is not part of a tensor.
 
     Attributes:
         name: of the class or function.
@@ -44,7 +44,7 @@ class ForeignCallError(ValueError):
 
 
 class _Value:
-    """What a pickle makes.
+    """A value that a pickle makes.
 
     Attributes:
         size: number of elements, with those of tuples among them.
@@ -107,7 +107,7 @@ def _check_name(name: str, inert: Collection[str]) -> None:
 
 
 def _taken(stack: list[_Value], opcode: pickletools.OpcodeInfo) -> list[_Value]:
-    """Take what an operation takes from the stack, the last first."""
+    """Pop the operands of an operation from the stack, the last first."""
     taken: list[_Value] = []
     for kind in reversed(opcode.stack_before):
         if kind is pickletools.stackslice:

@@ -1,7 +1,4 @@
-"""Progress of an import.
-
-No format passes it on: every tensor is read by `Weights.read`, which reports here.
-"""
+"""Progress of an import, reported by `Weights.read`, which reads every tensor, so that formats need not pass it on."""
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -22,7 +19,7 @@ _count: ContextVar[_Count | None] = ContextVar("_count", default=None)
 
 @contextmanager
 def reporting(progress: Progress | None) -> Generator[None]:
-    """Report what is read in this thread inside the block."""
+    """Report the reading done by this thread inside the block."""
     token = _count.set(None if progress is None else _Count(progress))
     try:
         yield
@@ -31,9 +28,7 @@ def reporting(progress: Progress | None) -> Generator[None]:
 
 
 def advance(elements: int, total: int) -> None:
-    """Count the elements of a tensor about to be read.
-
-    A file may be read twice in part, to compare tied matrices.
+    """Count the elements of a tensor about to be read; those of tied matrices may be read twice, to compare them.
 
     Args:
         total: number of elements of its file.

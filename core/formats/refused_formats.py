@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.checkpoint import CheckpointError
 from core.formats import huggingface
+from core.formats.checkpoint import CheckpointError
 from core.formats.source_files import SourceFiles
 
 SOCKEYE_CONFIGURATION = b"!ModelConfig"  # the first line of the file `config`
@@ -25,7 +25,7 @@ CTRANSLATE2_START = re.compile(rb"[\1-\40]\0{3}.\0\w+Spec\0", re.DOTALL)  # vers
 
 
 def refuse_by_name(files: SourceFiles) -> None:
-    """Refuse files of a program that Headlight knows but does not import.
+    """Refuse the files of programs that Headlight knows but does not import.
 
     Raises:
         CheckpointError: they are a model of Sockeye or CTranslate2, or of a type of transformers that no format reads.
@@ -49,14 +49,14 @@ def _refuse_sockeye(files: SourceFiles) -> None:
 
 def _sockeye_options(configuration: bytes, parameters: Sequence[Path]) -> list[str]:
     """Options that change the architecture."""
-    found = [
+    meanings = [
         meaning
         for option, meaning in SOCKEYE_OPTIONS.items()
         if re.search(rb"^ *" + option + rb"\s*$", configuration, re.MULTILINE)
     ]
-    if LHUC not in found and any(_has(path, LHUC_PARAMETER) for path in parameters):
-        found.append(LHUC)  # without the configuration
-    return found
+    if LHUC not in meanings and any(_has(path, LHUC_PARAMETER) for path in parameters):
+        meanings.append(LHUC)  # without the configuration
+    return meanings
 
 
 def _refuse_ctranslate2(files: SourceFiles) -> None:

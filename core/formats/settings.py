@@ -2,10 +2,10 @@
 
 from typing import Any, cast
 
-from core.budget import MAX_SETTINGS_BYTES, shown
-from core.checkpoint import CheckpointError
+from core.files.budget import MAX_SETTINGS_BYTES, shown
+from core.files.strict_json import json_object
+from core.formats.checkpoint import CheckpointError
 from core.formats.source_files import SourceFiles
-from core.strict_json import json_object
 
 
 class Settings:
@@ -52,9 +52,7 @@ class Settings:
         return Settings(f"{self.file_name}: {name}", cast("dict[str, Any]", self._checked(name, {}, dict, "options")))
 
     def vocabulary(self, size: int) -> list[str | None]:
-        """Pieces by their id, from an object with the id of every piece.
-
-        None for ids without a piece.
+        """Pieces by their id, from an object with the id of every piece; None for ids without a piece.
 
         Args:
             size: number of ids.
@@ -72,7 +70,7 @@ class Settings:
         return pieces
 
     def refuse(self, wrong: dict[str, object]) -> None:
-        """Refuse unknown options that change what a model computes.
+        """Refuse unknown options that change the computation of a model.
 
         Args:
             wrong: options with their only supported value, which options that are not set have.

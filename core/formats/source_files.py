@@ -1,7 +1,4 @@
-"""Files of a checkpoint in a folder, in a zip archive, or given one by one.
-
-All of them are untrusted.
-"""
+"""Untrusted files of a checkpoint in a folder, in a zip archive, or given one by one."""
 
 import errno
 import shutil
@@ -12,11 +9,11 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from core.budget import MAX_ENTRIES, MAX_SMALL_FILE, check_unpacked
-from core.checkpoint import ADVICE, CheckpointError
-from core.damaged_archives import DAMAGE
-from core.file_writing import reading, writing
-from core.text_files import NotTextError, require_utf8
+from core.files.budget import MAX_ENTRIES, MAX_SMALL_FILE, check_unpacked
+from core.files.damaged_archives import DAMAGE
+from core.files.file_writing import reading, writing
+from core.formats.checkpoint import ADVICE, CheckpointError
+from core.text.text_files import NotTextError, require_utf8
 
 MAX_NAME_BYTES = 255  # of a file
 BLOCK_BYTES = 2**20
@@ -81,22 +78,22 @@ def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
         FileNotFoundError: there is no such file.
         NotWrittenError: the temporary folder is full.
     """
-    found = [Path(path) for path in paths]
-    for path in found:
+    given = [Path(path) for path in paths]
+    for path in given:
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}: give a folder, a zip archive, or the files of a checkpoint")
-    if len(found) == 1 and found[0].is_dir():
-        yield SourceFiles(found[0].resolve().name, _folder(found[0]))
-    elif len(found) == 1 and is_archive(found[0]):
+    if len(given) == 1 and given[0].is_dir():
+        yield SourceFiles(given[0].resolve().name, _folder(given[0]))
+    elif len(given) == 1 and is_archive(given[0]):
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
-            yield SourceFiles(found[0].name, _unpacked(found[0], Path(folder)))
+            yield SourceFiles(given[0].name, _unpacked(given[0], Path(folder)))
     else:
-        label = ", ".join(path.name for path in found[:3]) + (", ..." if len(found) > 3 else "")
-        for path in found:
+        label = ", ".join(path.name for path in given[:3]) + (", ..." if len(given) > 3 else "")
+        for path in given:
             if not path.is_file():
                 raise CheckpointError(f"{path.name} is not a file: give one folder, one archive, or files")
-        by_name = {path.name: path for path in found}
-        if len(by_name) < len(found):
+        by_name = {path.name: path for path in given}
+        if len(by_name) < len(given):
             raise CheckpointError(f"{label}: two files have the same name")
         yield SourceFiles(label, by_name)
 
@@ -104,22 +101,22 @@ def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
 def _folder(folder: Path) -> dict[str, Path]:
     """Regular files of a folder.
 
-    A link may lead to another file of it or of a Hugging Face cache around it.
+    A link may lead to another file of the folder, or of a Hugging Face cache around it.
     """
     root = folder.resolve()
     allowed = [root]
     if root.parent.name == "snapshots":  # the cache's layout: models--*/snapshots/*/FILE -> models--*/blobs/*
         allowed.append(root.parent.parent / "blobs")
-    found: dict[str, Path] = {}
+    targets: dict[str, Path] = {}
     for path in folder.iterdir():
         target = path.resolve()
         if path.is_symlink() and not any(target.is_relative_to(place) for place in allowed):
             raise CheckpointError(f"{root.name}: {path.name!r:.60} is a link to a file outside the folder: remove it")
         if target.is_file():
-            found[path.name] = target
-        if len(found) > MAX_ENTRIES:
+            targets[path.name] = target
+        if len(targets) > MAX_ENTRIES:
             raise CheckpointError(f"{root.name} has more than {MAX_ENTRIES} files: give the folder of one checkpoint")
-    return found
+    return targets
 
 
 def is_archive(path: Path) -> bool:
@@ -157,17 +154,17 @@ def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
     with archive_errors(path.name), zipfile.ZipFile(path) as archive:
         entries = [entry for entry in archive.infolist() if not entry.is_dir()]
         check_entries(path, entries)
-        found: dict[str, Path] = {}
+        unpacked: dict[str, Path] = {}
         for number, entry in enumerate(entries):
             name = PurePosixPath(entry.filename).name
-            if name in found:
+            if name in unpacked:
                 raise CheckpointError(f"{path.name} has two files named {name!r:.60}: give one checkpoint")
-            found[name] = folder / str(number) / name
-            with writing(found[name]):
-                found[name].parent.mkdir()
-                with archive.open(entry) as packed, open(found[name], "wb") as file:
+            unpacked[name] = folder / str(number) / name
+            with writing(unpacked[name]):
+                unpacked[name].parent.mkdir()
+                with archive.open(entry) as packed, open(unpacked[name], "wb") as file:
                     shutil.copyfileobj(packed, file, BLOCK_BYTES)  # zipfile stops at the declared size
-    return found
+    return unpacked
 
 
 def check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:

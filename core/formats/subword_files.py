@@ -1,14 +1,11 @@
-"""Files that split words into pieces, for one side or both.
-
-SentencePiece models, and merges of byte-pair encoding.
-"""
+"""Files that split words into pieces, for one side or both: SentencePiece models, and merges of byte-pair encoding."""
 
 import re
 from collections.abc import Sequence
 
-from core.checkpoint import CheckpointError
+from core.formats.checkpoint import CheckpointError
 from core.formats.source_files import SourceFiles
-from core.piece_splitting import MERGES, OF_TARGET, SENTENCEPIECE
+from core.text.piece_splitting import MERGES, OF_TARGET, SENTENCEPIECE
 
 KINDS = ("sentencepiece", "merges")
 WORDS = {"sentencepiece": "SentencePiece model (*.model)", "merges": "file of merges such as 'bpecodes' or 'codes'"}
@@ -30,13 +27,13 @@ def subword_files(
     Raises:
         CheckpointError: there is none, or it is not clear which.
     """
-    found = {kind: _names(files, kind) for kind in kinds}
-    kind = next((kind for kind in kinds if found[kind]), kinds[0])
-    chosen = [_choose(found[kind], name, side) for name, side in zip(wanted, _SIDES, strict=True)]
+    names = {kind: _names(files, kind) for kind in kinds}
+    kind = next((kind for kind in kinds if names[kind]), kinds[0])
+    chosen = [_choose(names[kind], name, side) for name, side in zip(wanted, _SIDES, strict=True)]
     if not all(chosen):
         expected = " or ".join(filter(None, dict.fromkeys(wanted))) or " or ".join(WORDS[each] for each in kinds)
         raise CheckpointError(
-            f"{files.label} has {len(found[kind]) or 'no'} files that split words into pieces: expected one "
+            f"{files.label} has {len(names[kind]) or 'no'} files that split words into pieces: expected one "
             f"{expected:.80}, or one each with 'source' and 'target' in their names. If there is none, convert with "
             f"--tokenized, and give texts as the model was trained with"
         )
@@ -54,7 +51,7 @@ def _names(files: SourceFiles, kind: str) -> list[str]:
 
 
 def _choose(names: Sequence[str], wanted: str, side: re.Pattern[str]) -> str:
-    """The file of a side, "" if it is not clear."""
+    """The file of a side, or "" if it is not clear which."""
     if wanted in names:
         return wanted
     matching = [name for name in names if side.search(name)]

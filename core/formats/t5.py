@@ -4,8 +4,9 @@ Files: config.json with model_type "t5" or "mt5", model.safetensors or pytorch_m
 tokenizer.json, generation_config.json, tokenizer_config.json. The reference is `T5ForConditionalGeneration` of
 transformers.
 
-T5 does not divide scores by sqrt(d_k): here the matrix of the queries is multiplied by it. And where T5 multiplies the
-decoder's last state by d_model^-0.5, the gain of the norm before is. Both leave the outputs as they are.
+T5 does not divide scores by sqrt(d_k), so the matrix of the queries is multiplied by it here. T5 multiplies the
+decoder's last state by d_model^-0.5; here the gain of the norm before it is multiplied instead. Neither changes the
+outputs.
 """
 
 import json
@@ -14,18 +15,18 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from core.checkpoint import Checkpoint, CheckpointError
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
 from core.formats import huggingface
+from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import read_parameters, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.unigram_json import TOKENIZER_JSON, sentencepiece_of
+from core.formats.untrusted_parameters import fill_model, meta_model
 from core.model import Transformer
-from core.piece_splitting import SENTENCEPIECE
-from core.tokenizer import load_sentencepiece
-from core.untrusted_parameters import fill_model, meta_model
+from core.model.config import TransformerConfig
+from core.text.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
+from core.text.piece_splitting import SENTENCEPIECE
+from core.text.tokenizer import load_sentencepiece
 
 NAME = "T5 or mT5 in Hugging Face's layout"
 TYPES = ("t5", "mt5")
@@ -123,7 +124,8 @@ def _config(settings: Settings, search: Settings, tied: str) -> TransformerConfi
 def _scales_output(settings: Settings) -> bool:
     """Whether the decoder's last state is multiplied by d_model^-0.5.
 
-    `tie_word_embeddings` says so, whatever the matrices are; from version 5 of transformers, `scale_decoder_outputs`.
+    It is decided by `tie_word_embeddings`, even if the matrices are tied or not otherwise; from version 5 of
+    transformers, by `scale_decoder_outputs`.
     """
     if settings.text("model_type") == "mt5":
         return False
@@ -131,10 +133,7 @@ def _scales_output(settings: Settings) -> bool:
 
 
 def _fold_scales(tensors: dict[str, Tensor], model: Transformer, scales_output: bool) -> None:
-    """Multiply parameters by the scales of scores and output.
-
-    See the module docstring.
-    """
+    """Multiply parameters by the scales of scores and output; see the module docstring."""
     for name in tensors:
         if name.endswith("q_proj.weight"):
             tensors[name] = _scaled(tensors[name], math.sqrt(model.config.encoder_heads.d_k))
@@ -144,7 +143,7 @@ def _fold_scales(tensors: dict[str, Tensor], model: Transformer, scales_output: 
 
 
 def _scaled(tensor: Tensor, factor: float) -> Tensor:
-    """The product; in half precision only with a power of two, which is exact."""
+    """The product; in half precision only with a power of two, where it is exact."""
     return (tensor if math.frexp(factor)[0] == 0.5 else tensor.float()) * factor
 
 
@@ -190,10 +189,7 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
 
 
 def _pieces(files: SourceFiles, name: str, data: bytes, settings: Settings, size: int) -> list[str]:
-    """Pieces in the order of their ids.
-
-    SentencePiece's come first, then the extra ids, the last first.
-    """
+    """Pieces in the order of their ids: SentencePiece's, then the extra ids, the last of them first."""
     processor = load_sentencepiece(data)
     pieces = processor.id_to_piece(list(range(processor.vocab_size())))
     if name == SENTENCEPIECE_FILE:
@@ -209,10 +205,9 @@ def _pieces(files: SourceFiles, name: str, data: bytes, settings: Settings, size
 
 
 def _prefixes(settings: Settings) -> tuple[dict[str, str], dict[str, str]]:
-    """Texts before a source by the code of its target, and source languages.
+    """Texts put before a source, and source languages, both by the code of the target, from `task_specific_params`.
 
-    From `task_specific_params`; the languages are by the code of the target, too. Its translation tasks are such as
-    `"translation_en_to_de": {"prefix": "translate English to German: "}`.
+    A translation task is `"translation_en_to_de": {"prefix": "translate English to German: "}`.
     """
     prefixes: dict[str, str] = {}
     languages: dict[str, str] = {}

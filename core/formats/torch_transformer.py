@@ -1,9 +1,7 @@
-"""Parameters of a `torch.nn.Transformer`, with a config.json.
+"""Parameters of a `torch.nn.Transformer`, with a config.json for the settings that the parameters do not show.
 
-The latter says what the parameters do not, see docs/formats.md.
-
-Files: config.json with model_type "torch.nn.Transformer", a state dict in safetensors or PyTorch, and either
-SentencePiece models or lists of pieces. The reference is `torch.nn.Transformer`.
+Files, see docs/formats.md: config.json with model_type "torch.nn.Transformer", a state dict in safetensors or PyTorch,
+and either SentencePiece models or lists of pieces. The reference is `torch.nn.Transformer`.
 """
 
 import json
@@ -12,9 +10,16 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from core.checkpoint import Checkpoint, CheckpointError
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import (
+from core.formats import huggingface
+from core.formats.checkpoint import Checkpoint, CheckpointError
+from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content, unpacked
+from core.formats.settings import Settings
+from core.formats.source_files import SourceFiles
+from core.formats.subword_files import subword_files
+from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.weights import Weights, in_memory, open_weights
+from core.model.config import TransformerConfig
+from core.text.dictionary_tokenizer import (
     END,
     PAD,
     SETTINGS,
@@ -25,16 +30,9 @@ from core.dictionary_tokenizer import (
     dictionary_file,
     with_usual_names,
 )
-from core.formats import huggingface
-from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content, unpacked
-from core.formats.settings import Settings
-from core.formats.source_files import SourceFiles
-from core.formats.subword_files import subword_files
-from core.formats.weights import Weights, in_memory, open_weights
-from core.piece_splitting import CHARACTERS, SENTENCEPIECE, WORDS
-from core.text_files import split_lines
-from core.tokenizer import load_sentencepiece
-from core.untrusted_parameters import fill_model, meta_model
+from core.text.piece_splitting import CHARACTERS, SENTENCEPIECE, WORDS
+from core.text.text_files import split_lines
+from core.text.tokenizer import load_sentencepiece
 
 NAME = "torch.nn.Transformer"
 SUFFIXES = (".safetensors", ".pt", ".pth", ".bin")
@@ -125,10 +123,7 @@ def _weights_file(files: SourceFiles) -> str:
 
 
 def _split_projections(stored: Weights) -> tuple[Weights, str]:
-    """Parameters with queries, keys and values apart, and the prefix of names.
-
-    The prefix is what the names of the Transformer begin with.
-    """
+    """Parameters with queries, keys and values apart, and the prefix of the Transformer's names."""
     first = next((name for name in stored.shapes if name.endswith(FIRST)), None)
     if first is None:
         raise CheckpointError(f"{stored.file_name} has no {FIRST}: expected the state dict of a torch.nn.Transformer")
@@ -139,10 +134,7 @@ def _split_projections(stored: Weights) -> tuple[Weights, str]:
 
 
 def _shape(options: Settings, weights: Weights, prefix: str, table: str) -> dict[str, Any]:
-    """Fields of the configuration about the architecture.
-
-    The shapes of the parameters say most of them.
-    """
+    """Fields of the configuration about the architecture, most of them from the shapes of the parameters."""
     positions = options.text("positions", "interleaved")
     if positions not in POSITIONS:
         raise CheckpointError(f"config.json: positions is {positions!r:.60}, expected one of {', '.join(POSITIONS)}")
@@ -206,7 +198,7 @@ def _config(options: Settings, shape: dict[str, Any], tokenizer: DictionaryToken
 
 
 def _tokenizer(files: SourceFiles, options: Settings) -> tuple[DictionaryTokenizer, int]:
-    """The tokenizer, and the id of the decoder's start."""
+    """Return the tokenizer and the id of the decoder's start."""
     special = {PAD: "pad", START: "start", END: "end", UNKNOWN: "unknown"}
     names = {usual: options.text(option, usual) for usual, option in special.items()}
     split = options.values.get("split")
@@ -240,10 +232,7 @@ def _tokenizer(files: SourceFiles, options: Settings) -> tuple[DictionaryTokeniz
 
 
 def _pieces(files: SourceFiles, side: str, model: bytes | None) -> list[str]:
-    """Pieces of a side in the order of their ids.
-
-    They come from a list, one a line, or else from its SentencePiece model.
-    """
+    """Pieces of a side in the order of their ids, from a list, one a line, or else from its SentencePiece model."""
     name = next((name for name in (f"{side}_vocab.txt", "vocab.txt") if name in files.names), None)
     if name is not None:
         return split_lines(files.text(name))
@@ -254,7 +243,7 @@ def _pieces(files: SourceFiles, side: str, model: bytes | None) -> list[str]:
 
 
 def _texts(options: Settings, name: str) -> list[str]:
-    found = options.values.get(name) or []
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in cast("list[Any]", found)):
-        raise CheckpointError(f"config.json: {name} is {found!r:.60}, expected a list of names")
-    return list(cast("list[str]", found))
+    value = options.values.get(name) or []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in cast("list[Any]", value)):
+        raise CheckpointError(f"config.json: {name} is {value!r:.60}, expected a list of names")
+    return list(cast("list[str]", value))

@@ -1,8 +1,7 @@
-"""SentencePiece models from tokenizer.json, where it has a unigram model.
+"""SentencePiece models from a tokenizer.json, the file of the library tokenizers, that has a unigram model.
 
-It is the file of the library tokenizers. The file has all that SentencePiece needs: pieces with their scores, and the
-compiled rules that normalise characters. The layout is that of sentencepiece_model.proto, in the wire format of
-Protocol Buffers.
+The file has all that SentencePiece needs: pieces with their scores, and the compiled rules that normalise characters.
+The layout is that of sentencepiece_model.proto, in the wire format of Protocol Buffers.
 """
 
 import base64
@@ -10,8 +9,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any, cast
 
-from core.budget import MAX_SMALL_FILE
-from core.checkpoint import CheckpointError
+from core.files.budget import MAX_SMALL_FILE
+from core.formats.checkpoint import CheckpointError
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 
@@ -22,7 +21,7 @@ EXTRA = "<extra_id_"  # begins the pieces of T5 that stand for spans left out; n
 
 
 def sentencepiece_of(files: SourceFiles) -> bytes:
-    """The SentencePiece model that splits texts as a tokenizer.json does.
+    """Return the SentencePiece model that splits texts as a tokenizer.json does.
 
     Raises:
         CheckpointError: it has another kind of model, or what it has cannot be read.
@@ -51,8 +50,8 @@ def sentencepiece_of(files: SourceFiles) -> bytes:
 
 def _vocabulary(model: Settings) -> Iterator[tuple[str, float]]:
     """Pieces and scores in the order of their ids."""
-    found = model.values.get("vocab")
-    for row in cast("list[Any]", found) if isinstance(found, list) else [found]:
+    vocabulary = model.values.get("vocab")
+    for row in cast("list[Any]", vocabulary) if isinstance(vocabulary, list) else [vocabulary]:
         match row:
             case [str(piece), int() | float() as score] if piece and not isinstance(score, bool) and abs(score) < 1e30:
                 yield piece, float(score)
@@ -79,9 +78,9 @@ def _charsmap(settings: Settings) -> bytes:
     return b""
 
 
-def _objects(found: object) -> list[dict[str, Any]]:
-    """The objects of a list; none of anything else."""
-    rows = cast("list[object]", found) if isinstance(found, list) else []
+def _objects(value: object) -> list[dict[str, Any]]:
+    """The objects of a list; none if it is not a list."""
+    rows = cast("list[object]", value) if isinstance(value, list) else []
     return [cast("dict[str, Any]", row) for row in rows if isinstance(row, dict)]
 
 
@@ -94,11 +93,11 @@ def _is_byte(piece: str) -> bool:
 
 def _varint(value: int) -> bytes:
     """An integer in groups of 7 bits, the lowest first."""
-    found = bytearray()
+    groups = bytearray()
     while value > 127:
-        found.append(value & 127 | 128)
+        groups.append(value & 127 | 128)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*groups, value])
 
 
 def _tag(field: int, wire_type: int) -> bytes:

@@ -1,7 +1,4 @@
-"""Untrusted weights of other projects.
-
-safetensors, and PyTorch files under `weights_only`.
-"""
+"""Untrusted weights of other projects: safetensors, and PyTorch files under `weights_only`."""
 
 import io
 import math
@@ -20,14 +17,14 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from core.budget import MAX_COPIES, MAX_PICKLE_BYTES, shown
-from core.checkpoint import ADVICE, CheckpointError, check_header
+from core.files.budget import MAX_COPIES, MAX_PICKLE_BYTES, shown
+from core.formats.checkpoint import ADVICE, CheckpointError, check_header
 from core.formats.pickle_sizes import ForeignCallError, check_pickle
 from core.formats.progress import advance
 from core.formats.source_files import archive_errors
+from core.formats.untrusted_parameters import as_parameter
 from core.model import Transformer
 from core.model.half_precision import is_large
-from core.untrusted_parameters import as_parameter
 
 FLOATS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 ZIP_START = b"PK\3\4"
@@ -39,7 +36,7 @@ _SAFETENSORS_TYPES = {name: dtype for dtype, name in FLOATS.items()}
 
 @dataclass(frozen=True)
 class Weights:
-    """Tensors of a file, none of which has been read.
+    """Tensors of a file, read only on request.
 
     Attributes:
         file_name: for messages.
@@ -58,7 +55,7 @@ class Weights:
         return as_parameter(self.get(name), of_large_model)
 
     def read_all(self, model: Transformer, sources: Mapping[str, str]) -> dict[str, Tensor]:
-        """Parameters of a model, from the name of each in the file."""
+        """Parameters of a model by name, from the name of each in the file."""
         large = is_large(model)
         return {ours: self.read(theirs, large) for ours, theirs in sources.items()}
 
@@ -156,7 +153,7 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
 
 
 def _check_pickles(path: Path, file_name: str, is_archive: bool, inert: Collection[str]) -> None:
-    """Check the pickles of an archive, or those that an older file begins with."""
+    """Check the pickles of an archive, or those at the start of an older file."""
     try:
         if is_archive:
             for pickled in _pickles(path, file_name):
@@ -184,7 +181,7 @@ def _pickles(path: Path, file_name: str) -> list[bytes]:
 
 
 def _is_pickle(entry: zipfile.ZipInfo) -> bool:
-    """Whether PyTorch, for which upper and lower case are one in names, might read an entry as a pickle."""
+    """Whether PyTorch, which ignores the case of names, might read an entry as a pickle."""
     return entry.orig_filename.lower().endswith(".pkl")
 
 
@@ -232,7 +229,7 @@ def weights_of(path: Path, file_name: str, state: object) -> Weights:
 
 
 def in_memory(file_name: str, tensors: Mapping[str, Tensor]) -> Weights:
-    """Tensors that are read already, or mapped."""
+    """Tensors that have been read already, or mapped."""
     return Weights(
         file_name,
         {name: tuple(tensor.shape) for name, tensor in tensors.items()},
@@ -242,10 +239,7 @@ def in_memory(file_name: str, tensors: Mapping[str, Tensor]) -> Weights:
 
 
 def check_archive(path: Path, file_name: str) -> None:
-    """Check that an archive of tensors is uncompressed.
-
-    Then nothing in it unpacks to more.
-    """
+    """Check that an archive of tensors is uncompressed, so that nothing in it unpacks to more."""
     with archive_errors(file_name), zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         if archive.start_dir != _declared_directory(path):
@@ -269,7 +263,7 @@ def check_archive(path: Path, file_name: str) -> None:
 def _declared_directory(path: Path) -> int:
     """Offset of the directory of an archive as its end declares it.
 
-    PyTorch takes it from there; `zipfile` looks just before the end.
+    PyTorch reads it there; `zipfile` looks just before the end.
     """
     with path.open("rb") as file:
         file.seek(-min(END_BYTES, path.stat().st_size), io.SEEK_END)
@@ -280,5 +274,5 @@ def _declared_directory(path: Path) -> int:
     return int.from_bytes(end[-6:-2], "little") if end[-22:-18] == b"PK\5\6" else -1
 
 
-def _unknown_type(file_name: str, name: str, found: str) -> CheckpointError:
-    return CheckpointError(f"{file_name}: {name!r:.80} has type {found}, expected one of {', '.join(FLOATS.values())}")
+def _unknown_type(file_name: str, name: str, dtype: str) -> CheckpointError:
+    return CheckpointError(f"{file_name}: {name!r:.80} has type {dtype}, expected one of {', '.join(FLOATS.values())}")

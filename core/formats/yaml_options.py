@@ -4,14 +4,11 @@ from typing import Any, cast
 
 import yaml
 
-from core.budget import MAX_YAML_BYTES
+from core.files.budget import MAX_YAML_BYTES
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads plain values, without references and repeated keys.
-
-    References could repeat a value without end.
-    """
+    """Reads plain values, without repeated keys, and without references, which could repeat a value without end."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -19,10 +16,10 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-        found = super().construct_mapping(node, deep)
-        if len(found) < len(node.value):
+        mapping = super().construct_mapping(node, deep)
+        if len(mapping) < len(node.value):
             raise ValueError("one of its sections has a key twice")
-        return found
+        return mapping
 
 
 def yaml_object(data: bytes) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from core.budget import MAX_PATCHES
 from core.capture import attention_maps, capture_attention
 from core.decoding import NonFiniteError, Progress, beam_search
+from core.files.budget import MAX_PATCHES
 from core.images.patches import Pixels, patch_name, to_patches
 from core.results import Explanation, ScoredText
 from core.translator import Translator

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from core.budget import MAX_ASPECT, MAX_PICTURE_BYTES, MAX_PIXELS
+from core.files.budget import MAX_ASPECT, MAX_PICTURE_BYTES, MAX_PIXELS
 from core.images.patches import Pixels
 
 MIN_CONTRAST = 16  # of 255, between paper and ink

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.config import HeadShape
-from core.restricted_attention import Neighbourhood, restricted_attention
+from core.model.config import HeadShape
+from core.model.restricted_attention import Neighbourhood, restricted_attention
 
 KeysValues = tuple[Tensor, Tensor]
 Mask = Tensor | Neighbourhood  # keys that queries may attend to, see `MultiHeadAttention.forward`

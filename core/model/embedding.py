@@ -5,8 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from core.config import TransformerConfig
-from core.config_fields import PositionExponent, PositionOrder
+from core.model.config import TransformerConfig
+from core.model.config_fields import PositionExponent, PositionOrder
 from core.model.dropout import Dropout
 from core.model.half_precision import stored_weight
 

@@ -7,8 +7,8 @@ from typing import Protocol
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.config import TransformerConfig
 from core.model.attention import KeysValues, Mask, MultiHeadAttention
+from core.model.config import TransformerConfig
 from core.model.dropout import Dropout
 from core.model.relative_positions import RelativePositions, position_distances
 
@@ -183,7 +183,7 @@ class LayerPositions(Protocol):
 
 
 class DecodedPositions(Protocol):
-    """State of incremental decoding; see `core.cache.DecoderCache`."""
+    """State of incremental decoding; see `core.decoding.cache.DecoderCache`."""
 
     memory: Tensor  # [B, S, D]
     memory_mask: Tensor  # [B, 1, 1, S]

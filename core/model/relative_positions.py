@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from core.config import TransformerConfig
+from core.model.config import TransformerConfig
 
 
 class RelativePositions(nn.Module):

@@ -4,12 +4,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.config import TransformerConfig
 from core.model.attention import Mask
+from core.model.config import TransformerConfig
 from core.model.embedding import PAD_PIXEL, Embedding, PatchEmbedding
 from core.model.half_precision import HalfPrecision
 from core.model.layers import DecodedPositions, Decoder, Encoder
-from core.restricted_attention import causal_neighbourhood, centred_neighbourhood
+from core.model.restricted_attention import causal_neighbourhood, centred_neighbourhood
 
 MAX_LENGTH_DIFFERENCE = 50  # tokens that a predicted target is longer or shorter than its source
 

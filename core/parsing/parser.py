@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.batch_translator import naming_sentence
 from core.decoding import Hypothesis, NextLogits, Progress, SearchOptions, beam_search, beam_steps, run_search
+from core.inference.batch_translator import naming_sentence
 from core.parsing.treebank_words import escape_brackets, treebank_words
 from core.parsing.trees import Tree, restore, tag_of
 from core.results import Translation
-from core.tokenizer import SPACE_MARK, Tokenizer
+from core.text.tokenizer import SPACE_MARK, Tokenizer
 from core.translator import Translator
 
 BEAM_SIZE = 21

@@ -9,7 +9,7 @@ AttributeError for any text.
 import re
 
 from core.parsing.trees import ESCAPED
-from core.text_normalization import normalized
+from core.text.text_normalization import normalized
 
 _QUOTES = {"\u201c": " `` ", "\u201d": " '' ", "\u2018": " ` ", "\u2019": "'"}
 _OTHERS = {"\u2013": " -- ", "\u2014": " -- ", "\u2026": " ... ", "\u2581": " "}

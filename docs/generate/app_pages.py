@@ -11,7 +11,7 @@ from typing import Any
 
 from viz_app.language import marked
 from viz_app.language.extraction import value_names
-from viz_app.pages import GROUPS, AppPage
+from viz_app.page_list import GROUPS, AppPage, script_of
 
 PAGE_GROUPS = GROUPS
 TEXTS = ("HOW_TO_READ", "ABOUT")  # beginnings of the names of a page's texts for its readers
@@ -41,7 +41,7 @@ def with_reading_help(root: Path, name: str, markdown: str) -> str:
 def _texts(root: Path, name: str) -> list[str]:
     """Return the texts that the page shows to its readers, in the order of its script."""
     found: list[str] = []
-    for constant, value in _constants(root, f"viz_app.app_pages.{name}").items():
+    for constant, value in _constants(root, _module(name)).items():
         if not constant.startswith(TEXTS) or constant == BADGE:
             continue
         views = value.items() if isinstance(value, dict) else [("", value)]
@@ -80,4 +80,8 @@ def _is_marked(call: ast.Call) -> bool:
 
 
 def _script(root: Path, name: str) -> ast.Module:
-    return ast.parse((root / "viz_app" / "app_pages" / f"{name}.py").read_text("utf-8"))
+    return ast.parse((root / "viz_app" / script_of(name)).read_text("utf-8"))
+
+
+def _module(name: str) -> str:
+    return "viz_app." + script_of(name).removesuffix(".py").replace("/", ".")

@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.model import Dropout, Transformer
-from core.preset_configs import PRESETS
-from core.schedule import learning_rate
+from core.model.preset_configs import PRESETS
+from core.model.schedule import learning_rate
 from train.data.batches import Batches, Position
 from train.data.token_shards import Batch, TokenShards
 from train.loss import TranslationLoss

@@ -31,8 +31,8 @@ from core.analysis.alignment.sentence_alignment import WordAlignment, shown_word
 from core.analysis.attribution.alti import contribution_maps
 from core.analysis.attribution.forward_trace import trace_forward
 from core.analysis.heads.scorer import score_cards
-from core.batch_translator import naming_sentence
 from core.capture import AttentionMap
+from core.inference.batch_translator import naming_sentence
 from train.data.parallel_text import read_lines
 
 

@@ -20,9 +20,9 @@ from torch import Tensor
 from core import Translator, save_checkpoint
 from core.analysis.heads.scorer import piece_frequencies
 from core.analysis.lens.logit_lens import logit_lens
+from core.analysis.over_training.history import open_history
 from core.analysis.over_training.roles import SCORES, role
 from core.analysis.over_training.snapshot_reading import Pair, cards_on
-from core.history import open_history
 from viz_app.session.sample_sentences import SHIPPED
 
 

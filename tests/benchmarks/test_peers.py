@@ -9,7 +9,7 @@ import torch
 from benchmarks.decoding import OPUS_MT
 from benchmarks.peers import ctranslate2_tokens, marian, save_ctranslate2
 from core.model import Transformer
-from core.preset_configs import PRESETS
+from core.model.preset_configs import PRESETS
 
 SMALL = {"vocab_size": 64, "d_model": 32, "d_ff": 64, "num_heads": 4, "num_encoder_layers": 2, "num_decoder_layers": 2}
 SOURCES = [[5, 9, 23], [7, 7, 31, 40, 11], [50]]  # and `</s>`

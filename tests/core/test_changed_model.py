@@ -8,12 +8,12 @@ import pytest
 from torch import Tensor
 
 from core import Translator
-from core import __main__ as cli
-from core.cpu_inference import packable
+from core.cli import commands as cli
 from core.export.files import load_explanation
 from core.images.line_reader import LineReader
 from core.images.picture import line_image
 from core.images.rendering import Style, render
+from core.inference.cpu_inference import packable
 from core.native import library
 from core.parsing.parser import Parser
 from core.results import Explanation, Translation
@@ -25,7 +25,7 @@ SENTENCE = "Two children are playing with a red ball."
 @pytest.fixture(autouse=True)
 def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models with random weights do not end their sentences."""
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
 
 
 def searches_otherwise(translator: Translator, changed: str) -> bool:

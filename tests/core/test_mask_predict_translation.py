@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.__main__ import main
 from core.capture import capture_attention
+from core.cli.commands import main
+from core.decoding.text_codec import MAX_EXTRA_TOKENS
 from core.export import load_explanation
-from core.text_codec import MAX_EXTRA_TOKENS
 from core.translator import Translator
 
 SENTENCE = "A dog runs through the green grass."

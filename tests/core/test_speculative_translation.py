@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.__main__ import main
+from core.cli.commands import main
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 SENTENCES = ["A dog runs through the green grass.", "Where is the nearest station?", "Nobody knows."]

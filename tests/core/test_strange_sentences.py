@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.checkpoint import load_checkpoint
-from core.shipped_files import shipped_checkpoint
-from core.tokenizer import SPACE_MARK, Tokenizer
+from core.files.shipped_files import shipped_checkpoint
+from core.formats.checkpoint import load_checkpoint
+from core.text.tokenizer import SPACE_MARK, Tokenizer
 from core.translator import Translator
 from tests.strange_sentences import is_text, reason, sentence_numbers, strange_sentence, with_progress
 
@@ -64,7 +64,7 @@ def test_every_sentence_is_translated_or_refused_with_a_reason(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch is the same as its sentences one by one, in a sample."""
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)  # strange are the sources
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)  # strange are the sources
     translated, refused, progress = 0, 0, with_progress(NUMBERS)
     while numbers := list(islice(progress, BATCH)):
         texts = list[str]()

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from core.capture import capture_attention
-from core.checkpoint import save_checkpoint
 from core.decoding import best_hypotheses
+from core.decoding.text_codec import MAX_EXTRA_TOKENS
+from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.text_codec import MAX_EXTRA_TOKENS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 SENTENCE = "A dog runs through the green grass."

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from core.budget import COMPUTATION
-from core.config import TransformerConfig
 from core.decoding import NonFiniteError
 from core.decoding.search_options import MAX_BEAM_SIZE
+from core.decoding.text_codec import MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS
+from core.files.budget import COMPUTATION
+from core.formats.untrusted_parameters import meta_model
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.text_codec import MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from core.untrusted_parameters import meta_model
 
 SENTENCE = "A dog runs through the green grass."
 

@@ -3,9 +3,9 @@
 import pytest
 
 from core.decoding import best_hypotheses
+from core.decoding.text_codec import MAX_TARGET_TOKENS
 from core.model import Transformer
-from core.text_codec import MAX_TARGET_TOKENS
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 SENTENCE = "A dog runs through the green grass."
@@ -19,7 +19,7 @@ def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Tr
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """An untrained model continues to the limit: make it short."""
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
 
 
 @pytest.mark.usefixtures("short")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.cpu_products import has_bfloat16, has_int8
 from core.decoding import NonFiniteError
+from core.inference.cpu_products import has_bfloat16, has_int8
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 SENTENCE = "A dog runs through the green grass."
@@ -23,7 +23,7 @@ def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Tr
 def test_fast_searches_with_reduced_products_and_explains_with_exact_ones(
     translator: Translator, tiny_model: Transformer, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.cpu_inference.choose", lambda seconds: list(seconds)[-1])
+    monkeypatch.setattr("core.inference.cpu_inference.choose", lambda seconds: list(seconds)[-1])
     fast = Translator(tiny_model, tokenizer, precision="fast")
     [searched] = fast.translate_batch([SENTENCE], beam_size=2)
     found = searched.hypotheses[0]
@@ -49,7 +49,7 @@ def test_fast_is_an_error_too_where_anything_is_not_finite(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """8-bit integers would turn NaN into finite numbers."""
-    monkeypatch.setattr("core.cpu_inference.choose", lambda seconds: list(seconds)[min(1, len(seconds) - 1)])
+    monkeypatch.setattr("core.inference.cpu_inference.choose", lambda seconds: list(seconds)[min(1, len(seconds) - 1)])
     broken = Translator(copy.deepcopy(tiny_model), tokenizer, precision="fast")
     broken.model.get_submodule(part).feed_forward_norm.weight.mul_(number)
     broken.model.get_submodule(part).feed_forward_norm.weight.mul_(number)

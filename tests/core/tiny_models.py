@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from core.model import Transformer
-from core.preset_configs import PRESETS
+from core.model.preset_configs import PRESETS
 
 TINY = replace(PRESETS["tiny"], dropout=0.0)
 PAD, BOS = TINY.pad_id, TINY.bos_id

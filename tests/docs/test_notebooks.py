@@ -12,7 +12,7 @@ from core import Translator
 from core.analysis.alignment.first_head import first_head
 from core.analysis.alignment.sentence_alignment import align_words
 from core.analysis.heads.head import Head
-from core.shipped_files import shipped_checkpoint
+from core.files.shipped_files import shipped_checkpoint
 from docs.generate.notebooks import NOTEBOOKS, run_notebook
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 from mkdocs.exceptions import PluginError
 
-from viz_app.pages import PAGES
+from viz_app.page_list import PAGES
 
 ROOT = Path(__file__).parents[2]
 GENERATE = ROOT / "docs" / "generate"
@@ -58,7 +58,7 @@ def test_a_section_of_the_paper_has_its_code(hooks: ModuleType) -> None:
     text = sys.modules["reference"].with_code_of_sections(
         ROOT, "# Paper\n\n## 5.3 Optimizer\n\nAdam.\n\n## 9 None\n\nOf it.\n"
     )
-    assert "[`core.schedule`][core.schedule]" in text
+    assert "[`core.model.schedule`][core.model.schedule]" in text
     assert text.endswith("## 9 None\n\nOf it.\n")
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.accessibility import violations_when_drawn
 from tests.e2e.idle import open_page, wait_until_idle
 from viz_app.language import CATALOGUES
-from viz_app.pages import GROUPS, PAGES
+from viz_app.page_list import GROUPS, PAGES
 
 DARK = tuple(group[0].name for group in GROUPS.values())  # one page of each group is checked in dark, too
 GERMAN = json.loads((CATALOGUES / "de.json").read_text(encoding="utf-8"))

@@ -7,10 +7,10 @@ import pytest
 import torch
 from playwright.sync_api import FilePayload, Locator, Page, WebSocketRoute, expect
 
-from core.checkpoint import save_checkpoint
+from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.e2e.downloads import downloaded
 from tests.e2e.idle import open_page, wait_until_idle
 

@@ -24,8 +24,8 @@ from viz_app.components.attention_map import joint_payload, map_payload
 from viz_app.components.head_grid import grid_payload
 from viz_app.components.highlight import Links
 from viz_app.components.sentence_bar import sentence_payload
-from viz_app.figures.line_weights import MIN_WEIGHT, has_line
-from viz_app.figures.theme import LIGHT
+from viz_app.drawing.line_weights import MIN_WEIGHT, has_line
+from viz_app.drawing.theme import LIGHT
 
 EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
 LINKS: Links = {"query": ["target 0", "target 1", "target 2"], "key": ["source 0", "source 1"]}

@@ -12,24 +12,17 @@ from core.parsing.trees import read_trees
 from core.translator import Explanation
 from tests.e2e.test_components import LINKS, mount
 from tests.viz_app.components.test_cell_grid import GRID
-from tests.viz_app.components.test_step_walk import view
-from tests.viz_app.figures.test_corpus import DRAWING, EXAMPLE
-from viz_app.components import (
-    alignment_ribbons,
-    attention_lines,
-    attention_map,
-    cell_grid,
-    constituency_tree,
-    corpus_examples,
-    head_grid,
-    head_switches,
-    parallel_coordinates,
-    path_graph,
-    sentence_bar,
-    step_walk,
-    token_steps,
-)
-from viz_app.figures.theme import LIGHT
+from tests.viz_app.views.corpus.figures.test_corpus import DRAWING, EXAMPLE
+from tests.viz_app.views.steps.test_step_walk import view
+from viz_app.components import attention_lines, attention_map, cell_grid, head_grid, sentence_bar
+from viz_app.drawing.theme import LIGHT
+from viz_app.views.corpus import corpus_examples, parallel_coordinates
+from viz_app.views.experiments.head_paths import path_graph
+from viz_app.views.experiments.switches import head_switches
+from viz_app.views.heads.alignment import alignment_ribbons
+from viz_app.views.models.parsing import constituency_tree
+from viz_app.views.steps import step_walk
+from viz_app.views.translate.translation import token_steps
 
 FRESH = (
     "() => { window.host?.remove(); delete window.host; delete window.draw; window.sent = []; window.clicked = []; }"

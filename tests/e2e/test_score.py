@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from core.__main__ import main
+from core.cli.commands import main
 from tests.e2e.downloads import downloaded
 from tests.e2e.idle import open_page, wait_until_idle
 

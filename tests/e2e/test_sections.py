@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.idle import open_page
-from viz_app.features.sections.paper_sections import SECTIONS, PaperSection
+from viz_app.views.paper.sections.paper_sections import SECTIONS, PaperSection
 
 # a section for each kind of drawing: of the project in a grid or a tree, and of Plotly
 SHOWN = {"3.2.2": "[role=group][aria-label=Heads] button", "3.5": ".stPlotlyChart", "6.1": ".tree .node"}

@@ -13,10 +13,10 @@ import torch
 
 from benchmarks.session import PATIENCE, Session
 from core import Translator
-from core.checkpoint import save_checkpoint
+from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from viz_app.components.sentence_bar import sentence_payload
 
 SENTENCES = ("A dog runs.", "Where?", "Two children play.", "It is raining.")  # one for each session

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, expect
 
-from core.runlog import LogLine, format_log
+from core.files.runlog import LogLine, format_log
 from tests.e2e.idle import open_page, wait_until_idle
 
 

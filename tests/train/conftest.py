@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from core.model import Transformer
-from core.preset_configs import PRESETS
+from core.model.preset_configs import PRESETS
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation
@@ -44,7 +44,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
 def short_samples() -> Iterator[None]:
     """Limit the length of translations: untrained models never end a sentence."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 1)
+        patch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 1)
         yield
 
 

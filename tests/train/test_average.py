@@ -5,10 +5,10 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from core.checkpoint import load_checkpoint, save_checkpoint
+from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from train.__main__ import main
 from train.average import average
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from safetensors import safe_open
 
-from core.checkpoint import load_checkpoint, save_checkpoint
-from core.runlog import read_log
+from core.files.runlog import read_log
+from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from train.__main__ import main
 from train.card import draw_curves, record_scores, write_card
 from train.eval.line_scores import LineScore

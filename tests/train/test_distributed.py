@@ -18,8 +18,8 @@ import pytest
 import torch
 from torch.distributed.run import get_args_parser
 
-from core.checkpoint import load_checkpoint
-from core.preset_configs import PRESETS
+from core.formats.checkpoint import load_checkpoint
+from core.model.preset_configs import PRESETS
 from tests.train.worker import LOG_EVERY, SNAPSHOT_EVERY, STEPS, launch, work
 from train.data.batches import Position
 from train.distributed import World, join

@@ -20,11 +20,11 @@ from pathlib import Path
 import pytest
 import tqdm
 
-import core.text_codec
+import core.decoding.text_codec
 import train.data.preparation
 import train.loop
-from core.file_translation import lines
-from core.file_translation.job_output import progress_path
+from core.cli.file_translation import lines
+from core.cli.file_translation.job_output import progress_path
 from tests.train.runs.test_resume import TIMES, Contents, assert_same_run
 from train.runs.run_folder import RunFolder
 
@@ -89,7 +89,7 @@ def run_command(module: str, arguments: list[str], clock_jumps: bool) -> None:
         time.time = tqdm.std.time = lambda: now() + jumps.uniform(-YEAR, YEAR)
     lines.WINDOW_LINES = train.data.preparation.CHUNK = 5
     train.loop.LOG_EVERY = 2
-    core.text_codec.MAX_EXTRA_TOKENS = 4  # the model of `fit` has not learned to end a sentence
+    core.decoding.text_codec.MAX_EXTRA_TOKENS = 4  # the model of `fit` has not learned to end a sentence
     with open(os.devnull, "w") as null:
         os.dup2(null.fileno(), 1)
         os.dup2(null.fileno(), 2)
@@ -145,7 +145,7 @@ def commands(
             assert_same_mean,
         ),
         "translate": Command(
-            "core.__main__",
+            "core.cli.commands",
             lambda folder: [
                 *("translate", "--checkpoint", str(tiny_checkpoint), "--input", f"{inputs}/text.en"),
                 *("--output", str(folder / "out.txt"), "--resume", "--workers", "1", "--beam-size", "2"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from core.preset_configs import PRESETS
+from core.model.preset_configs import PRESETS
 from core.translator import Translator
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare

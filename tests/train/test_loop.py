@@ -13,11 +13,11 @@ import torch
 
 import train.loop
 import train.runs.checkpointing
-from core.checkpoint import load_checkpoint
+from core.formats.checkpoint import load_checkpoint
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.schedule import learning_rate
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.model.schedule import learning_rate
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.full_disk import no_file_over
 from tests.train.conftest import Fit
 from train.data.batches import Batches

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 import train.packed
-from core.config import TransformerConfig
 from core.model import Transformer
-from core.preset_configs import PRESETS
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
 from tests.train.conftest import Fit
 from train.__main__ import main
 from train.data.packed_batch import PackedBatch, PackedShape

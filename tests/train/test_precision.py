@@ -12,10 +12,10 @@ from torch import nn
 
 import train.loop
 import train.precision
-from core.checkpoint import load_checkpoint
+from core.formats.checkpoint import load_checkpoint
+from core.formats.untrusted_parameters import meta_model
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.untrusted_parameters import meta_model
+from core.model.preset_configs import PRESETS
 from tests.train.conftest import Fit
 from train.data.prepared_corpus import Corpus
 from train.distributed import World

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from core.checkpoint import load_checkpoint, save_checkpoint
-from core.preset_configs import PRESETS
-from core.shipped_files import shipped_folder
+from core.files.shipped_files import shipped_folder
+from core.formats.checkpoint import load_checkpoint, save_checkpoint
+from core.model.preset_configs import PRESETS
 from train.__main__ import main
 from train.presets import MEASURED
 

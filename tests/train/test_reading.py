@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from core.checkpoint import load_checkpoint
+from core.formats.checkpoint import load_checkpoint
 from core.images.line_reader import LineReader
 from core.images.patches import to_patches
 from core.images.picture import line_image
 from core.images.rendering import Style, render
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from train.__main__ import main
 from train.data.prepared_corpus import Corpus

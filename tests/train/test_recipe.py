@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from core.paper import TABLE_3
 from train.recipe import recipe_for
+from train.table3.paper import TABLE_3
 
 
 def test_the_recipe_of_the_base_model_is_that_of_the_paper() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.checkpoint import CheckpointError
+from core.formats.checkpoint import CheckpointError
 from tests.train.conftest import Fit
 from train.__main__ import main
 from train.card import record_scores

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core import __main__ as core_commands
-from core.file_translation.cli import UNTRANSLATED
+from core.cli import commands as core_commands
+from core.cli.file_translation.cli import UNTRANSLATED
 from tests.fixtures import TREES
 from train import __main__ as train_commands
 
@@ -144,7 +144,7 @@ def test_a_bad_path_is_named_in_one_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 1)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 1)
     suffix = command.partition("{bad}")[2].partition(" ")[0]
     for kind in KINDS:
         folder = tmp_path / kind

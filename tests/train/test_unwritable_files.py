@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core import __main__ as core_commands
+from core.cli import commands as core_commands
 from tests.full_disk import no_file_over
 from train import __main__ as train_commands
 
@@ -53,7 +53,7 @@ def run(command: str, inputs: dict[str, str], out: Path) -> int:
 
 @pytest.fixture(params=COMMANDS)
 def command(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
     return COMMANDS[request.param]
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.checkpoint import load_checkpoint, save_checkpoint
+from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.train.conftest import Fit
 from train.data.parallel_text import ParallelText
 from train.data.preparation import prepare

@@ -8,7 +8,7 @@ import torch
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 import train.loop
-from core.preset_configs import PRESETS
+from core.model.preset_configs import PRESETS
 from train.recipe import recipe_for
 
 STEPS, SNAPSHOT_EVERY, LOG_EVERY = 18, 6, 3

@@ -33,34 +33,35 @@ from core.analysis.token_path.token_walk import follow_token
 from core.analysis.word_scores.scored_lines import Line, parse_lines, score_lines, worst_words
 from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
-from viz_app.components import attention_map, constituency_tree, corpus_examples, head_switches, path_graph, step_walk
-from viz_app.components import beam_tree as beam_component
-from viz_app.figures import (
-    ablation,
-    beam_table,
-    bracket_attention,
-    contrast,
-    contributions,
-    corpus,
-    generation,
-    head_paths,
-    lens,
-    over_training,
-    patching,
-    picture_attention,
-    position_tables,
-    step_list,
-    word_table,
-)
-from viz_app.figures import constituency_tree as tree_figures
-from viz_app.figures import corpus_examples as example_figures
-from viz_app.figures.export.ablation import export_changes, export_switches
-from viz_app.figures.export.beam_tree import export_tree
-from viz_app.figures.export.corpus_examples import export_examples
-from viz_app.figures.export.path_graph import export_path_graph
-from viz_app.figures.export.picture_attention import export_pictures
-from viz_app.figures.export.step_view import export_step
-from viz_app.figures.export.token_rows import export_rows
+from viz_app.components import attention_map
+from viz_app.drawing import ablation, beam_table, lens
+from viz_app.drawing.export.ablation import export_changes, export_switches
+from viz_app.views.corpus import corpus_examples
+from viz_app.views.corpus.export.corpus_examples import export_examples
+from viz_app.views.corpus.figures import corpus
+from viz_app.views.corpus.figures import corpus_examples as example_figures
+from viz_app.views.experiments.head_paths import figures as head_paths
+from viz_app.views.experiments.head_paths import path_graph
+from viz_app.views.experiments.head_paths.export import export_path_graph
+from viz_app.views.experiments.patching import figures as patching
+from viz_app.views.experiments.switches import head_switches
+from viz_app.views.models.over_training import figures as over_training
+from viz_app.views.models.parsing import constituency_tree
+from viz_app.views.models.parsing.figures import bracket_attention
+from viz_app.views.models.parsing.figures import constituency_tree as tree_figures
+from viz_app.views.models.picture import figures as picture_attention
+from viz_app.views.models.picture.export import export_pictures
+from viz_app.views.paper.positions.figures import position_tables
+from viz_app.views.steps import step_walk
+from viz_app.views.steps.export import export_step
+from viz_app.views.steps.figures import step_list
+from viz_app.views.translate.beam import beam_tree as beam_component
+from viz_app.views.translate.beam.export import export_tree
+from viz_app.views.translate.generation import figures as generation
+from viz_app.views.translate.generation.export import export_rows
+from viz_app.views.translate.score import figures as word_table
+from viz_app.views.why.contrast import figures as contrast
+from viz_app.views.why.contributions import figures as contributions
 
 
 def search(of: Subject) -> Iterator[Drawn]:

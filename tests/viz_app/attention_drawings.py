@@ -16,30 +16,20 @@ from core.export.record import record_of
 from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from tests.viz_app.export_readers import READERS
-from viz_app.components import (
-    alignment_ribbons,
-    attention_lines,
-    attention_map,
-    head_grid,
-    sentence_bar,
-    token_steps,
-    word_links,
-)
-from viz_app.figures import (
-    aligner_tables,
-    appendix,
-    bertviz_views,
-    head_links_text,
-    hypothesis_tables,
-    scorecard_text,
-    weight_tables,
-)
-from viz_app.figures import head_grid as grid_figures
-from viz_app.figures import joint_map as joint_figures
-from viz_app.figures.export.alignment import export_ribbon
-from viz_app.figures.export.head_pictures import export_csv, export_lines, export_map
-from viz_app.figures.export.map_panels import export_panels
-from viz_app.figures.export.token_steps import export_steps
+from viz_app.components import attention_lines, attention_map, head_grid, sentence_bar, word_links
+from viz_app.drawing import head_grid as grid_figures
+from viz_app.drawing import head_links_text, scorecard_text, weight_tables
+from viz_app.drawing.export.head_pictures import export_csv, export_lines, export_map
+from viz_app.drawing.export.map_panels import export_panels
+from viz_app.drawing.export.token_steps import export_steps
+from viz_app.views.heads.alignment import alignment_ribbons
+from viz_app.views.heads.alignment import figures as aligner_tables
+from viz_app.views.heads.alignment.export import export_ribbon
+from viz_app.views.heads.grid.figures import bertviz_views
+from viz_app.views.heads.grid.figures import joint_map as joint_figures
+from viz_app.views.paper.paper_figures import figures as appendix
+from viz_app.views.translate.translation import figures as hypothesis_tables
+from viz_app.views.translate.translation import token_steps
 
 
 def sentence(of: Subject) -> Iterator[Drawn]:

@@ -20,19 +20,20 @@ from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from core.capture import AttentionMap, Kind
-from core.checkpoint import save_checkpoint
+from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
 from tests.viz_app.pages import Start
 from viz_app.controls import job_control
-from viz_app.features.generation import compared_models, measured_runs
-from viz_app.features.over_training import histories, measurement
-from viz_app.features.parsing import parser_model
-from viz_app.features.pictures import reader_model
 from viz_app.session import open_models
 from viz_app.session.environment import MODELS_VARIABLE
 from viz_app.session.models import CHECKPOINT_VARIABLE
+from viz_app.views.models.over_training import histories, measurement
+from viz_app.views.models.parsing import parser_model
+from viz_app.views.models.picture import reader_model
+from viz_app.views.translate.generation import compared_models, measured_runs
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 MakeMap = Callable[..., AttentionMap]
@@ -108,6 +109,12 @@ def small_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: Senten
     return path
 
 
+@pytest.fixture(scope="session")
+def stepped(tiny_checkpoint: Path) -> Translator:
+    """A translator of the tiny model."""
+    return Translator.from_checkpoint(tiny_checkpoint)
+
+
 @pytest.fixture
 def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) -> Start:
     """`start(text=..., beam_size=...)`: the app before its first run, with these in its address, on a tiny checkpoint
@@ -115,7 +122,7 @@ def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) 
 
     A model that has learned nothing never ends a sentence, so the limit is near.
     """
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 1)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 1)
     monkeypatch.setenv(MODELS_VARIABLE, "100")  # those of sessions before stay until Python looks for garbage
     # A search of all objects for garbage: tests/viz_app/session/test_freed_memory.py has one.
     monkeypatch.setattr(open_models, "return_freed_memory", lambda: None)

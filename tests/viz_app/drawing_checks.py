@@ -12,12 +12,12 @@ import plotly.graph_objects as go
 from tests.viz_app.drawn_sentence import Draw, Drawn, Subject
 from tests.viz_app.export_readers import READERS
 from viz_app.components import cell_grid
-from viz_app.figures.cell_grid import CellGrid
-from viz_app.figures.chart_text import chart_text
-from viz_app.figures.export.canvas import FORMATS, slide
-from viz_app.figures.export.cell_grid import export_grid
-from viz_app.figures.export.plotly_chart import export_chart
-from viz_app.figures.theme import Theme
+from viz_app.drawing.cell_grid import CellGrid
+from viz_app.drawing.chart_text import chart_text
+from viz_app.drawing.export.canvas import FORMATS, slide
+from viz_app.drawing.export.cell_grid import export_grid
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.drawing.theme import Theme
 
 HARMLESS = {  # tags and attributes of the project's own HTML
     *("table", "thead", "tbody", "tr", "th", "td", "div", "span", "p", "ins", "del", "b", "i", "br", "small", "sup"),

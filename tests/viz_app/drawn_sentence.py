@@ -17,9 +17,9 @@ from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import AttentionMap, Kind
 from core.images.line_reader import LineReader
 from core.parsing.parser import Parser
-from viz_app.figures.cell_grid import CellGrid
-from viz_app.figures.export.canvas import Format
-from viz_app.figures.theme import DARK, LIGHT, Theme
+from viz_app.drawing.cell_grid import CellGrid
+from viz_app.drawing.export.canvas import Format
+from viz_app.drawing.theme import DARK, LIGHT, Theme
 
 Draw = Callable[[Format], bytes]
 Drawn = dict[str, Any] | pd.DataFrame | go.Figure | CellGrid | str | Draw

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from viz_app.session.readings import Current, Reading
 from viz_app.session.state import session_key
@@ -30,10 +31,18 @@ def healthy(app: AppTest) -> AppTest:
     return app
 
 
+def to_page(app: AppTest, page: str) -> AppTest:
+    """The same at the address of another page, as a visitor who has not seen the app yet or one who follows a link.
+
+    `AppTest.switch_page` takes the names of scripts for addresses until the app has run.
+    """
+    app._page_hash = calc_hash(page)
+    return app
+
+
 def opened(app: AppTest, page: str) -> AppTest:
     """The same on another page, which has run once."""
-    app.switch_page(f"app_pages/{page}.py")
-    return healthy(app.run())
+    return healthy(to_page(app, page).run())
 
 
 def added(app: AppTest, *files: tuple[str, bytes]) -> AppTest:

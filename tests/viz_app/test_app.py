@@ -15,13 +15,13 @@ from streamlit.elements.lib import policies
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
-from core.checkpoint import save_checkpoint
+from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
-from tests.viz_app.pages import Start, added, healthy, opened, reading, state_of
-from viz_app.layout import sentence_input
-from viz_app.pages import PAGES
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
+from tests.viz_app.pages import Start, added, healthy, opened, reading, state_of, to_page
+from viz_app.frame import sentence_input
+from viz_app.page_list import PAGES
 from viz_app.session import uploads
 from viz_app.session.readings import Current
 
@@ -135,7 +135,7 @@ def test_the_chosen_hypothesis_is_what_all_pages_are_about(app: AppTest) -> None
     healthy(app.run())
     chosen = reading(app)
     assert chosen.hypothesis == chosen.translation.hypotheses[1]
-    app.switch_page("app_pages/heads.py")
+    to_page(app, "heads")
     healthy(app.run())
     assert reading(app).index == 1
     app.text_input(key="text").set_value("A new sentence.")
@@ -158,15 +158,15 @@ def test_heads_are_chosen_by_name_and_stay_chosen_across_pages(app: AppTest) -> 
     names.set_value(["L1 H2", "L2 H4"])
     app.query_params["heads_cross"] = ["L1 H2", "L2 H4"]  # a browser writes it there by itself
     healthy(app.run())
-    app.switch_page("app_pages/positions.py").run()
-    app.switch_page("app_pages/heads.py").run()
+    to_page(app, "positions").run()
+    to_page(app, "heads").run()
     assert healthy(app).multiselect(key="heads_cross").value == ["L1 H2", "L2 H4"]
 
 
 @pytest.mark.parametrize("view", ["Lines", "Map", "Table"])
 def test_every_kind_of_attention_in_every_view(app: AppTest, view: str) -> None:
     app.query_params["view"] = view.lower()
-    app.switch_page("app_pages/heads.py")
+    to_page(app, "heads")
     shown = {"encoder_self": (True,), "decoder_self": (False,), "cross": (True, False)}
     for kind, is_merged in ((kind, is_merged) for kind, both in shown.items() for is_merged in both):
         app.session_state["kind"] = kind
@@ -213,7 +213,7 @@ def test_every_method_is_shown_with_its_rank_correlation(
 
 def test_lines_can_be_thinned_out_to_a_share_of_the_mass(app: AppTest) -> None:
     app.query_params["mass"] = "0.5 of mass"
-    app.switch_page("app_pages/heads.py")
+    to_page(app, "heads")
     mass = healthy(app.run()).selectbox(key="mass")
     assert mass.value == 0.5
     mass.set_value(1.0)

@@ -5,14 +5,14 @@ import tomllib
 
 import pytest
 
-from viz_app.figures.head_grid import contrast
-from viz_app.figures.theme import theme_named
+from viz_app.drawing.head_grid import contrast
+from viz_app.drawing.theme import theme_named
 from viz_app.session.models import ROOT
 
 TEXT, MARK = 4.5, 3.0
 SETTINGS = tomllib.loads((ROOT / "viz_app/.streamlit/config.toml").read_text())["theme"]
 THEME_CSS = (ROOT / "viz_app/components/theme.css").read_text()
-PAGE_CSS = (ROOT / "viz_app/layout/style.css").read_text()
+PAGE_CSS = (ROOT / "viz_app/frame/style.css").read_text()
 EXPORT_CSS = (ROOT / "core/drawing/colors.css").read_text()
 both = pytest.mark.parametrize("scheme", ["light", "dark"])
 

@@ -13,24 +13,24 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import Translator
-from core.__main__ import main
 from core.analysis.attribution.methods import Method
-from core.history import open_history, pack_history
+from core.analysis.over_training.history import open_history, pack_history
+from core.cli.commands import main
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
-from viz_app.features.ablation.switched_heads import HeadsOffSlot
-from viz_app.features.contrast.faithfulness_sample import FaithfulnessSample
-from viz_app.features.generation import compared_models
-from viz_app.features.head_paths import paths_survey
-from viz_app.features.layers import layer_costs
-from viz_app.features.over_training import measurement
-from viz_app.features.parsing import parser_model
-from viz_app.features.positions.score_decomposition import FIRST_LAYER
-from viz_app.features.score.scored_file import ScoredFile
 from viz_app.session import model_paths, python_code, sample_sentences
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.models import ROOT
+from viz_app.views.experiments.head_paths import paths_survey
+from viz_app.views.experiments.switches.switched_heads import HeadsOffSlot
+from viz_app.views.models.over_training import measurement
+from viz_app.views.models.parsing import parser_model
+from viz_app.views.paper.positions.score_decomposition import FIRST_LAYER
+from viz_app.views.paper.table1 import layer_costs
+from viz_app.views.translate.generation import compared_models
+from viz_app.views.translate.score.scored_file import ScoredFile
+from viz_app.views.why.contrast.faithfulness_sample import FaithfulnessSample
 
 Row = tuple[Callable[[], bytes], Callable[[str], str]]  # the CSV, and the script from the name of its file
 
@@ -40,7 +40,7 @@ def opened_once() -> Iterator[None]:
     """The scripts of all rows share the checkpoints and histories that they open."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Translator, "from_checkpoint", cache(Translator.from_checkpoint))
-        patch.setattr("core.history.open_history", cache(open_history))
+        patch.setattr("core.analysis.over_training.history.open_history", cache(open_history))
         yield
 
 
@@ -316,7 +316,7 @@ def test_picture(start: Start, rows: dict[str, Row], line_checkpoint: Path) -> N
 
 def test_the_path_of_a_checkpoint_in_the_project_is_relative_and_an_upload_is_named() -> None:
     from core.model import Transformer
-    from core.preset_configs import PRESETS
+    from core.model.preset_configs import PRESETS
     from viz_app.session.model_memory import Loaded
     from viz_app.session.models import Model
     from viz_app.session.python_code import model_part

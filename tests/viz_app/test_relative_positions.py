@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.checkpoint import save_checkpoint
+from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.core.tiny_models import LIKE_T5
 from tests.viz_app.pages import Start, opened
 from viz_app.controls import job_control

@@ -17,9 +17,9 @@ from tests.strange_sentences import strange_sentence
 from tests.viz_app.export_readers import READERS
 from tests.viz_app.pages import Start, opened, reading, state_of
 from viz_app.controls import downloads
-from viz_app.figures.export.canvas import FORMATS
-from viz_app.layout import share_menu
-from viz_app.pages import PAGES
+from viz_app.drawing.export.canvas import FORMATS
+from viz_app.frame import share_menu
+from viz_app.page_list import PAGES
 from viz_app.session.chosen_heads import ShownHeads
 
 SENTENCES = int(os.environ.get("SENTENCES", "0"))

@@ -22,7 +22,7 @@ from viz_app.components import sentence_bar
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("core/", "train/", "viz_app/")
-SCRIPTS = ("viz_app/shell.py", "viz_app/app_pages/")  # which Streamlit runs as modules, again and again
+SCRIPTS = ("viz_app/shell.py", "/view.py")  # which Streamlit runs as modules, again and again
 SECTIONS = dict(
     re.findall(r"^### (.+)\n((?:(?!^##).*\n)*)", (ROOT / "docs" / "architecture.md").read_text("utf-8"), re.MULTILINE)
 )
@@ -50,7 +50,7 @@ def passed_files() -> Iterator[set[str]]:
             seen.add(code)
             return None
         file = code.co_filename.removeprefix(f"{ROOT}/")
-        if code.co_name == "<module>" and not file.startswith(SCRIPTS):
+        if code.co_name == "<module>" and not file.endswith(SCRIPTS):
             importing.depth = getattr(importing, "depth", 0) + 1
             frame.f_trace_lines = False
             return end_of_import

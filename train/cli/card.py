@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from core.text_files import read_text
+from core.text.text_files import read_text
 from train.card import write_card
 from train.cli.shared_options import Commands, command_parser
 

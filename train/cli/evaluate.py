@@ -5,10 +5,10 @@ import json
 from pathlib import Path
 from typing import get_args
 
-from core.console import show
-from core.device import Precision
-from core.file_writing import write_text
-from core.text_files import one_line
+from core.files.console import show
+from core.files.file_writing import write_text
+from core.inference.device import Precision
+from core.text.text_files import one_line
 from core.translator import Translator
 from train.card import record_scores
 from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from core.file_writing import write_text
+from core.files.file_writing import write_text
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
 from core.translator import Translator
 from train.card import record_scores
@@ -44,13 +44,15 @@ def _evaluate_lines(options: argparse.Namespace) -> None:
     scores: list[LineScore] = []
     for folder in options.lines:
         images, texts = pictures_of(folder, reader)
-        score, found = evaluate_lines(reader, folder.name, images, texts, options.beam_size, options.length_penalty)
+        score, read_lines = evaluate_lines(
+            reader, folder.name, images, texts, options.beam_size, options.length_penalty
+        )
         scores.append(score)
         if not options.json:
             print(score)
         if options.write:
             options.write.mkdir(parents=True, exist_ok=True)
-            write_text(options.write / f"{folder.name}.txt", "".join(f"{line}\n" for line in found))
+            write_text(options.write / f"{folder.name}.txt", "".join(f"{line}\n" for line in read_lines))
     if options.json:
         print(json.dumps([score.facts() for score in scores], indent=2, ensure_ascii=False))
     if options.record:

@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from core.file_writing import write_text
+from core.files.file_writing import write_text
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
 from train.card import record_scores

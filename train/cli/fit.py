@@ -4,8 +4,8 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from core.device import best_device
-from core.preset_configs import PRESETS
+from core.inference.device import best_device
+from core.model.preset_configs import PRESETS
 from train.cli.shared_options import Commands, add_device_option, add_recipe_options, command_parser, given_recipe
 from train.data.token_shards import read_manifest
 from train.loop import fit

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from core.history import pack_history
+from core.analysis.over_training.history import pack_history
 from train.cli.shared_options import Commands, command_parser
 from train.snapshot_checksum import check_checksum
 
@@ -21,6 +21,6 @@ def add_command(commands: Commands) -> None:
 def _history(options: argparse.Namespace) -> None:
     for path in options.source.rglob("*.safetensors") if options.source.is_dir() else ():
         check_checksum(path)
-    found, output = pack_history(options.source, options.output), options.output
-    steps = ", ".join(f"{step:,}" for step in found.steps)
-    print(f"{output}: {len(found.steps)} snapshots of {steps} steps, {output.stat().st_size / 1e6:.1f} MB")
+    packed, output = pack_history(options.source, options.output), options.output
+    steps = ", ".join(f"{step:,}" for step in packed.steps)
+    print(f"{output}: {len(packed.steps)} snapshots of {steps} steps, {output.stat().st_size / 1e6:.1f} MB")

@@ -4,8 +4,8 @@ import argparse
 import json
 from pathlib import Path
 
-from core.preset_configs import PRESETS
-from core.shipped_files import shipped_checkpoint
+from core.files.shipped_files import shipped_checkpoint
+from core.model.preset_configs import PRESETS
 from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.line_pictures import prepare_lines
 

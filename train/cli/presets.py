@@ -3,8 +3,8 @@
 import argparse
 from pathlib import Path
 
-from core.console import printable
-from core.shipped_files import shipped_folder
+from core.files.console import printable
+from core.files.shipped_files import shipped_folder
 from train.cli.shared_options import Commands, command_parser
 from train.presets import describe_presets
 

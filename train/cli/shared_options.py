@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import fields
 from typing import Any, get_type_hints
 
-from core.device import DEVICE_HELP
+from core.inference.device import DEVICE_HELP
 from train.recipe import Recipe
 
 Commands = Any  # argparse has no public name for the type of add_subparsers' result
@@ -22,7 +22,7 @@ def command_parser(commands: Commands, name: str, summary: str) -> argparse.Argu
 
 
 def add_device_option(parser: argparse.ArgumentParser) -> None:
-    """Add `--device`, the argument of `core.device.best_device`."""
+    """Add `--device`, the argument of `core.inference.device.best_device`."""
     parser.add_argument("--device", help=DEVICE_HELP)
 
 

@@ -3,8 +3,7 @@
 import argparse
 from pathlib import Path
 
-from core.device import best_device
-from core.paper import TABLE_3
+from core.inference.device import best_device
 from train.cli.shared_options import (
     DEFAULT,
     Commands,
@@ -18,6 +17,7 @@ from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet
 from train.runs.allocator import tune_memory
 from train.table3.experiment import WARMUP_SHARE, Budget, Experiment
+from train.table3.paper import TABLE_3
 
 SET_ELSEWHERE = ("steps", "minutes", "label_smoothing", "seed")  # by the budget, by rows, by --seed of many
 

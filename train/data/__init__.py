@@ -1,4 +1,1 @@
-"""The data pipeline, from parallel text to batches.
-
-Reading, filtering, token shards, prefetching.
-"""
+"""The data pipeline, from parallel text to batches: reading, filtering, token shards, prefetching."""

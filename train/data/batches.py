@@ -35,10 +35,9 @@ class Group:
 
 
 class Batches:
-    """Endless epochs of batches of at most `batch_tokens` tokens a side.
+    """Endless epochs of batches of at most `batch_tokens` tokens a side, padding included.
 
-    Padding is included. The order depends on (seed, epoch) only. Pairs with more than `max_length` tokens on a side are
-    left out.
+    The order depends on (seed, epoch) only. Pairs with more than `max_length` tokens on a side are left out.
 
     Args:
         bucketing: sort key of pairs before they are cut into batches. `longest`: length of the longer side, then the
@@ -76,9 +75,8 @@ class Batches:
         return [batches[index] for index in random.permutation(len(batches))]
 
     def _sort(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Return the indices that sort pairs by length.
-
-        Stable: a shuffle regroups pairs of equal lengths.
+        """Return the indices that sort pairs by length, stably, so that a shuffle before it regroups pairs of equal
+        lengths.
         """
         if self.bucketing == "target":
             return np.lexsort((source, target))
@@ -87,10 +85,7 @@ class Batches:
         return np.lexsort(((source - target) * (1 - 2 * (longest % 2)), longest))
 
     def groups(self, position: Position, accumulate: int = 1, rank: int = 0, num_ranks: int = 1) -> Iterator[Group]:
-        """Yield the batches of each step from `position` on.
-
-        A step has `accumulate` batches for each of `num_ranks` processes.
-        """
+        """Yield the batches of each step from `position` on: `accumulate` batches for each of `num_ranks` processes."""
         stream = self._from(position)
         while True:
             parts = [next(stream) for _ in range(accumulate * num_ranks)]
@@ -131,9 +126,9 @@ class Batches:
 
 
 def cut(order: np.ndarray, lengths: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
-    """Cut a sequence of pairs into batches of at most `batch_tokens` a side.
+    """Cut a sequence of pairs into batches of at most `batch_tokens` a side, padding included.
 
-    Padding is included. A pair longer than that has a batch of its own.
+    A pair longer than that has a batch of its own.
 
     Args:
         order: [N] indices of pairs.

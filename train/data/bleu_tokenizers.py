@@ -1,7 +1,7 @@
 """The tokenizer of sacreBLEU that fits a text.
 
-Its default, 13a, finds words at spaces. Some scripts have none between words, so that a line would be a single word;
-and Korean writes particles with their words, which mecab splits.
+The default, 13a, splits words at spaces. Some scripts have none between words, so that a line would be a single word;
+Korean writes particles together with their words, which mecab splits.
 """
 
 import unicodedata
@@ -25,10 +25,10 @@ SPACING = 20  # letters to a space, from which on a text counts as one without s
 
 
 def usual_tokenizer(references: Sequence[str], language: str = "") -> str:
-    """Return the usual tokenizer of BLEU, whether or not it is installed.
+    """Return the usual tokenizer of BLEU for a language or script, whether or not it is installed.
 
-    That of the language, or if it has none of its own, that of the script to which more characters belong than the
-    references have words. So a foreign name or two changes nothing, nor do Latin words among Chinese ones.
+    A language without a tokenizer of its own gets that of the script with more characters in the references than they
+    have words: a foreign name or two changes nothing, nor do Latin words among Chinese ones.
     """
     if named := LANGUAGES.get(language.lower().replace("_", "-").partition("-")[0]):
         return named
@@ -47,7 +47,7 @@ def usual_tokenizer(references: Sequence[str], language: str = "") -> str:
 def bleu_tokenizer(references: Sequence[str], language: str = "") -> str:
     """Return the tokenizer of BLEU for texts with these references.
 
-    The usual one; single characters, `char`, where it is not installed, or where it would have to be downloaded.
+    It is the usual one, or `char` (single characters) if that one is not installed or would have to be downloaded.
 
     Args:
         references: they decide, not the translations, which may be of any quality.
@@ -58,7 +58,7 @@ def bleu_tokenizer(references: Sequence[str], language: str = "") -> str:
 
 
 def missing_packages(tokenizer: str) -> str:
-    """Return what installs a tokenizer, or nothing if it is installed."""
+    """Return the packages to install for a tokenizer, or nothing if it is installed."""
     modules, extra = PACKAGES.get(tokenizer, ((), ""))
     return "" if all(map(find_spec, modules)) else f"pip install 'sacrebleu[{extra}]'"
 

@@ -1,7 +1,7 @@
-"""Of several translations of each sentence, the one closest to its reference.
+"""Selection of the translation closest to the reference, from several for each sentence.
 
-Sequence-level interpolation (Kim and Rush 2016, section 3.3): a model trained on these learns from texts that a model
-finds probable, as in distillation, and that are close to what people wrote.
+For sequence-level interpolation (Kim and Rush 2016, section 3.3): a model trained on these learns from texts that, as
+in distillation, a model finds probable, and that are close to what people wrote.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sacrebleu.metrics.bleu import BLEU
 
-from core.file_writing import check_folder_of, write_atomically
+from core.files.file_writing import check_folder_of, write_atomically
 from train.data.bleu_tokenizers import bleu_tokenizer
 from train.data.parallel_text import read_parallel
 
@@ -40,9 +40,9 @@ def write_closest(
 ) -> ClosestCounts:
     """Write the hypothesis of each line that has the highest BLEU with the reference.
 
-    BLEU of a sentence is of sacreBLEU, in lower case, smoothed (`smooth:exp`), up to the longest n-grams that the
-    sentence has (`eff:yes`), with the tokenizer of the reference's script (`bleu_tokenizer`). Of equally close ones the
-    one of lower rank is written, then that of the first file.
+    Sentence BLEU is that of sacreBLEU, in lower case, smoothed (`smooth:exp`), up to the longest n-grams that the
+    sentence has (`eff:yes`), with the tokenizer of the reference's script (`bleu_tokenizer`). Ties go to the lower
+    rank, then to the first file.
 
     Args:
         reference: one sentence a line, plain or compressed.

@@ -12,7 +12,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from core.console import printable
+from core.files.console import printable
 from train.data.token_shards import DataError
 
 CHUNK = 2**20
@@ -34,9 +34,7 @@ class Download:
         return self.url.rsplit("/", 1)[-1]
 
     def fetch(self, folder: Path, pauses: tuple[float, ...] = PAUSES) -> Path:
-        """Download the file into `folder`.
-
-        Resumes from the `.part` file of an earlier attempt.
+        """Download the file into `folder`, resuming from the `.part` file of an earlier attempt.
 
         Returns:
             The file's path. An existing file of the right size is not checked again.
@@ -83,10 +81,10 @@ class Download:
         with part.open("rb") as file:
             while chunk := file.read(CHUNK):
                 digest.update(chunk)
-        found = f"{part.stat().st_size} bytes, SHA-256 {digest.hexdigest()}"
-        if found != self._expected():
+        content = f"{part.stat().st_size} bytes, SHA-256 {digest.hexdigest()}"
+        if content != self._expected():
             part.unlink()
-            raise DataError(f"{self.url} has changed: {found}, expected {self._expected()}: {self._advice(path)}")
+            raise DataError(f"{self.url} has changed: {content}, expected {self._expected()}: {self._advice(path)}")
 
     def _expected(self) -> str:
         return f"{self.size} bytes, SHA-256 {self.sha256}"

@@ -52,7 +52,7 @@ class PairFilter:
         self.dropped: Counter[str] = Counter()
 
     def add(self, pair: Pair) -> bool:
-        """Add the next pair; whether it is kept, unless it is a duplicate."""
+        """Add the next pair, and return whether it is kept, unless it is a duplicate."""
         reason = self._filters.reason(*pair)
         if reason:
             self.dropped[reason] += 1

@@ -1,7 +1,7 @@
 """Pictures of lines of text with their characters, for a model that reads (7).
 
-Everything is drawn from the seed, so the same command makes the same data with the same versions of Matplotlib's fonts
-and Pillow.
+Everything is drawn from the seed: the same command makes the same data with the same versions of Matplotlib's fonts and
+of Pillow.
 """
 
 import json
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from core.checkpoint import load_checkpoint
-from core.file_writing import write_text, writing
+from core.files.file_writing import write_text, writing
+from core.formats.checkpoint import load_checkpoint
 from core.images.patches import Pixels, to_patches
 from core.images.picture import PictureError, ink
 from core.images.rendering import (
@@ -29,7 +29,7 @@ from core.images.rendering import (
     random_style,
     render,
 )
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from train.data.line_texts import LineTexts, is_held_out, words_of
 from train.data.shard_writer import ShardWriter
 from train.data.token_shards import MANIFEST, DataError, TokenShards, read_manifest, verify_checksums, write_checksums
@@ -49,10 +49,7 @@ class PicturePart:
 
 
 def parts_of(train: int, held_out: int) -> tuple[PicturePart, ...]:
-    """Return the parts of the data.
-
-    The last two are test sets, of seen and of unseen fonts.
-    """
+    """Return the parts of the data; the last two are test sets, of seen and of unseen fonts."""
     return (
         PicturePart("train", train, TRAINING_FONTS, False),
         PicturePart("valid", held_out, TRAINING_FONTS, True),
@@ -72,7 +69,7 @@ def prepare_lines(
 ) -> dict[str, Any]:
     """Write the tokenizer, the shards and the texts of all parts into `folder`.
 
-    tokenizer.model, a folder of shards for each part, the validation texts and manifest.json.
+    Files: tokenizer.model, a folder of shards for each part, the validation texts and manifest.json.
 
     Args:
         words_from: a checkpoint; words are taken from its vocabulary.
@@ -168,10 +165,7 @@ def _write(
     tokenizer: SentencePieceTokenizer,
     patch_size: int,
 ) -> list[int]:
-    """Write the shards of a part, and return their counts.
-
-    Except for training, write its fonts and texts too.
-    """
+    """Write the shards of a part, with its fonts and texts unless it is for training, and return their counts."""
     drawn: list[list[str]] = [[], []]
     with ShardWriter(folder / part.name, tokenizer.vocab_size, patch_pixels=patch_size**2) as writer:
         progress = tqdm(lines, desc=part.name, total=part.lines, unit=" lines", disable=None)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from core.tokenizer import SPACE_MARK, Tokenizer
+from core.text.tokenizer import SPACE_MARK, Tokenizer
 
 MAX_CHARACTERS = 20
 HELD_OUT = 10  # one word of so many is kept for validation and test

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from core.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from train.data.token_shards import Side
 
 TOKENS_PER_SENTENCE = 8  # at most one sentence for as many rows: a batch of shorter ones has fewer tokens

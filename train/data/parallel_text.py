@@ -17,7 +17,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, cast
 
-from core.text_files import NotTextError, decode_lines
+from core.text.text_files import NotTextError, decode_lines
 from train.data.token_shards import DataError
 
 Pair = tuple[str, str]
@@ -83,9 +83,7 @@ def _open_zst(path: Path) -> IO[bytes]:
 
 
 def read_lines(path: str | Path) -> Iterator[str]:
-    """Yield the lines of a file, without line ends.
-
-    Only a line feed ends a line: other separators are text.
+    """Yield the lines of a file, without line ends; only a line feed ends a line, other separators are text.
 
     Raises:
         DataError: the file is missing, damaged or not UTF-8.
@@ -96,7 +94,7 @@ def read_lines(path: str | Path) -> Iterator[str]:
 
 
 def _decoded(file: IO[bytes], name: str) -> Iterator[str]:
-    """Yield the lines of an open file, whose `name` stands in errors."""
+    """Yield the lines of an open file, which errors call `name`."""
     number = 0
     try:
         for line in decode_lines(file, name):
@@ -179,13 +177,11 @@ def _read_zip(path: Path, languages: tuple[str, str]) -> Iterator[Pair]:
             raise DataError(f"{path} cannot be read: {error}") from error
         names = archive.namelist()
         members = [[name for name in names if name.endswith(f".{language}")] for language in languages]
-        if [len(found) for found in members] != [1, 1]:
+        if [len(side) for side in members] != [1, 1]:
             wanted = " and ".join(f"*.{language}" for language in languages)
             raise DataError(f"{path} should hold one {wanted} each; it holds {', '.join(names) or 'nothing'}")
-        source, target = (
-            _decoded(stack.enter_context(archive.open(found[0])), f"{path}/{found[0]}") for found in members
-        )
-        yield from _aligned(source, target, *(f"{path}/{found[0]}" for found in members))
+        source, target = (_decoded(stack.enter_context(archive.open(side[0])), f"{path}/{side[0]}") for side in members)
+        yield from _aligned(source, target, *(f"{path}/{side[0]}" for side in members))
 
 
 def _read_parquet(path: Path, languages: tuple[str, str]) -> Iterator[Pair]:

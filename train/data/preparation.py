@@ -1,8 +1,8 @@
 """Preparation of parallel text: a tokenizer and token shards (5.1).
 
-It takes little memory, and can be resumed. The text is read three times: to filter pairs, to learn the tokenizer, and
-to write tokens. All output goes to `FOLDER/unfinished` and is moved to `FOLDER` at the end, manifest.json last: a
-folder without it is unfinished.
+It takes little memory and can be resumed. The text is read three times: to filter pairs, to learn the tokenizer, and to
+write tokens. All output goes to `FOLDER/unfinished` and is moved to `FOLDER` at the end, manifest.json last: a folder
+without it is unfinished.
 """
 
 import json
@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from core import text_normalization
-from core.checkpoint import load_checkpoint
-from core.console import show
-from core.file_writing import NotWrittenError, write_atomically
+from core.files.console import show
+from core.files.file_writing import NotWrittenError, write_atomically
+from core.files.strict_json import read_json
+from core.formats.checkpoint import load_checkpoint
 from core.formats.opening import is_safetensors
-from core.strict_json import read_json
-from core.text_normalization import normalized
-from core.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
-from core.tokenizer_files import naming
+from core.text import text_normalization
+from core.text.text_normalization import normalized
+from core.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, SentencePieceTokenizer
+from core.text.tokenizer_files import naming
 from train.data.filters import PairFilter
 from train.data.parallel_text import Pair, ParallelText, read_lines
 from train.data.preparation_settings import SETTINGS, Preparation, Segmentation, require_same_settings
@@ -42,9 +42,9 @@ COUNTS = ("pairs", "source_tokens", "target_tokens")  # of a `ShardWriter`
 def prepare(folder: Path, wanted: Preparation, *, overwrite: bool = False) -> dict[str, Any]:
     """Write the tokenizer, the shards and the validation text into `folder`.
 
-    tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json; checksums.json, in the
-    folders of shards too, has the SHA-256 of all files beside it, which `fit` compares. Of folders of earlier versions,
-    which have none, it checks the structure.
+    Files: tokenizer.model, train/, valid/, the validation text, settings.json and manifest.json. checksums.json, also
+    in the folders of shards, has the SHA-256 of all files beside it, which `fit` compares. Folders of earlier versions
+    have none; of these only the structure is checked.
 
     Args:
         folder: output folder; the output of an earlier `prepare` is replaced at the end.
@@ -111,10 +111,7 @@ def _validation_pairs(valid: ParallelText) -> list[Pair]:
 
 @contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Turn an OSError into a DataError with advice.
-
-    Unreadable files raise a DataError elsewhere.
-    """
+    """Turn an OSError while writing into a DataError with advice; unreadable files raise a DataError elsewhere."""
     try:
         yield
     except OSError as error:
@@ -144,10 +141,7 @@ def _start(work: Path, request: dict[str, Any]) -> None:
 
 
 def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray]:
-    """Read every pair once, and return counts.
-
-    Also how often to write each pair, [pairs] uint8.
-    """
+    """Read every pair once, and return counts and how often to write each pair, [pairs] uint8."""
     if (work / "survey.json").exists():
         with _unfinished(work):
             return read_json(work / "survey.json"), np.load(work / "times.npy")
@@ -164,14 +158,14 @@ def _survey(work: Path, wanted: Preparation) -> tuple[dict[str, Any], np.ndarray
             f"no sentence pair of {_names(train)} is left to train on: "
             f"{_counted(pair_filter.dropped) or 'they are empty'}"
         )
-    found = np.bincount(numbers[keep], minlength=len(names)) if labels else [keep.sum()]
+    pairs_by_label = np.bincount(numbers[keep], minlength=len(names)) if labels else [keep.sum()]
     times = keep * (np.array([repeat.get(name, 1) for name in names])[numbers] if labels else 1)
     if not times.any():
         raise DataError("no sentence pair is left to train on: --repeat has 0 for every label")
     survey = {
         "pairs_read": len(keep),
         "dropped": dict(pair_filter.dropped),
-        "pairs_by_label": {name: int(count) for name, count in zip(names, found, strict=True)},
+        "pairs_by_label": {name: int(count) for name, count in zip(names, pairs_by_label, strict=True)},
     }
     show(f"{len(keep):,} pairs read; left out: {_counted(pair_filter.dropped) or 'none'}")
     np.save(work / "times.npy", times.astype(np.uint8))
@@ -208,7 +202,9 @@ def _load_tokenizer(path: Path) -> SentencePieceTokenizer:
     with naming(str(path)):
         pieces = SentencePieceTokenizer(data)
     special = {"pad_id": (pieces.pad_id, PAD_ID), "bos_id": (pieces.bos_id, BOS_ID), "eos_id": (pieces.eos_id, EOS_ID)}
-    wrong = [f"{name} {found}, expected {expected}" for name, (found, expected) in special.items() if found != expected]
+    wrong = [
+        f"{name} {actual}, expected {expected}" for name, (actual, expected) in special.items() if actual != expected
+    ]
     if wrong:
         raise DataError(f"{path} has {'; '.join(wrong)}: give a tokenizer with the expected ids, or none to learn one")
     return pieces
@@ -288,9 +284,7 @@ def _append_sampled(
     segmentation: Segmentation,
     start: int,
 ) -> None:
-    """Write the tokens of each pair in other pieces each time.
-
-    It is written `times * segmentations` times.
+    """Write the tokens of each pair `times * segmentations` times, in other pieces each time.
 
     Args:
         start: number of the first of these pairs, for the random numbers.
@@ -308,10 +302,7 @@ def _append_sampled(
 
 
 def _finish(folder: Path, work: Path) -> dict[str, Any]:
-    """Move all output to the folder, the manifest last.
-
-    After an interruption, call it again to move the rest.
-    """
+    """Move all output to the folder, the manifest last; after an interruption, call it again to move the rest."""
     (folder / MANIFEST).unlink(missing_ok=True)  # until the end the folder is incomplete
     for name in ("train", "valid", "tokenizer.model", SETTINGS, CHECKSUMS, *(f"valid.{side}.txt" for side in SIDES)):
         if (work / name).exists():
@@ -329,7 +320,7 @@ def _with_progress(pairs: ParallelText, what: str, total: int | None = None) -> 
 
 
 def _normalized(pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """Iterate over pairs whose sides are as a `Translator` makes tokens of them."""
+    """Iterate over pairs with both sides normalized as a `Translator` does before it makes tokens of them."""
     return ((normalized(source), normalized(target)) for source, target in pairs)
 
 

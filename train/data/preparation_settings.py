@@ -1,15 +1,12 @@
-"""Input and options of a prepared folder.
-
-A repeated `prepare` must have them in common with it.
-"""
+"""Input and options of a prepared folder, which must be the same when `prepare` is repeated."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from core.strict_json import read_json
-from core.text_normalization import VERSION
+from core.files.strict_json import read_json
+from core.text.text_normalization import VERSION
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText
 from train.data.token_shards import MANIFEST, DataError
@@ -69,10 +66,7 @@ class Preparation:
     symbols: Sequence[str] = ()
 
     def request(self) -> dict[str, Any]:
-        """Return files and options that an interrupted `prepare` is resumed with.
-
-        They must be the same.
-        """
+        """Return the files and options that must be the same when an interrupted `prepare` is resumed."""
         files = [
             (str(path), path.stat().st_size, path.stat().st_mtime_ns)
             for text in (self.train, self.valid)
@@ -88,10 +82,7 @@ class Preparation:
         }
 
     def settings(self) -> dict[str, Any]:
-        """Return the content of settings.json.
-
-        It has no folders and dates, so a copied folder has the same.
-        """
+        """Return the content of settings.json, without folders and dates, so that a copied folder has the same."""
         return {
             "files": [path.name for path in self.train.files],
             "bytes": _sizes(self.train.files),
@@ -114,9 +105,7 @@ def _sizes(files: Sequence[Path]) -> list[int | None]:
 
 
 def require_same_settings(folder: Path, settings: dict[str, Any]) -> None:
-    """Check that a finished folder has these settings.
-
-    Older folders have only some of them, in the manifest.
+    """Check that a finished folder has these settings; older folders have only some of them, in the manifest.
 
     Raises:
         DataError: the folder was prepared from other text or with other settings.

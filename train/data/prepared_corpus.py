@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.checkpoint import text_version
-from core.config import TransformerConfig
-from core.text_normalization import VERSION
-from core.tokenizer import SentencePieceTokenizer
+from core.formats.checkpoint import text_version
+from core.model.config import TransformerConfig
+from core.text.text_normalization import VERSION
+from core.text.tokenizer import SentencePieceTokenizer
 from train.data.parallel_text import read_parallel
 from train.data.token_shards import DataError, TokenShards, read_manifest, verify_checksums
 
@@ -82,10 +82,7 @@ class Corpus:
 
 
 def _samples(folder: Path, count: int) -> dict[int, tuple[str, str]]:
-    """Return a few short ones of `count` validation pairs by their number.
-
-    They are evenly spaced over the text.
-    """
+    """Return a few short ones of `count` validation pairs by their number, evenly spaced over the text."""
     pairs = list(read_parallel([folder / "valid.source.txt"], [folder / "valid.target.txt"]))
     if len(pairs) != count:
         raise DataError(

@@ -5,7 +5,7 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.file_writing import write_atomically
+from core.files.file_writing import write_atomically
 from train.data.download import Download
 from train.data.parallel_text import ParallelText
 from train.data.token_shards import DataError

@@ -54,9 +54,9 @@ class _Array:
 
 
 class ShardWriter:
-    """Context manager that appends pairs to shards.
+    """Context manager that appends pairs to shards, and writes their checksums at the end.
 
-    It resumes those of an earlier writer from its `counts`. At the end it writes their checksums.
+    It resumes the shards of an earlier writer from its `counts`.
 
     Args:
         patch_pixels: of a source of image patches; None if it is text.

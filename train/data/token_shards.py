@@ -11,11 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.damaged_archives import DAMAGE
-from core.file_writing import reading, write_text
+from core.files.damaged_archives import DAMAGE
+from core.files.file_writing import reading, write_text
+from core.files.strict_json import read_json
 from core.model import PAD_PIXEL
-from core.strict_json import read_json
-from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from core.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
 MANIFEST, CHECKSUMS = "manifest.json", "checksums.json"
 SIDES = ("source", "target")
@@ -29,10 +29,9 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded ids of sentence pairs, int64.
+    """Padded ids of sentence pairs, int64: source [B, S], target_in and target_out [B, T].
 
-    Source [B, S], target_in and target_out [B, T]. Image patches instead of source ids are float32 [B, S, P], see
-    `Transformer.forward`.
+    Image patches instead of source ids are float32 [B, S, P], see `Transformer.forward`.
     """
 
     source: Tensor  # pieces </s>, or patches
@@ -55,9 +54,9 @@ class Batch:
 
 
 class TokenShards:
-    """Memory-mapped token ids of a parallel text.
+    """Memory-mapped token ids of a parallel text, `{source,target}.{tokens,offsets}.npy` in a folder.
 
-    `{source,target}.{tokens,offsets}.npy` in a folder. The source may be image patches, with a row of pixels for each.
+    The source may be image patches, with a row of pixels for each.
 
     Raises:
         DataError: a file is missing or damaged, by its checksum or its contents, or the two sides differ in their
@@ -92,10 +91,7 @@ class TokenShards:
         return len(self.offsets[0]) - 1
 
     def lengths(self) -> np.ndarray:
-        """Return the numbers of source and target tokens: [pairs, 2].
-
-        They count one special token, which patches lack.
-        """
+        """Return the numbers of source and target tokens, [pairs, 2], with one special token each but for patches."""
         special = [int(tokens.ndim == 1) for tokens in self.tokens]
         return np.stack([np.diff(offsets) for offsets in self.offsets], axis=1) + special
 
@@ -121,10 +117,7 @@ class TokenShards:
         return make_batch_of(*(self.side(side, indices) for side in range(len(SIDES))))
 
     def side(self, side: int, indices: np.ndarray) -> Side:
-        """Return the tokens of one side of some pairs, one after the other.
-
-        Also the number of tokens of each pair.
-        """
+        """Return the tokens of one side of some pairs, one after the other, and the number of tokens of each pair."""
         tokens, offsets = self.tokens[side], self.offsets[side]
         starts, count = offsets[indices], offsets[indices + 1] - offsets[indices]
         ends = np.cumsum(count)
@@ -140,10 +133,10 @@ def make_batch(pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Batch:
 
 
 def make_batch_of(source: Side, target: Side) -> Batch:
-    """Make a padded batch of both sides.
+    """Make a padded batch of both sides, each given as its tokens one after the other and the number of each row.
 
-    Each side is its tokens one after the other, and the number of each row. A source of ids [N] ends its rows with
-    `</s>`. One of patches [N, P], with pixels from 0 to 255, has no special tokens and becomes [B, S, P] from 0 to 1.
+    A source of ids [N] ends its rows with `</s>`. One of patches [N, P], with pixels from 0 to 255, has no special
+    tokens and becomes [B, S, P] from 0 to 1.
     """
     tokens, count = source
     if tokens.ndim == 1:
@@ -197,15 +190,13 @@ def write_checksums(folder: Path, names: Sequence[str], later: Mapping[str, byte
         names: of files that are there.
         later: contents of files that are written after it, by name.
     """
-    found = {name: sha256_of(folder / name) for name in names}
-    found |= {name: hashlib.sha256(content).hexdigest() for name, content in (later or {}).items()}
-    write_text(folder / CHECKSUMS, json.dumps(found, indent=2))
+    digests = {name: sha256_of(folder / name) for name in names}
+    digests |= {name: hashlib.sha256(content).hexdigest() for name, content in (later or {}).items()}
+    write_text(folder / CHECKSUMS, json.dumps(digests, indent=2))
 
 
 def verify_checksums(folder: Path) -> None:
-    """Compare the files of a folder with its checksums.json.
-
-    A folder that was prepared before there were checksums has none, and is accepted.
+    """Compare the files of a folder with its checksums.json; a folder prepared by a version without them is accepted.
 
     Raises:
         DataError: a file is missing, or has another checksum.

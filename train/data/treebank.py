@@ -7,9 +7,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from core.file_writing import write_text
+from core.files.file_writing import write_text
 from core.parsing.trees import ROOT, Leaves, Tree, linearise, read_trees, spell
-from core.tokenizer import SPACE_MARK
+from core.text.tokenizer import SPACE_MARK
 from train.data.parallel_text import ParallelText, read_lines
 from train.data.preparation import prepare
 from train.data.preparation_settings import Preparation
@@ -109,10 +109,9 @@ def prepare_trees(
     leaves: Leaves = "placeholders",
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Write sentences and trees into `folder/trees`, and prepare them in `folder`.
+    """Write sentences, trees and linearised trees into `folder/trees`, and prepare them in `folder` for training.
 
-    The trees as they are, and linearised; `folder` has the output of `prepare`. The vocabulary has one piece for each
-    labelled bracket, and one for `XX` or for each tag.
+    The vocabulary has one piece for each labelled bracket, and one for `XX` or for each tag.
 
     Args:
         parts: `train` and `valid`; optionally `test`, of which only the trees are written, as test.mrg.

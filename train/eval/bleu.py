@@ -1,7 +1,4 @@
-"""BLEU as papers report it, computed by sacreBLEU (Post 2018).
-
-Its default, and two variants on tokenized text.
-"""
+"""BLEU as papers report it, computed by sacreBLEU (Post 2018): its default, and two variants on tokenized text."""
 
 import re
 from collections.abc import Sequence
@@ -39,12 +36,12 @@ def sacre_bleu(hypotheses: Sequence[str], references: Sequence[str], language: s
 
 
 def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
-    """Cased BLEU of tokenized text, as in Vaswani et al. (2017).
+    """Cased BLEU of tokenized text with compounds split at hyphens, as in Vaswani et al. (2017).
 
-    Compounds are split at hyphens. Follows tensor2tensor's `get_ende_bleu.sh`: Moses `tokenizer.perl`, then `rich-text`
-    to `rich ##AT##-##AT## text`, then `multi-bleu.perl` without smoothing. The tokenizer is sacremoses, a port of
-    Moses, or that of `sacre_bleu` where this is not the default. These scores are higher than sacreBLEU's: one correct
-    hyphenated word counts as three.
+    Follows tensor2tensor's `get_ende_bleu.sh`: Moses `tokenizer.perl`, then `rich-text` to `rich ##AT##-##AT## text`,
+    then `multi-bleu.perl` without smoothing. The tokenizer is sacremoses, a port of Moses, or that of `sacre_bleu`
+    where this is not the default. These scores are higher than sacreBLEU's: one correct hyphenated word counts as
+    three.
 
     Args:
         language: code of the target language, such as `de`, for the tokenizer's abbreviations.
@@ -54,9 +51,7 @@ def paper_bleu(hypotheses: Sequence[str], references: Sequence[str], language: s
 
 
 def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], language: str) -> Bleu:
-    """BLEU of lower-cased, tokenized text as by `multi-bleu.perl -lc`.
-
-    The usual one on Multi30k.
+    """BLEU of lower-cased, tokenized text as by `multi-bleu.perl -lc`, the usual one on Multi30k.
 
     Args:
         language: as for `paper_bleu`.
@@ -66,10 +61,7 @@ def lowercased_bleu(hypotheses: Sequence[str], references: Sequence[str], langua
 
 
 def bleu_notes(hypotheses: Sequence[str], references: Sequence[str], language: str = "") -> list[str]:
-    """Return remarks on the tokenizer of BLEU.
-
-    Another than the default is named, and texts that it does not fit are.
-    """
+    """Return remarks on the tokenizer of BLEU: that it is not the default, or that it does not fit a text."""
     tokenizer, usual = bleu_tokenizer(references, language), usual_tokenizer(references, language)
     if tokenizer != DEFAULT:
         missing = missing_packages(usual)
@@ -106,10 +98,7 @@ def _score(metric: BLEU, hypotheses: Sequence[str], references: Sequence[str]) -
 def _tokenized_bleu(
     metric: BLEU, hypotheses: Sequence[str], references: Sequence[str], language: str, compounds: bool = False
 ) -> Bleu:
-    """BLEU of tokenized text.
-
-    By Moses, or where the references have another tokenizer than the default, by that of sacreBLEU.
-    """
+    """BLEU of text tokenized by Moses, or by sacreBLEU where the references need another tokenizer than the default."""
     name = bleu_tokenizer(references, language)
     if name == DEFAULT:
         sides = [tokenized(lines, language) for lines in (hypotheses, references)]

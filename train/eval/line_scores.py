@@ -47,13 +47,13 @@ class LineScore:
         return {name: round(value, 2) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
 
-def edit_distance(found: str, text: str) -> int:
-    """Return the smallest number of edits that turn one text into the other.
+def edit_distance(read: str, text: str) -> int:
+    """Return the smallest number of insertions, deletions and substitutions that turn one text into the other.
 
-    Edits are insertions, deletions and substitutions. Levenshtein 1966, by dynamic programming (Wagner & Fischer 1974).
+    Levenshtein 1966, by dynamic programming (Wagner & Fischer 1974).
     """
     above = list(range(len(text) + 1))
-    for row, character in enumerate(found, 1):
+    for row, character in enumerate(read, 1):
         line = [row]
         for column, expected in enumerate(text, 1):
             line.append(min(above[column] + 1, line[-1] + 1, above[column - 1] + (character != expected)))
@@ -69,9 +69,9 @@ def pictures_of(folder: Path, reader: LineReader) -> tuple[list[Pixels], list[st
     """
     shards = TokenShards(folder)
     if shards.patch_pixels != reader.patch_size**2:
-        found = f"patches of {shards.patch_pixels} pixels" if shards.patch_pixels else "text"
+        content = f"patches of {shards.patch_pixels} pixels" if shards.patch_pixels else "text"
         raise DataError(
-            f"{folder} has {found}, the model reads patches of {reader.patch_size**2} pixels: give a test set of "
+            f"{folder} has {content}, the model reads patches of {reader.patch_size**2} pixels: give a test set of "
             f"`python -m train prepare-lines`"
         )
     indices = np.arange(len(shards))
@@ -90,9 +90,9 @@ def evaluate_lines(
     """
     began = time.perf_counter()
     with sentence_bar(name, len(images)) as show:
-        found = [line.text for line in reader.read_batch(images, beam_size, length_penalty, show)]
+        read_texts = [line.text for line in reader.read_batch(images, beam_size, length_penalty, show)]
     seconds = time.perf_counter() - began
-    edits = [edit_distance(*pair) for pair in zip(found, texts, strict=True)]
+    edits = [edit_distance(*pair) for pair in zip(read_texts, texts, strict=True)]
     return LineScore(
         test_set=name,
         sentences=len(texts),
@@ -102,4 +102,4 @@ def evaluate_lines(
         length_penalty=length_penalty,
         seconds=seconds,
         date=now(),
-    ), found
+    ), read_texts

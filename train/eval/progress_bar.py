@@ -8,10 +8,7 @@ from tqdm import tqdm
 
 @contextmanager
 def sentence_bar(name: str, total: int) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar over `total` sentences.
-
-    Yields a callback for the numbers of sentences done and in total.
-    """
+    """Show a bar over `total` sentences, and yield a callback for the numbers of sentences done and in total."""
     with tqdm(total=total, desc=name, unit=" sentences", disable=None) as bar:
 
         def show(done: int, _total: int) -> None:

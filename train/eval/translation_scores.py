@@ -101,8 +101,8 @@ class Score:
             "seconds": 1,
             "tokens_per_second": 0,
         }
-        found = {name: value for name, value in asdict(self).items() if value is not None}
-        return {name: round(value, digits[name]) if name in digits else value for name, value in found.items()}
+        known = {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: round(value, digits[name]) if name in digits else value for name, value in known.items()}
 
 
 def evaluate(

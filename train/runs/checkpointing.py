@@ -1,8 +1,7 @@
-"""Validation, snapshots and the state to resume from.
+"""Validation, snapshots and the state to resume from, written in an order that is safe to interrupt.
 
-They are written in an order that is safe to interrupt. First the log line: a resumed run drops the lines after its
-state. Then the snapshot: a resumed run writes it again with the same parameters. The state comes last, and completes
-the step.
+First comes the log line: a resumed run drops the lines after its state. Then the snapshot: a resumed run writes it
+again with the same parameters. The state comes last, and completes the step.
 """
 
 import math
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from core.checkpoint import save_checkpoint
+from core.formats.checkpoint import save_checkpoint
 from core.images.line_reader import LineReader
 from core.images.patches import from_patches
 from core.translator import Translator
@@ -33,10 +32,7 @@ from train.snapshot_checksum import with_checksum
 
 
 class Saver:
-    """Validates and saves a training run.
-
-    Every method is collective: all processes call it.
-    """
+    """Validates and saves a training run; every method is collective, so all processes must call it."""
 
     def __init__(
         self, run: RunFolder, world: World, corpus: Corpus, recipe: Recipe, facts: dict[str, Any], log: Log
@@ -126,9 +122,8 @@ class Saver:
 def validate(
     loss_of: TranslationLoss | MaskedLoss, shards: TokenShards, recipe: Recipe, world: World
 ) -> dict[str, float]:
-    """Return negative log-likelihood per target token (nats), and perplexity (6.2).
-
-    The former is unsmoothed, the latter its exponential.
+    """Return the unsmoothed negative log-likelihood per target token (nats) and its exponential, the perplexity
+    (6.2).
     """
     loss_of.eval()
     sums = torch.zeros(2, dtype=torch.float64)
@@ -154,10 +149,7 @@ def autocast(recipe: Recipe, device: torch.device) -> torch.autocast:
 
 
 def peak_memory(device: torch.device) -> int:
-    """Return the peak memory of this process in bytes.
-
-    On CUDA it is what PyTorch has allocated, else what is resident.
-    """
+    """Return the peak memory of this process in bytes: allocated by PyTorch on CUDA, resident elsewhere."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     unit = 1 if sys.platform == "darwin" else 1024

@@ -12,10 +12,7 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def hardware(world: World) -> str:
-    """Describe the processors of a run.
-
-    `Intel(R) Xeon(R) Processor, 2 threads` or `8 x NVIDIA H200`.
-    """
+    """Describe the processors of a run: `Intel(R) Xeon(R) Processor, 2 threads` or `8 x NVIDIA H200`."""
     if world.device.type == "cuda":
         name = torch.cuda.get_device_name(world.device)
     else:
@@ -27,7 +24,7 @@ def hardware(world: World) -> str:
 def cpu_name() -> str:
     """Return the CPU's model name as the system reports it, else `CPU`."""
     try:
-        found = re.search(r"^model name\s*:\s*(.+)$", CPU_INFO.read_text(encoding="utf-8"), re.MULTILINE)
+        model_name = re.search(r"^model name\s*:\s*(.+)$", CPU_INFO.read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
-        found = None
-    return found[1].strip() if found else platform.processor() or "CPU"
+        model_name = None
+    return model_name[1].strip() if model_name else platform.processor() or "CPU"

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.tensorboard.writer import SummaryWriter
 from tqdm import tqdm
 
-from core.console import printable
+from core.files.console import printable
 from train.data.batches import Position
 from train.distributed import World
 from train.runs.run_folder import RunFolder
@@ -21,10 +21,7 @@ POSTFIX = ("nll", "perplexity", "tokens_per_second")  # numbers shown on the pro
 
 
 class NotFiniteError(FloatingPointError):
-    """The loss of a step is NaN or infinite.
-
-    `position` is the data position of its batches.
-    """
+    """The loss of a step is NaN or infinite; `position` is the data position of its batches."""
 
     def __init__(self, step: int, loss: float, position: Position) -> None:
         super().__init__(f"the loss of step {step} is {loss}")
@@ -32,10 +29,7 @@ class NotFiniteError(FloatingPointError):
 
 
 class Window:
-    """Sums over the steps since the last log line.
-
-    Kept on the device, to avoid synchronising at every step.
-    """
+    """Sums over the steps since the last log line, kept on the device to avoid synchronising at every step."""
 
     def __init__(
         self, world: World, rows: list[list[float]] | None = None, positions: list[list[int]] | None = None
@@ -46,10 +40,7 @@ class Window:
         self._positions = [Position(*position) for position in positions or []]
 
     def add(self, smoothed: Tensor, nll: Tensor, num_tokens: int, start: Position) -> None:
-        """Add a step.
-
-        Loss sums are over this process's batches, target tokens of all processes.
-        """
+        """Add a step: sums of losses over this process's batches, and the target tokens of all processes."""
         self._sums.append(torch.stack((smoothed, nll)))
         self._tokens.append(num_tokens / self._world.size)
         self._positions.append(start)
@@ -62,9 +53,7 @@ class Window:
         }
 
     def close(self, step: int) -> dict[str, float]:
-        """Return the mean loss per target token (nats) up to `step`.
-
-        It is smoothed and unsmoothed. The window is cleared.
+        """Return the mean loss per target token (nats) up to `step`, smoothed and unsmoothed, and clear the window.
 
         Raises:
             NotFiniteError: the loss of a step is not finite.
@@ -90,10 +79,7 @@ class Window:
         return sums
 
     def _rows(self) -> Tensor:
-        """Smoothed, nll and tokens of each step: [steps, 3].
-
-        They are in float64 on the CPU, as MPS has no float64.
-        """
+        """Smoothed, nll and tokens of each step, [steps, 3] in float64, on the CPU as MPS has no float64."""
         if not self._sums:
             return torch.zeros(0, 3, dtype=torch.float64)
         return torch.cat(
@@ -102,10 +88,7 @@ class Window:
 
 
 class Log:
-    """Context manager that writes the log, in the first process only.
-
-    To the log file, TensorBoard and the terminal.
-    """
+    """Context manager that writes the log to its file, TensorBoard and the terminal, in the first process only."""
 
     def __init__(self, run: RunFolder, world: World, first_step: int, last_step: int) -> None:
         self._run, self._since, self._tokens, self._steps = run, time.perf_counter(), 0, 0

@@ -4,7 +4,7 @@ recipe.json            preset, configuration, recipe, data, command, commit
 log.jsonl              one JSON object a line: {"kind": "train" | "valid" | "sample", "step": ..., ...}
 tensorboard/           the same numbers as curves
 history/               step-00000000.safetensors, ...: the snapshots of `Recipe.history`, in half precision
-snapshots/             step-00001000.safetensors, ...: checkpoints as `core.checkpoint` writes them
+snapshots/             step-00001000.safetensors, ...: checkpoints as `core.formats.checkpoint` writes them
 best.safetensors       the snapshot with the lowest validation loss so far
 state.pt               parameters, optimizer, position in the data, with checksums, as in every file of `torch.save`
 lock                   held by the process that trains here
@@ -27,11 +27,11 @@ from typing import Any
 
 import torch
 
-from core.config import TransformerConfig
-from core.damaged_archives import DAMAGE
-from core.file_writing import NotWrittenError, reading, write_atomically, write_text
-from core.runlog import parse_line
-from core.strict_json import read_json
+from core.files.damaged_archives import DAMAGE
+from core.files.file_writing import NotWrittenError, reading, write_atomically, write_text
+from core.files.runlog import parse_line
+from core.files.strict_json import read_json
+from core.model.config import TransformerConfig
 from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
 from train.runs.state_file import load_state, save_state
 from train.snapshot_checksum import checksum_file, with_checksum
@@ -42,10 +42,7 @@ LEGACY_RECIPE: dict[str, Any] = {"bucketing": "target", "precision": "bfloat16"}
 
 
 class RunFolderError(RuntimeError):
-    """The run's folder is locked or cannot be written.
-
-    The message says which files are safe, and what to do.
-    """
+    """The run's folder is locked or cannot be written; the message says which files are safe, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +133,8 @@ class RunFolder:
 
     @contextmanager
     def resuming(self) -> Iterator[None]:
-        """Turn errors of reading or restoring the state into a `RunFolderError`.
-
-        The error names the file, and says what to do.
+        """Turn errors of reading or restoring the state into a `RunFolderError` that names the file and says what to
+        do.
         """
         try:
             yield
@@ -178,10 +174,7 @@ class RunFolder:
         return record
 
     def truncate_log(self, last_step: int) -> None:
-        """Drop log lines later than the state to resume from.
-
-        So no step is logged twice.
-        """
+        """Drop log lines later than the state to resume from, so that no step is logged twice."""
         if not self.log.exists():
             return
         with reading(self.log):
@@ -204,9 +197,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder against other processes.
-
-        The system releases the lock of a killed process.
+        """Lock the folder against other processes; the system releases the lock of a killed process.
 
         Raises:
             RunFolderError: another process holds the lock, or the folder cannot be written.
@@ -232,10 +223,7 @@ class RunFolder:
 
     @contextmanager
     def saving(self, what: str) -> Iterator[None]:
-        """Turn an OSError (disk full, folder removed) into a `RunFolderError`.
-
-        The error says which files are safe.
-        """
+        """Turn an OSError (disk full, folder removed) into a `RunFolderError` that says which files are safe."""
         try:
             yield
         except OSError as error:
@@ -249,9 +237,7 @@ class RunFolder:
     def start(
         self, settings: RunSettings, hardware: str, step: int, measured: dict[str, float] | None = None
     ) -> dict[str, Any]:
-        """Record the settings of a new run.
-
-        For an existing run, check that they are the same.
+        """Record the settings of a new run, or check that those of an existing run are the same.
 
         Args:
             step: the step to resume from, recorded with the commit if that has changed.
@@ -329,10 +315,7 @@ def _copy(source: Path, target: Path) -> None:
 
 @functools.cache  # the code that a process has imported stays the same
 def commit() -> str | None:
-    """Return the commit of the running code, with `+` if the tree has changes.
-
-    None outside a git checkout.
-    """
+    """Return the commit of the running code, with `+` if the tree has changes; None outside a git checkout."""
     root = Path(__file__).resolve().parents[2]
     try:
         head, changed = (_git(root, *command) for command in (("rev-parse", "HEAD"), ("status", "--porcelain")))
@@ -351,8 +334,5 @@ def now() -> str:
 
 
 def portable(command: str) -> str:
-    """Return a command with absolute paths shortened to file names.
-
-    Such paths mean nothing on other machines.
-    """
+    """Return a command with absolute paths shortened to file names, as such paths mean nothing on other machines."""
     return " ".join(Path(word).name if Path(word).is_absolute() else word for word in command.split())

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from core.file_writing import reading, write_atomically
+from core.files.file_writing import reading, write_atomically
 
 
 def save_state(path: Path, state: dict[str, Any], run: str | None) -> None:
@@ -37,7 +37,7 @@ def load_state(path: Path, run: str | None) -> dict[str, Any]:
 
     Raises:
         ValueError: a checksum differs, or it is of another run.
-        Other errors of `core.damaged_archives`, and `pickle.UnpicklingError`: it is damaged.
+        Other errors of `core.files.damaged_archives`, and `pickle.UnpicklingError`: it is damaged.
     """
     with reading(path), zipfile.ZipFile(path) as archive:
         if (part := archive.testzip()) is not None:  # `torch.load` does not compare the checksums

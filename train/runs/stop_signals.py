@@ -1,7 +1,4 @@
-"""Graceful stop on SIGINT and SIGTERM.
-
-The current step is finished and its state saved.
-"""
+"""Graceful stop on SIGINT and SIGTERM: the current step is finished and its state saved."""
 
 import signal
 import threading
@@ -19,10 +16,7 @@ class StoppedError(Exception):
 
 
 class StopRequest:
-    """Context manager in which the first SIGINT or SIGTERM is only noted.
-
-    It sets `signal_number`; a second one acts as usual.
-    """
+    """Context manager in which the first SIGINT or SIGTERM only sets `signal_number`; a second one acts as usual."""
 
     signal_number: int | None = None
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from core.tokenizer import EOS_ID
+from core.text.tokenizer import EOS_ID
 from train.data.token_shards import TokenShards
 from train.loss import MaskedLoss, TranslationLoss
 
@@ -38,7 +38,7 @@ class FrequencyWatch:
         self._is_done = False
 
     def after(self, step: int, nll: float) -> str | None:
-        """Return a warning if the losses up to `step` are those of word frequencies; once."""
+        """Return a warning, once, if the losses up to `step` are those of word frequencies."""
         self._losses.append(nll)
         if self._is_done or step < self._first_step or len(self._losses) < WINDOWS:
             return None

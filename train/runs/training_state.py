@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from core.config import TransformerConfig
 from core.model import Transformer
-from core.schedule import minutes_factor
+from core.model.config import TransformerConfig
+from core.model.schedule import minutes_factor
 from train.data.batches import Group, Position
 from train.distributed import World
 from train.loss import loss_module

@@ -1,12 +1,12 @@
-"""Table 3 of the paper (6.2) at any scale, compared with the paper's numbers.
+"""Table 3 of the paper (6.2) at any scale, all rows trained under one budget and compared with the paper's numbers.
 
-All rows are trained under one budget. Files in the output folder:
+Files in the output folder:
 
-ROW/              the folder of the first seed's run; see `train.runs.run_folder`
-ROW-seed-N/       the folder of another seed's run
-*/score.json      the run's line of the table
-table3.csv        all finished runs
-table3.svg        their figure
+    ROW/              the folder of the first seed's run; see `train.runs.run_folder`
+    ROW-seed-N/       the folder of another seed's run
+    */score.json      the run's line of the table
+    table3.csv        all finished runs
+    table3.svg        their figure
 """
 
 import csv
@@ -21,12 +21,11 @@ from typing import Any
 import torch
 
 from core.analysis.csv_output import without_formula
-from core.checkpoint import load_checkpoint
-from core.config import TransformerConfig
-from core.file_writing import write_atomically, write_text
-from core.paper import TABLE_3
-from core.preset_configs import PRESETS
-from core.strict_json import read_json
+from core.files.file_writing import write_atomically, write_text
+from core.files.strict_json import read_json
+from core.formats.checkpoint import load_checkpoint
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
 from core.translator import Translator
 from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet, evaluate
@@ -35,6 +34,7 @@ from train.recipe import Recipe, recipe_for
 from train.runs.run_folder import RunFolder
 from train.snapshot_checksum import check_checksum
 from train.table3.figure import PANELS, draw_rows
+from train.table3.paper import TABLE_3
 
 Row = dict[str, Any]
 MAX_STEPS = 1_000_000  # of a row with a budget in minutes
@@ -58,7 +58,7 @@ class Budget:
         """
         if re.fullmatch(r"[1-9]\d*", text):
             return cls(steps=int(text))
-        if (found := re.fullmatch(r"(\d+(?:\.\d+)?)m", text)) and (minutes := float(found[1])):
+        if (minutes_text := re.fullmatch(r"(\d+(?:\.\d+)?)m", text)) and (minutes := float(minutes_text[1])):
             return cls(minutes=minutes)
         raise ValueError(f"the budget ({text}) must be a number of steps, such as 2000, or of minutes, such as 30m")
 
@@ -72,9 +72,7 @@ class Budget:
 
 
 def scaled(config: TransformerConfig, width: int = 1, depth: int = 1) -> TransformerConfig:
-    """Divide the widths by `width` and the layers by `depth`; the heads stay.
-
-    The widths are d_model, d_ff, d_k and d_v.
+    """Divide the widths d_model, d_ff, d_k and d_v by `width` and the numbers of layers by `depth`; the heads stay.
 
     Raises:
         ValueError: a value is not divisible.
@@ -118,7 +116,7 @@ class Experiment:
     device: torch.device
 
     def run(self, rows: Sequence[str], log: Callable[[str], None] = print) -> list[Row]:
-        """Train and score the unfinished ones of some rows, updating the table after each.
+        """Train and score those of the rows that are unfinished, updating the table after each.
 
         Returns:
             All finished runs of the folder, in the order of the paper's table and then by seed.
@@ -194,12 +192,12 @@ class Experiment:
 def read_rows(folder: Path) -> list[Row]:
     """Read the finished runs of a folder, in the order of the paper's table, by seed."""
     order = list(TABLE_3)
-    found = [_read_run(path.parent) for path in folder.glob("*/score.json") if _row_of(path.parent) in order]
-    return sorted(found, key=lambda run: (order.index(run["row"]), run["seed"]))
+    runs = [_read_run(path.parent) for path in folder.glob("*/score.json") if _row_of(path.parent) in order]
+    return sorted(runs, key=lambda run: (order.index(run["row"]), run["seed"]))
 
 
 def _row_of(run: Path) -> str:
-    """Return the row that the run in a folder is of."""
+    """Return the row of Table 3 that the run in a folder belongs to."""
     return run.name.partition("-seed-")[0]
 
 

@@ -15,9 +15,8 @@ HERE, PAPER = "#0072b2", "#d55e00"  # Okabe & Ito (2008)
 
 
 def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
-    """Draw one panel per number, one line per row.
-
-    Measured values are circles, one for each seed, the paper's open diamonds.
+    """Draw one panel per number, one line per row: a circle for each measured seed, open diamonds for the paper's
+    values.
     """
     from matplotlib.figure import Figure  # a slow import
 

@@ -8,9 +8,9 @@ from core.drawing.drawing_data import attention_data
 from viz_app.components.attention_clicks import Cutting, draw_attention
 from viz_app.components.component import component_beside
 from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links, highlight_data, line_highlight
-from viz_app.figures.head_names import drawn_heads
-from viz_app.figures.line_weights import MIN_WEIGHT, check_share
-from viz_app.figures.theme import Theme, head_name
+from viz_app.drawing.head_names import drawn_heads
+from viz_app.drawing.line_weights import MIN_WEIGHT, check_share
+from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import tr
 
 _component = component_beside(__file__)

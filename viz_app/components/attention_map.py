@@ -10,8 +10,8 @@ from core.drawing.drawing_data import attention_data, encoded_weights, label_spa
 from viz_app.components.attention_clicks import Cutting, OnCell, clicked_weights, draw_attention
 from viz_app.components.component import component_beside, draw
 from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links, highlight_data
-from viz_app.figures.head_names import drawn_heads
-from viz_app.figures.theme import Theme, head_name
+from viz_app.drawing.head_names import drawn_heads
+from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import marked, tr
 
 NOT_VISIBLE = marked("the source does not see the target")

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from viz_app.components.component import component_beside, draw
-from viz_app.figures.cell_grid import CellGrid
+from viz_app.drawing.cell_grid import CellGrid
 
 GridPlace = tuple[int, int]  # row and column, from 0
 

@@ -10,11 +10,11 @@ from core.capture import AttentionMap
 from core.drawing.drawing_data import encoded_weights
 from viz_app.components.component import component_beside, draw
 from viz_app.components.highlight import AXES, NO_HIGHLIGHT, Highlight, Links, highlight_data
-from viz_app.figures import head_names
-from viz_app.figures.head_grid import MAX_CELL, grid_picture, readable_on
-from viz_app.figures.head_names import LayerHead
-from viz_app.figures.scorecard_text import Note
-from viz_app.figures.theme import Theme
+from viz_app.drawing import head_names
+from viz_app.drawing.head_grid import MAX_CELL, grid_picture, readable_on
+from viz_app.drawing.head_names import LayerHead
+from viz_app.drawing.scorecard_text import Note
+from viz_app.drawing.theme import Theme
 from viz_app.language import tr
 
 _component = component_beside(__file__)
@@ -88,9 +88,10 @@ def _cell(
     name = head_names.layer_name(layer, head) if per_layer else head_names.name_of(layer, head)
     title = tr(head_names.COMBINED_TITLES[head]) if layer < 0 else name if is_sorted else ""
     badge = title or (name if per_layer else str(head + 1))
-    note = note or Note("", tr(name))
+    name = head_names.shown_name(name)
+    note = note or Note("", name)
     return {
-        "name": tr(name),
+        "name": name,
         "title": title,
         "layer": layer,
         "head": head,

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import streamlit as st
 
 from core.analysis.tokens.words import grapheme_groups, word, word_groups
-from core.byte_pieces import token_role
 from core.drawing.drawing_data import unit_spans
-from core.tokenizer import SPACE_MARK
+from core.text.byte_pieces import token_role
+from core.text.tokenizer import SPACE_MARK
 from core.translator import Explanation
 from viz_app.components.component import component_beside, listening
-from viz_app.figures.display_text import direction
+from viz_app.drawing.display_text import direction
 
 Side = Literal["source", "target"]
 WordSelection = tuple[Side, range]  # the positions of a word's tokens in `source_tokens` or in `predicted_tokens`

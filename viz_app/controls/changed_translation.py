@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_app.controls.search_progress import stoppable
-from viz_app.figures import ablation
+from viz_app.drawing import ablation
 from viz_app.language import tr
 from viz_app.session.readings import SearchProgress
 

@@ -6,8 +6,8 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from viz_app.figures.chart_text import chart_text
-from viz_app.figures.plotly_chart import CHART_CONFIG
+from viz_app.drawing.chart_text import chart_text
+from viz_app.drawing.plotly_chart import CHART_CONFIG
 
 
 def show_chart(figure: go.Figure, key: str, name: str, **options: Any) -> None:

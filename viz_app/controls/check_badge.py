@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from viz_app.figures.display_text import plain
+from viz_app.drawing.display_text import plain
 from viz_app.language import tr
 
 

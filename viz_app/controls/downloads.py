@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_app.components.copy_link import copy_link
-from viz_app.figures.display_text import plain
-from viz_app.figures.export.canvas import FORMATS, Format, slide
-from viz_app.figures.export.tables import csv_file
+from viz_app.drawing.display_text import plain
+from viz_app.drawing.export.canvas import FORMATS, Format, slide
+from viz_app.drawing.export.tables import csv_file
 from viz_app.language import in_this_language, marked, tr
 from viz_app.session import readings, shown_slide
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from viz_app.figures.display_text import plain, sentence_case
+from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr
 from viz_app.session import shown_slide
 from viz_app.session.jobs import Job

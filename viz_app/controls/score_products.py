@@ -23,12 +23,13 @@ from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
-from viz_app.figures.ablation import head_title
-from viz_app.figures.display_text import decimal, isolated, plain
-from viz_app.figures.export.plotly_chart import export_chart
-from viz_app.figures.score_products import products_figure, products_table
-from viz_app.figures.theme import Theme
+from viz_app.drawing.ablation import head_title
+from viz_app.drawing.display_text import decimal, isolated, plain
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.drawing.score_products import products_figure, products_table
+from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
+from viz_app.page_list import script_of
 from viz_app.session import python_code, readings
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.map_pass import Cell, MapPass
@@ -173,7 +174,7 @@ class MapCells:
                 check_badge(marked("products sum to the score"), found.gap < TOLERANCE, ABOUT_BADGE, gap)
             if self._is_current():
                 icon = ":material/arrow_forward:"
-                st.page_link("app_pages/step_through.py", label=tr("All steps"), icon=icon, width="content")
+                st.page_link(script_of("step_through"), label=tr("All steps"), icon=icon, width="content")
 
     def _is_current(self) -> bool:
         reading = readings.reading()
@@ -294,7 +295,7 @@ def cell_text(own: AttentionMap, cell: Cell, found: ScoreProducts) -> str:
     )
 
 
-TABLE = "from viz_app.figures.score_products import products_table\ntable = products_table(found)"
+TABLE = "from viz_app.drawing.score_products import products_table\ntable = products_table(found)"
 
 
 def written_cell(key: str, cell: Cell) -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from viz_app.figures.display_text import isolated, plain, shortened
+from viz_app.drawing.display_text import isolated, plain, shortened
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import readings
 from viz_app.session.models import MODEL_HASH, Model
@@ -47,7 +47,7 @@ def _unseen(model: Model, source: str) -> tuple[tuple[str, ...], str]:
     """Characters that the vocabulary lacks, and the source in a plainer form, if one can be read."""
     from core.analysis.unfamiliar_source import UNKNOWN_SHARE
     from core.analysis.unseen_characters import Alphabet
-    from core.text_normalization import normalized
+    from core.text.text_normalization import normalized
 
     alphabet = Alphabet(model.translator.tokenizer)
     plainer = alphabet.plain_form(source)
@@ -135,7 +135,7 @@ def _names(characters: tuple[str, ...]) -> str:
 
 def _has_fewer_sentences(reading: readings.Reading) -> bool:
     """Whether the search has left out a sentence of several."""
-    from core.sentences import missing_sentences
+    from core.text.sentences import missing_sentences
 
     is_translation = reading.model.parser is None and reading.forced is None
     return is_translation and missing_sentences(reading.translation.source, reading.hypothesis.text) > 0
@@ -143,7 +143,7 @@ def _has_fewer_sentences(reading: readings.Reading) -> bool:
 
 def _sentences_note(reading: readings.Reading) -> None:
     """Say that the translation has fewer sentences, and translate them one by one."""
-    from core.sentences import num_sentences
+    from core.text.sentences import num_sentences
 
     st.warning(
         tr(

@@ -8,7 +8,7 @@ import streamlit as st
 from core.analysis.attribution.methods import Method
 from core.capture import KINDS, Kind
 from viz_app.controls.widgets import segments
-from viz_app.figures import head_names
+from viz_app.drawing import head_names
 from viz_app.language import marked, tr
 from viz_app.session.address import HIDE_SPECIAL, WHOLE_WORDS
 from viz_app.session.attributions import METHOD_NAMES

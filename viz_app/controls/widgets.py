@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from viz_app.figures.theme import Theme, theme_named
+from viz_app.drawing.theme import Theme, theme_named
 from viz_app.session.address import Field
 
 T = TypeVar("T")

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from threading import local
 from typing import Any, TypeVar
 
 ENGLISH = "en"
@@ -33,22 +34,39 @@ Catalogue = Mapping[str, str | list[str]]  # a list: the forms for one and for a
 
 
 @dataclass
-class _Visitor:
-    """Where the language of the current visitor is found.
+class VisitorLanguage:
+    """The code of a visitor's language."""
 
-    `viz_app.session.language` sets it.
+    code: str = ENGLISH
+
+
+@dataclass
+class _Visitors:
+    """How the visitor is found: `viz_app.session.language` says it.
+
+    Attributes:
+        run: returns what stands for the run of a page in this thread; None outside of one.
+        visitor: returns the language of the visitor of the current run.
     """
 
-    code: Callable[[], str]
+    run: Callable[[], object] = lambda: None
+    visitor: Callable[[], VisitorLanguage] = VisitorLanguage
 
 
-_visitor = _Visitor(lambda: ENGLISH)
+class _Run(local):
+    """The run of this thread, and its visitor: a page asks hundreds of times."""
+
+    current: object = None
+    visitor = VisitorLanguage()
+
+
+_visitors, _run = _Visitors(), _Run()
 _kept: ContextVar[str | None] = ContextVar("language", default=None)  # where there is no visitor, see `speaking`
 
 
-def use_language_of(code: Callable[[], str]) -> None:
-    """Set the function that returns the code of the current visitor's language."""
-    _visitor.code = code
+def use_visitors(run: Callable[[], object], visitor: Callable[[], VisitorLanguage]) -> None:
+    """Set the functions that find the visitor, see `_Visitors`."""
+    _visitors.run, _visitors.visitor = run, visitor
 
 
 def language() -> str:
@@ -56,7 +74,13 @@ def language() -> str:
 
     Outside the app that is English.
     """
-    return _kept.get() or _visitor.code()
+    if kept := _kept.get():
+        return kept
+    if (run := _visitors.run()) is None:
+        return ENGLISH
+    if run is not _run.current:
+        _run.current, _run.visitor = run, _visitors.visitor()
+    return _run.visitor.code
 
 
 def language_of_visit(address: Mapping[str, str], browser: str) -> str:

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import file_util
 
 from viz_app.language import LANGUAGES, language_of_visit, speaking, tr
-from viz_app.pages import GROUPS
+from viz_app.page_list import GROUPS
 
 FRAME = Path(__file__).parent / "frame.html"
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from viz_app.pages import PAGES
+from viz_app.page_list import PAGES
 
 LINE_END = re.compile(r"[\r\n]+")  # what a browser removes from the text of a box
 MOVED = {f"/{PAGES[0].name}": "/", "/bertviz": "/heads?view=BertViz"}  # pages, and where they are now

@@ -22,9 +22,10 @@ from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from viz_app.figures.bertviz_scripts import all_hashes, source_hash
+from viz_app.drawing.bertviz_scripts import all_hashes, source_hash
+from viz_app.frame import sentence_input
 from viz_app.language import LANGUAGES
-from viz_app.layout import sentence_input
+from viz_app.page_list import PAGES
 from viz_app.server import preview_address
 from viz_app.server.first_frame import FirstFrame, inline_scripts
 from viz_app.server.former_addresses import FormerAddresses
@@ -131,7 +132,7 @@ def prepare(pause: float = PAUSE) -> None:
 
 def bound_kernel_caches() -> None:
     """Limit kernel caches, which grow with every new length of a sentence."""
-    from core import cpu_products
+    from core.inference import cpu_products
 
     cpu_products.bound_kernel_caches()
 
@@ -140,7 +141,7 @@ def set_threads() -> None:
     """Set the number of threads, see `chosen_threads`."""
     import torch
 
-    from core.device import usable_cores
+    from core.inference.device import usable_cores
 
     torch.set_num_threads(chosen_threads(usable_cores(), os.environ.get("OMP_NUM_THREADS")))
 
@@ -156,8 +157,8 @@ def prepare_example(model: models.Model) -> None:
 def import_pages() -> None:
     """Import what the pages import, above all pandas and matplotlib."""
     importlib.import_module("matplotlib.figure")  # for exports
-    for script in sorted((Path(__file__).parents[1] / "app_pages").glob("*.py")):
-        for node in ast.parse(script.read_text(encoding="utf-8")).body:
+    for page in PAGES:
+        for node in ast.parse((Path(__file__).parents[1] / page.script).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom) and node.module:
                 importlib.import_module(node.module)
                 for name in node.names:  # a module of a package, or a name in a module

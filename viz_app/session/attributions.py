@@ -11,7 +11,7 @@ from core.analysis.attribution.methods import Method
 from core.analysis.correlation import map_correlation
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
-from viz_app.figures import head_names
+from viz_app.drawing import head_names
 from viz_app.language import marked, tr
 from viz_app.session.gradient_output import Output, file_part, output_text
 from viz_app.session.readings import READING_HASH, Reading

@@ -12,7 +12,7 @@ from core.analysis.attribution.methods import METHODS
 from core.analysis.heads.head import Head
 from core.analysis.heads.mean_and_maximum import combined
 from core.capture import AttentionMap, Kind
-from viz_app.figures.head_names import ALL, CHOSEN, COMBINED_NAMES, LayerHead, name_of
+from viz_app.drawing.head_names import ALL, CHOSEN, COMBINED_NAMES, LayerHead, name_of
 from viz_app.session.attributions import PER_LAYER, MethodChoice
 from viz_app.session.gradient_output import Output
 from viz_app.session.readings import Reading

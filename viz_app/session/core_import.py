@@ -2,7 +2,7 @@
 
 import importlib
 
-PACKAGES = ("core", "core.export", "core.formats")  # those with modules of their own that every page needs
+PACKAGES = ("core", "core.export")  # those with modules of their own that every page needs
 
 
 def import_core() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.analysis.tokens.words import readable, word, word_groups
-from viz_app.figures.display_text import isolated
+from viz_app.drawing.display_text import isolated
 from viz_app.language import marked, tr, tr_count
 
 if TYPE_CHECKING:

@@ -1,22 +1,20 @@
 """The language of the interface that a visitor has selected."""
 
-from dataclasses import dataclass
-from threading import local
+from functools import partial
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import ScriptRunContext, get_script_run_ctx
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from viz_app import language
-from viz_app.language import ENGLISH, LANGUAGES, language_of_visit, tr
+from viz_app.language import (
+    ENGLISH,
+    LANGUAGES,
+    VisitorLanguage,
+    language_of_visit,
+    tr,
+    use_visitors,
+)
 from viz_app.session.address import LANGUAGE
 from viz_app.session.state import keep_selected, session_object
-
-
-@dataclass
-class VisitorLanguage:
-    """The code of the language of a session."""
-
-    code: str = ENGLISH
 
 
 def restore() -> None:
@@ -49,23 +47,4 @@ def page_script(code: str) -> str:
     return f'document.documentElement.lang = "{code}"'
 
 
-class _Run(local):
-    """The run of this thread, and its visitor: a page asks hundreds of times."""
-
-    context: ScriptRunContext | None = None
-    visitor = VisitorLanguage()
-
-
-_run = _Run()
-
-
-def _code() -> str:
-    context = get_script_run_ctx(suppress_warning=True)
-    if context is None:
-        return ENGLISH
-    if context is not _run.context:
-        _run.context, _run.visitor = context, session_object(VisitorLanguage)
-    return _run.visitor.code
-
-
-language.use_language_of(_code)
+use_visitors(partial(get_script_run_ctx, suppress_warning=True), lambda: session_object(VisitorLanguage))

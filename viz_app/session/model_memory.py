@@ -18,8 +18,8 @@ from viz_app.session.freed_memory import return_freed_memory
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Explanation, Translator
-    from core.device import Precision
     from core.images.line_reader import LineReader
+    from core.inference.device import Precision
     from core.parsing.parser import Parser
 
 Key = tuple[str, "Precision"]  # digest of a model, and the precision of its search

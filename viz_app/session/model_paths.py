@@ -14,7 +14,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz_app.figures.display_text import shortened
+from viz_app.drawing.display_text import shortened
 from viz_app.language import marked, tr
 from viz_app.session.environment import has_folders, is_private, model_folders
 from viz_app.session.models import ModelError

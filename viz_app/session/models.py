@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import streamlit as st
 
-from viz_app.figures.display_text import FULL_STOPS
+from viz_app.drawing.display_text import FULL_STOPS
 from viz_app.language import marked, tr
 from viz_app.session import model_memory
 from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
@@ -23,9 +23,9 @@ from viz_app.session.model_memory import Loaded, ModelError
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Explanation, Translator
-    from core.device import Precision
     from core.formats.progress import Progress
     from core.images.line_reader import LineReader
+    from core.inference.device import Precision
     from core.parsing.parser import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,7 +146,7 @@ def with_full_stop(reason: str) -> str:
 
 def translation_checkpoint() -> Path:
     """Return the path of the shipped checkpoint that translates."""
-    from core.shipped_files import shipped_checkpoint
+    from core.files.shipped_files import shipped_checkpoint
 
     return shipped_checkpoint()
 
@@ -207,12 +207,12 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
         ModelError: it is not a usable checkpoint, or too many models are in memory.
     """
     from core import Translator
-    from core.device import best_device
     from core.export.attention_arrays import explanation_of_arrays, holds_arrays, load_arrays
     from core.formats.importing import import_files
     from core.formats.opening import content_digest, own_file
     from core.formats.progress import reporting
     from core.formats.source_files import open_source
+    from core.inference.device import best_device
 
     name = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     if len(paths) == 1 and holds_arrays(arrays := paths[0]):
@@ -272,7 +272,7 @@ def precision() -> "Precision":
     Raises:
         ModelError: there is no such precision.
     """
-    from core.device import Precision
+    from core.inference.device import Precision
 
     found: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
     if found not in get_args(Precision):

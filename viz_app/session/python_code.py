@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.analysis.heads.head import Head
-from viz_app.figures.head_names import LayerHead
+from viz_app.drawing.head_names import LayerHead
 from viz_app.session.model_paths import is_on_this_machine
 from viz_app.session.models import ROOT, Model
 from viz_app.session.readings import Reading, TokenView
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def script(file: str, *parts: str) -> str:
     """Join parts to a script that writes its `table` to a CSV file."""
-    imports = "from viz_app.figures.export.tables import without_formulas"
+    imports = "from viz_app.drawing.export.tables import without_formulas"
     return joined(*parts, imports, f"without_formulas(table).to_csv({file!r}, index=False)")
 
 
@@ -63,7 +63,7 @@ def model_part(model: Model) -> str:
     if model.is_imported:
         return f"""
 from core import Translator
-from core.formats import import_checkpoint
+from core.formats.importing import import_checkpoint
 checkpoint = import_checkpoint({shown_path(path)!r}){comment}
 translator = Translator(checkpoint.model, checkpoint.tokenizer, checkpoint.training{precision})""".strip()
     return f"""
@@ -143,7 +143,7 @@ def heads_part(layer: int, heads: Sequence[int]) -> str:
     Both are counted from 0.
     """
     return f"""
-from viz_app.figures.weight_tables import lines_table
+from viz_app.drawing.weight_tables import lines_table
 table = lines_table(maps[{layer}], {list(heads)})""".strip()
 
 
@@ -163,7 +163,7 @@ maps = {{each.layer: each for each in with_combined(maps, {chosen or "()"})}}"""
 def grid_part(heads: Sequence[LayerHead]) -> str:
     """Make the `table` of many heads, after `maps_part`."""
     return f"""
-from viz_app.figures.weight_tables import grid_table
+from viz_app.drawing.weight_tables import grid_table
 table = grid_table(maps, {list(heads)})""".strip()
 
 

@@ -1,6 +1,6 @@
 """Sentences for measurements on a sample: a shipped list, or a visitor's own."""
 
-from core.text_files import split_lines
+from core.text.text_files import split_lines
 from viz_app.language import marked, tr
 from viz_app.session.uploaded_text import decoded
 

@@ -1,6 +1,6 @@
 """Uploaded text files, which may be anything."""
 
-from core.text_files import NotTextError, decode
+from core.text.text_files import NotTextError, decode
 from viz_app.language import marked, tr
 
 NOT_TEXT = marked("{name} is not UTF-8 text: {error}")

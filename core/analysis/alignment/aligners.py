@@ -10,7 +10,7 @@ from torch import Tensor
 
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link
 from core.analysis.heads.head import Head
-from core.analysis.tokens.words import is_special, text_words, word_groups
+from core.analysis.tokens.words import text_word_groups, text_words
 from core.capture import AttentionMap
 from core.translator import Translator
 
@@ -43,7 +43,7 @@ def words_as_shown(tokens: Sequence[str]) -> Tensor:
 
     Punctuation at a word's edge is a separate word; in scripts without spaces each piece is one.
     """
-    words = [group for group in word_groups(tokens) if not is_special(tokens[group.start])]
+    words = text_word_groups(tokens)
     belongs = torch.zeros(len(tokens), len(words))
     for number, group in enumerate(words):
         belongs[group.start : group.stop, number] = 1

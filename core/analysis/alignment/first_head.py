@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.analysis.alignment.aligners import word_attention
+from core.analysis.alignment.aligners import shown_words_of, word_attention
 from core.analysis.alignment.sentence_alignment import shown_words
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
@@ -137,7 +137,8 @@ def _content_weights(cross: Sequence[AttentionMap]) -> tuple[list[Tensor], Tenso
         [H, target words, source words] for every layer; the source word that the consensus links to each target word.
     """
     rows = [position for position, _ in _content(shown_words(cross[0].row_tokens))]
-    weights = [word_attention(layer) for layer in cross]
+    words = shown_words_of(cross[0])  # the same of all layers
+    weights = [word_attention(layer, words=words) for layer in cross]
     mean = torch.cat(weights[len(weights) // 2 :]).mean(0)
     consensus = mean / mean.sum(0).clamp_min(torch.finfo(mean.dtype).tiny).sqrt()
     return [heads[:, rows] for heads in weights], _links(consensus[rows])

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.text_files import read_text, split_lines
-from core.text_normalization import normalized
-from core.tokenizer_files import naming
+from core.text.text_files import read_text, split_lines
+from core.text.text_normalization import normalized
+from core.text.tokenizer_files import naming
 
 Link = tuple[int, int]  # source word, target word; from 0
 

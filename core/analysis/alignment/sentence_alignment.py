@@ -13,14 +13,15 @@ from core.analysis.alignment.aligners import (
     AlignmentScore,
     Rows,
     argmax_links,
+    shown_words_of,
     word_attention,
 )
 from core.analysis.alignment.coverage import coverage
 from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.attribution.rollout import row_shares
-from core.analysis.tokens.words import is_special, word, word_groups
+from core.analysis.tokens.words import is_special, text_word_groups, word, word_groups
 from core.capture import AttentionMap
-from core.phrases import Phrase, listed
+from core.text.phrases import Phrase, listed
 
 # Thresholds of `WordAlignment`; rules of thumb.
 LEFT_OUT = 0.2  # coverage of a source word; 1 is the attention of one target word
@@ -116,9 +117,7 @@ class WordAlignment:
 
 def shown_words(tokens: Sequence[str]) -> tuple[str, ...]:
     """The words of `aligners.words_as_shown`, as text."""
-    return tuple(
-        word(tokens[group.start : group.stop]) for group in word_groups(tokens) if not is_special(tokens[group.start])
-    )
+    return tuple(word(tokens[group.start : group.stop]) for group in text_word_groups(tokens))
 
 
 def aligner_name(place: HeadOrMean) -> str:
@@ -144,7 +143,8 @@ def align_words(cross: Sequence[AttentionMap], place: HeadOrMean, rows: Rows = "
     Raises:
         ValueError: there is no such layer or head.
     """
-    weights = _weights(cross, place, lambda layer: word_attention(layer, rows))
+    words = shown_words_of(cross[0])  # the same of all layers
+    weights = _weights(cross, place, lambda layer: word_attention(layer, rows, words))
     return WordAlignment(shown_words(cross[0].key_tokens), shown_words(cross[0].row_tokens), weights)
 
 

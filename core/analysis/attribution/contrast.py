@@ -24,12 +24,12 @@ from torch import Tensor, nn
 
 from core.analysis.heads.head import attention_layers
 from core.analysis.predicted_position import check_position
-from core.byte_pieces import is_special
 from core.capture import Kind
-from core.cpu_products import onednn_products
 from core.decoding import NonFiniteError, Progress
 from core.hooks import removed_hooks
+from core.inference.cpu_products import onednn_products
 from core.model import Transformer
+from core.text.byte_pieces import is_special
 from core.translator import Translator
 
 BLOCK_TOKENS = 1024  # source and prefix tokens of a batch; limits memory and how long other threads wait for the lock

@@ -12,8 +12,8 @@ from core.analysis.attribution.contrast_methods import METHODS, ContrastMethod, 
 from core.analysis.attribution.faithfulness import Example, rank_methods, sample_curves
 from core.analysis.csv_output import write_csv
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
-from core.console import show
-from core.text_files import read_text, split_lines
+from core.files.console import show
+from core.text.text_files import read_text, split_lines
 from core.translator import Translator
 
 

@@ -40,8 +40,8 @@ from core.analysis.attribution.norms import layer_norms
 from core.analysis.attribution.rollout import attention_rollout, row_shares
 from core.analysis.correlation import spearman
 from core.analysis.heads.head import Maps
-from core.config import TransformerConfig
 from core.decoding import Progress
+from core.model.config import TransformerConfig
 from core.translator import Translator
 
 ContrastMethod = Literal[

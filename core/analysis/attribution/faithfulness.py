@@ -34,8 +34,8 @@ from core.analysis.attribution.paired_differences import (
     paired_difference,
     standard_error,
 )
-from core.batch_translator import naming_sentence
-from core.byte_pieces import is_special
+from core.inference.batch_translator import naming_sentence
+from core.text.byte_pieces import is_special
 from core.translator import Translator
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of the tokens that are deleted

@@ -13,7 +13,7 @@ from core.analysis.sentence_arguments import (
     require_position,
     sentence_target,
 )
-from core.console import show
+from core.files.console import show
 from core.translator import Translator
 
 

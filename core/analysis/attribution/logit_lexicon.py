@@ -17,7 +17,7 @@ from torch import Tensor
 
 from core.analysis.attribution.logit_trace import AttentionWrite, FrozenNorm, LogitTrace
 from core.analysis.heads.head import Head
-from core.byte_pieces import is_special
+from core.text.byte_pieces import is_special
 
 
 @dataclass(frozen=True)

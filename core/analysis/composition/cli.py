@@ -8,7 +8,7 @@ from core.analysis.composition.survey import survey
 from core.analysis.csv_output import write_csv
 from core.analysis.interventions.pair_runs import METRICS
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
-from core.console import show
+from core.files.console import show
 from core.translator import Translator
 
 

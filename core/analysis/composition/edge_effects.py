@@ -47,8 +47,8 @@ from core.analysis.interventions.path_patching import Receiver, path_effects
 from core.analysis.relative_scores import relative_scores
 from core.analysis.token_path.score_products import ScoreProducts, exact
 from core.capture import KINDS, Kind
-from core.cpu_products import onednn_products
 from core.hooks import removed_hooks
+from core.inference.cpu_products import onednn_products
 from core.model import MultiHeadAttention, Transformer, masked_scores
 
 Gradients = dict[SubLayerPlace, Tensor]

@@ -17,9 +17,9 @@ from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, load_index, save_index
 from core.analysis.word_scores.scored_lines import Line, parse_lines
-from core.console import printable
-from core.file_writing import check_folder_of
-from core.text_files import read_text
+from core.files.console import printable
+from core.files.file_writing import check_folder_of
+from core.text.text_files import read_text
 from core.translator import Translator
 
 GIVEN = "given"  # `CorpusFacts.translations` of translations that the file has

@@ -35,7 +35,7 @@ from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import MeasuredRows, Scorer, piece_frequencies
 from core.analysis.word_scores.scored_lines import Line
 from core.capture import AttentionMap, Kind
-from core.text_codec import PassIds
+from core.decoding.text_codec import PassIds
 from core.translator import Translator
 
 BATCH_SIZE = 16  # sentences of a forward pass; other threads may use the model between two

@@ -34,12 +34,12 @@ from core.analysis.corpus.index import (
 from core.analysis.corpus.recording import STACKS, Stack
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
-from core.budget import MAX_INDEX_BYTES, MAX_INDEX_TOKENS
 from core.capture import KINDS
-from core.damaged_archives import DAMAGE
-from core.file_writing import reading, write_atomically
-from core.npz_arrays import npz_arrays
-from core.strict_json import json_object
+from core.files.budget import MAX_INDEX_BYTES, MAX_INDEX_TOKENS
+from core.files.damaged_archives import DAMAGE
+from core.files.file_writing import reading, write_atomically
+from core.files.npz_arrays import npz_arrays
+from core.files.strict_json import json_object
 
 SUFFIX = ".corpus.npz"
 FORMAT, VERSION = "headlight-corpus-index", 1

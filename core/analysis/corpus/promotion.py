@@ -21,9 +21,9 @@ from core.analysis.attribution.forward_trace import transformed
 from core.analysis.corpus.recording import feed_forward_networks
 from core.analysis.heads.head import attention_layers
 from core.analysis.linear_norm import centred
-from core.byte_pieces import is_special
 from core.capture import AttentionMap, Kind
 from core.model import Norm, Transformer
+from core.text.byte_pieces import is_special
 
 MOST_PROMOTED = 5
 SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")  # of a decoder layer, in order

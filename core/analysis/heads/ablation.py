@@ -11,8 +11,8 @@ from torch import Tensor
 
 from core.analysis.heads.gating import Gates, gated, head_gates
 from core.analysis.heads.head import Head, all_heads
+from core.decoding.text_codec import PassIds
 from core.model import Transformer
-from core.text_codec import PassIds
 from core.translator import Translator
 
 BLOCK_TOKENS = 1024  # source and target tokens of a batch; limits how long other threads wait for the lock

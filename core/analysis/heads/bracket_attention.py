@@ -7,9 +7,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from core.byte_pieces import Word
 from core.results import Explanation
-from core.tokenizer import SPACE_MARK
+from core.text.byte_pieces import Word
+from core.text.tokenizer import SPACE_MARK
 
 DecoderKind = Literal["cross", "decoder_self"]
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from core.analysis.heads.head import Maps
 from core.capture import attention_maps, capture_attention
-from core.text_codec import PassIds
+from core.decoding.text_codec import PassIds
 from core.translator import Translator
 
 BATCH_SIZE = 8  # sentences; other threads may use the model between two batches

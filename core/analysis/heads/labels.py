@@ -11,12 +11,13 @@ gold links they have alignment error rates of 0.52 to 0.68. The others agree on 
 to 0.90.
 """
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.analysis.heads.scorecards import ScoreCard
-from core.phrases import Phrase, listed
+from core.text.phrases import Phrase, listed
 
 MOST = 0.5  # of the weight, the tokens or the words
 POSITIONAL = 0.9  # share of tokens whose largest weight is at the same distance (Voita et al. 2019)
@@ -66,6 +67,7 @@ class HeadLabel:
         return self.name.split(":")[0]
 
 
+@functools.lru_cache(4096)  # a page asks for them some twenty times: to count, sort, filter and describe the heads
 def head_labels(card: ScoreCard) -> tuple[HeadLabel, ...]:
     """Names of a head, most specific first; often none."""
     return tuple(_labels(card))

@@ -21,7 +21,7 @@ class ScoreCard:
             cross-attention is the position of the predicted token.
         offset_share: share of tokens whose largest weight is at `offset`.
         sink_end, sink_start, sink_punctuation: weight on the end mark; on the start mark, codes of languages and the
-            first token; and on other punctuation. Marks are known by their place (`core.byte_pieces.token_role`).
+            first token; and on other punctuation. Marks are known by their place (`core.text.byte_pieces.token_role`).
         previous, same_position, following: weight at offset -1, 0, +1, the pattern score sum(a P) / sum(a).
         same_token: weight on other occurrences of the query token; in cross-attention of the predicted token.
         rare_token: share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019).

@@ -19,10 +19,10 @@ from core.analysis.heads.head import Head, Maps
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.tokens.words import is_punctuation
-from core.byte_pieces import is_special, token_role
 from core.capture import AttentionMap, Kind
-from core.text_normalization import normalized
-from core.tokenizer import Role, Tokenizer
+from core.text.byte_pieces import is_special, token_role
+from core.text.text_normalization import normalized
+from core.text.tokenizer import Role, Tokenizer
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import cut_effect, parse_cut
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
 from core.capture import KINDS
-from core.console import show
+from core.files.console import show
 from core.translator import Translator
 
 

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from core.capture import KINDS, Kind
-from core.config import TransformerConfig
 from core.model import Transformer
+from core.model.config import TransformerConfig
 from core.translator import Translator
 
 Side = Literal["encoder", "decoder"]

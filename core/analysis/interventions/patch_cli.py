@@ -16,7 +16,7 @@ from core.analysis.interventions.path_patching import INPUTS, HeadInput, Receive
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.sentence_arguments import add_sentence_arguments, require_position, sentence_target
 from core.capture import Kind
-from core.console import show
+from core.files.console import show
 from core.translator import Translator
 
 _KINDS: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}

@@ -35,8 +35,8 @@ from core.analysis.interventions.pair_runs import (
     side_of,
 )
 from core.capture import Kind
-from core.cpu_products import onednn_products
 from core.hooks import removed_hooks
+from core.inference.cpu_products import onednn_products
 from core.model import MultiHeadAttention, Transformer
 
 Into = Literal["corrupted", "clean"]  # the base; the other run is the donor

@@ -37,8 +37,8 @@ from core.analysis.interventions.pair_runs import (
 )
 from core.analysis.interventions.patching import Effects, Into, blocks, logits_from
 from core.capture import KINDS
-from core.cpu_products import onednn_products
 from core.hooks import removed_hooks
+from core.inference.cpu_products import onednn_products
 from core.model import MultiHeadAttention, Transformer
 
 HeadInput = Literal["query", "key", "value"]

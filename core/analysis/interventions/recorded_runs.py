@@ -17,7 +17,7 @@ from core.analysis.predicted_position import check_position
 from core.capture import KINDS, Kind
 from core.hooks import removed_hooks
 from core.model import Mask, MultiHeadAttention
-from core.restricted_attention import Neighbourhood
+from core.model.restricted_attention import Neighbourhood
 from core.translator import Translator
 
 MIN_DIFFERENCE = 0.01  # nats between the metrics of both runs; a share of less says nothing

@@ -8,8 +8,8 @@ import torch
 from tqdm import tqdm
 
 from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, measure, to_csv, to_json
-from core.console import show
-from core.file_writing import check_folder_of, write_text
+from core.files.console import show
+from core.files.file_writing import check_folder_of, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

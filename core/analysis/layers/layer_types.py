@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.restricted_attention import centred_neighbourhood, restricted_attention
+from core.model.restricted_attention import centred_neighbourhood, restricted_attention
 
 
 @dataclass(frozen=True, kw_only=True)

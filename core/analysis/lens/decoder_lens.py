@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from core.analysis.lens.level_states import level_states
-from core.cache import empty_cache
 from core.decoding import BeamState, NextLogits, Progress, beam_steps, best_hypotheses
+from core.decoding.cache import empty_cache
 from core.results import ScoredText
 from core.translator import Translator
 

@@ -6,7 +6,7 @@ from core.analysis.csv_output import write_csv
 from core.analysis.sentence_arguments import add_sentence_arguments, sentence_target
 from core.analysis.token_path.steps import Stack, path_columns
 from core.analysis.token_path.token_walk import follow_token
-from core.console import show
+from core.files.console import show
 from core.translator import Translator
 
 

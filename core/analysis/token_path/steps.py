@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from core.capture import Kind
-from core.config_fields import NormKind
+from core.model.config_fields import NormKind
 from core.results import Explanation
 
 Stack = Literal["encoder", "decoder"]

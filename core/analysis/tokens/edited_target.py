@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from core.byte_pieces import character_groups, is_special
-from core.text_normalization import normalized
-from core.tokenizer import SPACE_MARK, Tokenizer
+from core.text.byte_pieces import character_groups, is_special
+from core.text.text_normalization import normalized
+from core.text.tokenizer import SPACE_MARK, Tokenizer
 
 # Unicode categories of characters with no space before them, such as commas and closing brackets
 CLOSING = ("Po", "Pe", "Pf")

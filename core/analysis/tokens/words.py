@@ -10,7 +10,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from core.byte_pieces import (
+from core.capture import AttentionMap
+from core.text.byte_pieces import (
     PlacedPiece,
     Word,
     byte_label,
@@ -20,12 +21,13 @@ from core.byte_pieces import (
     is_combining,
     is_special,
     is_standalone,
+    text_groups,
+    token_kinds,
     token_role,
     visible,
 )
-from core.capture import AttentionMap
-from core.tokenizer import SPACE_MARK, Role
-from core.traced_text import Span
+from core.text.tokenizer import SPACE_MARK, Role
+from core.text.traced_text import Span
 
 JOINT = "\u00b7"  # precedes a piece that continues a word
 
@@ -69,7 +71,12 @@ def word_groups(tokens: Sequence[str]) -> list[range]:
     a separate word (`dog` `.`), inside a word it is not (`did` `n` `'` `t`). Byte tokens count as the character they
     spell. In scripts without spaces, each piece is a word.
     """
-    return list(_word_groups(tuple(tokens), tuple((type(token), token_role(token)) for token in tokens)))
+    return list(_word_groups(tuple(tokens), token_kinds(tokens)))
+
+
+def text_word_groups(tokens: Sequence[str]) -> list[range]:
+    """Word groups without the special tokens: the words of the text."""
+    return text_groups(tokens, word_groups(tokens))
 
 
 @lru_cache(maxsize=256)  # a page asks for the same few axes again and again
@@ -123,7 +130,7 @@ def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool =
     """
     groups = word_groups(tokens) if words else [range(position, position + 1) for position in range(len(tokens))]
     if hide_special:
-        return [group for group in groups if not is_special(tokens[group.start])] or groups
+        return text_groups(tokens, groups) or groups
     return groups
 
 
@@ -147,7 +154,7 @@ def merge_words(attention: AttentionMap) -> AttentionMap:
 
 
 def without_special_tokens(attention: AttentionMap) -> AttentionMap:
-    """The map without special tokens, see `core.byte_pieces.is_special`.
+    """The map without special tokens, see `core.text.byte_pieces.is_special`.
 
     Keys are dropped if they are special, rows if `AttentionMap.row_tokens` are: the decoder row that was fed `<s>`
     predicts the first word and stays. Nothing is renormalised, so the rest of a row to 1 is its weight on special

@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from core.analysis.csv_output import without_formula
 from core.analysis.word_scores.scored_lines import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
-from core.file_writing import check_folder_of, write_atomically
-from core.text_files import decode
+from core.files.file_writing import check_folder_of, write_atomically
+from core.text.text_files import decode
 from core.translator import Translator
 
 COLUMNS = ("log_prob", "probability", "word", "line", "number", "source", "translation", "link")

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from core.analysis.tokens.words import word, word_groups
 from core.results import ScoredText
-from core.text_files import split_lines
+from core.text.text_files import split_lines
 from core.translator import Translator
 
 WINDOW = 16  # lines that are translated together

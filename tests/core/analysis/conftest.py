@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from core.analysis.attribution.forward_trace import ForwardTrace, trace_forward
-from core.config import TransformerConfig
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.model.config import TransformerConfig
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.tiny_models import LIKE_T5
 
@@ -76,7 +76,7 @@ def post_or_pre(
 @pytest.fixture
 def short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few tokens beyond the length of the source: a model that has learned nothing never ends a sentence."""
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from core.analysis.positions import (
     wavelengths,
 )
 from core.model import Transformer, sinusoidal_encoding
-from core.preset_configs import PRESETS
+from core.model.preset_configs import PRESETS
 
 
 def test_the_dot_product_depends_on_the_distance_alone() -> None:

@@ -8,8 +8,8 @@ from core.analysis.heads.head import Head
 from core.analysis.sanity_checks import Check, check_explanation, check_maps
 from core.capture import AttentionMap, Kind
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Explanation, ScoredText, Translator
 
 SOURCE, TARGET = "Nobody knows this.", "Niemand weiß das."

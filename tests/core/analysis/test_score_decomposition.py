@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.analysis.score_decomposition import PARTS, RELATIVE_PARTS, ScoreParts, SelfAttentionKind, score_parts
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
 from tests.core.tiny_models import LIKE_T5

@@ -5,7 +5,7 @@ import pytest
 from core import Translator
 from core.analysis.unfamiliar_source import MARGIN, MIN_WORDS, PROBABLE, SourceFamiliarity, source_familiarity
 from core.results import Translation
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.core.analysis.conftest import random_translator
 
 pytestmark = pytest.mark.usefixtures("short_translations")

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.unseen_characters import Alphabet, character_names
-from core.byte_pieces import BYTES
-from core.tokenizer import SentencePieceTokenizer
+from core.text.byte_pieces import BYTES
+from core.text.tokenizer import SentencePieceTokenizer
 
 LETTERS = Alphabet(SentencePieceTokenizer.of_characters(f"{string.printable[:95]}\u00e4\u00fc"))
 

@@ -23,9 +23,9 @@ from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import AttentionMap, Kind, attention_mask
 from core.export import load_explanation, record_of, save_explanation
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.restricted_attention import causal_neighbourhood, centred_neighbourhood
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.model.restricted_attention import causal_neighbourhood, centred_neighbourhood
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 SOURCE, TARGET = "The old house was built 150 years ago.", "Das alte Haus wurde vor 150 Jahren gebaut."
@@ -33,7 +33,7 @@ SELF: tuple[Kind, ...] = ("encoder_self", "decoder_self")
 
 
 def by_definition(kind: Kind, queries: int, keys: int, size: int | None) -> Tensor:
-    """The masks of `core.restricted_attention`; without r all keys, in the decoder those up to the query."""
+    """The masks of `core.model.restricted_attention`; without r all keys, in the decoder those up to the query."""
     if kind == "cross":
         return torch.ones(queries, keys, dtype=torch.bool)
     neighbourhood = causal_neighbourhood if kind == "decoder_self" else centred_neighbourhood

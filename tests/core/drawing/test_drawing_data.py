@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from core.byte_pieces import resolve_bytes
 from core.capture import AttentionMap
 from core.drawing.drawing_data import (
     NO_WEIGHT,
@@ -17,6 +16,7 @@ from core.drawing.drawing_data import (
     spoken,
     unit_spans,
 )
+from core.text.byte_pieces import resolve_bytes
 
 
 def test_encoded_weights_are_off_by_half_a_step_at_most() -> None:

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from core import __main__ as cli
+from core.cli import commands as cli
 from core.export import ExplanationRecord, as_bytes, load_explanation, save_explanation
 from core.export.attention_arrays import (
     ArrayError,
@@ -165,7 +165,7 @@ def test_hostile_files_are_refused(
     with monkeypatch.context() as patch, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.npy", bytes(2**20))
         archive.close()
-        patch.setattr("core.npz_arrays.MAX_UNPACKED", 2**19)
+        patch.setattr("core.files.npz_arrays.MAX_UNPACKED", 2**19)
         with pytest.raises(
             ArrayError, match=r"^attention\.npz: it has \d+ bytes and would unpack to 1048576, at most 524288 a"
         ):

@@ -156,7 +156,7 @@ def test_tokens_that_are_no_texts_are_refused(short_record: ExplanationRecord, n
 def test_an_archive_that_would_fill_the_memory_is_refused(
     record: ExplanationRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.npz_arrays.MAX_UNPACKED", 1000)
+    monkeypatch.setattr("core.files.npz_arrays.MAX_UNPACKED", 1000)
     (tmp_path / "given.npz").write_bytes(as_bytes(record, ".npz"))
     with pytest.raises(ValueError, match=r"^given\.npz: it has \d+ bytes and would unpack to \d+, at most 1000 are"):
         load_explanation(tmp_path / "given.npz")

@@ -13,7 +13,7 @@ import torch
 from core.drawing.drawing_data import STEPS, encoded_weights
 from core.export import ExplanationRecord, as_bytes
 from core.export.html_page import page
-from viz_app.figures.theme import DARK, LIGHT
+from viz_app.drawing.theme import DARK, LIGHT
 
 
 class Elements(HTMLParser):

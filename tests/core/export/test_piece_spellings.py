@@ -8,11 +8,11 @@ import sentencepiece
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from core.analysis.tokens.words import word, word_groups
-from core.byte_pieces import is_special
 from core.export.attention_arrays import ArrayError, explanation_of_arrays
 from core.export.piece_spellings import SPELLINGS, Spelling, common_pieces, spelling_of
 from core.export.record import ExplanationRecord, description, parse_description, weights_of
 from core.results import Explanation
+from core.text.byte_pieces import is_special
 from tests.core.formats.marian_models import Pairs, sentencepiece_model
 
 TEXTS = (

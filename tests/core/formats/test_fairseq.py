@@ -14,10 +14,10 @@ import pytest
 import torch
 from sentencepiece import SentencePieceProcessor
 
-from core import __main__ as cli
-from core.byte_pair_encoding import BytePairEncoding, read_merges
-from core.checkpoint import CheckpointError, load_checkpoint
-from core.formats import import_checkpoint
+from core.cli import commands as cli
+from core.formats.checkpoint import CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
+from core.text.byte_pair_encoding import BytePairEncoding, read_merges
 from core.translator import Translator
 from tests.core.formats.fairseq_models import as_args, as_cfg, fairseq_state, old_names, write_fairseq
 from tests.core.formats.fsmt_models import Pairs, target_ids, write_model

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from core import __main__ as cli
-from core.checkpoint import CheckpointError, load_checkpoint
-from core.formats import import_checkpoint
+from core.cli import commands as cli
+from core.formats.checkpoint import CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
 from core.translator import Translator
 from tests.core.formats.fsmt_models import Pairs, target_ids, write_model
 from tests.core.formats.marian_models import short_pairs, without_padding

@@ -11,8 +11,8 @@ import torch
 from core.analysis.alignment.aligners import AlignerRanking
 from core.analysis.alignment.pharaoh import GoldPair, parse_links
 from core.capture import AttentionMap
-from core.formats import import_checkpoint
-from core.tokenizer import SPACE_MARK
+from core.formats.importing import import_checkpoint
+from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
 from tests.core.formats import fsmt_models, m2m100_models, marian_models, t5_models
 from tests.core.formats.fairseq_models import fairseq_state, write_fairseq

@@ -8,11 +8,11 @@ import pytest
 import torch
 import yaml
 
-from core import __main__ as cli
-from core.byte_pair_encoding import BytePairEncoding
-from core.checkpoint import CheckpointError, load_checkpoint
-from core.formats import import_checkpoint
+from core.cli import commands as cli
+from core.formats.checkpoint import CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
 from core.formats.yaml_options import yaml_object
+from core.text.byte_pair_encoding import BytePairEncoding
 from core.translator import Translator
 from tests.core.formats.joeynmt_models import write_joey
 from tests.core.formats.torch_models import Pairs

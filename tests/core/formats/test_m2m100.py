@@ -12,10 +12,10 @@ import torch
 from safetensors.torch import load_file
 from sentencepiece import SentencePieceProcessor
 
-from core import __main__ as cli
 from core.analysis.sanity_checks import check_explanation
-from core.checkpoint import CheckpointError, load_checkpoint
-from core.formats import import_checkpoint
+from core.cli import commands as cli
+from core.formats.checkpoint import CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
 from core.formats.model_facts import model_facts
 from core.translator import Translator
 from tests.core.formats.m2m100_models import DIRECTIONS, NLLB_LANGUAGES, Pairs, write_model

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from core import __main__ as cli
-from core.checkpoint import CheckpointError, load_checkpoint
-from core.formats import import_checkpoint
+from core.cli import commands as cli
+from core.formats.checkpoint import CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
 from core.formats.marian_cpp import flat_yaml
 from core.model import sinusoidal_encoding
 from core.translator import Translator

@@ -13,13 +13,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core import __main__ as cli
-from core.byte_pieces import is_special
-from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from core.cli import commands as cli
 from core.export.attention_arrays import arrays_of_outputs, explanation_of_arrays
-from core.formats import import_checkpoint
+from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
 from core.formats.opening import content_digest
 from core.formats.progress import reporting
+from core.text.byte_pieces import is_special
 from core.translator import Translator
 from tests.core.formats.marian_models import Pairs, short_pairs, without_padding, write_model
 from tests.core.formats.small_models import LEARNED

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from core.config import TransformerConfig
-from core.cpu_inference import computation
 from core.formats.model_facts import architecture_facts, model_facts, origin_of, token_facts
+from core.inference.cpu_inference import computation
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 
 
 def test_the_facts_of_a_checkpoint_of_headlight(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:

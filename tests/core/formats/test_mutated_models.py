@@ -16,8 +16,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.checkpoint import CheckpointError
-from core.formats import import_checkpoint
+from core.formats.checkpoint import CheckpointError
+from core.formats.importing import import_checkpoint
 from tests.core.formats import fsmt_models, m2m100_models, marian_models, t5_models
 from tests.core.formats.fairseq_models import fairseq_state, old_names, write_fairseq
 from tests.core.formats.joeynmt_models import write_joey

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.checkpoint import CheckpointError, load_checkpoint
+from core.formats.checkpoint import CheckpointError, load_checkpoint
 from core.formats.opening import as_sources, is_own, own_file
 from core.formats.source_files import open_source
 

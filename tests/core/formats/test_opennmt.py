@@ -8,11 +8,11 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from core import __main__ as cli
 from core.analysis.attribution.contrast import contrast_at
 from core.analysis.attribution.faithfulness import probabilities_without
-from core.checkpoint import CheckpointError, load_checkpoint
-from core.formats import import_checkpoint
+from core.cli import commands as cli
+from core.formats.checkpoint import CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
 from core.translator import Translator
 from tests.core.formats.conftest import EXTRA_TOKENS
 from tests.core.formats.opennmt_models import old_names, write_opennmt

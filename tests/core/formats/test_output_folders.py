@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 import torch
 
-from core import __main__ as cli
-from core.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
-from core.config import TransformerConfig
-from core.dictionary_tokenizer import DictionaryTokenizer
-from core.formats import import_checkpoint
+from core.cli import commands as cli
+from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
 from core.formats.ctranslate2_folder import write_ctranslate2
+from core.formats.importing import import_checkpoint
 from core.formats.marian_folder import marian_archive, marian_files, write_marian
 from core.formats.output_folder import new_folder, storage_type
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
+from core.text.dictionary_tokenizer import DictionaryTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.formats.marian_models import Pairs, short_pairs, without_padding, write_model
 from tests.core.formats.small_models import LEARNED

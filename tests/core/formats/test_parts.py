@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from core.checkpoint import CheckpointError
-from core.formats import import_checkpoint
+from core.formats.checkpoint import CheckpointError
+from core.formats.importing import import_checkpoint
 from tests.core.formats.marian_models import Pairs, write_model
 from tests.lazy_imports import transformers
 

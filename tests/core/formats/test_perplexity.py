@@ -13,8 +13,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core.checkpoint import load_checkpoint
-from core.formats import import_checkpoint
+from core.formats.checkpoint import load_checkpoint
+from core.formats.importing import import_checkpoint
 from core.formats.marian_folder import write_marian
 from core.translator import Translator
 from tests.core.formats import fsmt_models, m2m100_models, marian_models, t5_models

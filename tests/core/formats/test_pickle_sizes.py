@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.checkpoint import CheckpointError
+from core.formats.checkpoint import CheckpointError
 from core.formats.pickle_sizes import ForeignCallError, check_pickle
 from core.formats.weights import load_pytorch
 

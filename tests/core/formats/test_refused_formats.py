@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from core.checkpoint import CheckpointError
-from core.formats import import_checkpoint
+from core.formats.checkpoint import CheckpointError
+from core.formats.importing import import_checkpoint
 
 CONFIGURATION = """\
 !ModelConfig

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.checkpoint import CheckpointError
-from core.formats import import_checkpoint
+from core.formats.checkpoint import CheckpointError
+from core.formats.importing import import_checkpoint
 from core.formats.source_files import SourceFiles, archive_errors, open_source
 from tests.damage import damaged
 
@@ -86,7 +86,7 @@ def test_links_in_an_archive_are_refused(tmp_path: Path) -> None:
 
 def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free = 2**20
-    monkeypatch.setattr("core.budget.FREE_BYTES", free)
+    monkeypatch.setattr("core.files.budget.FREE_BYTES", free)
     archive = write_archive(tmp_path / "bomb.zip", {"model.safetensors": bytes(2 * free)})
     assert archive.stat().st_size < free / 100
     with pytest.raises(CheckpointError, match=r"^bomb.zip has \d+ bytes and would unpack to 2097152, at most \d+ a"):

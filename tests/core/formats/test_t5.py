@@ -10,12 +10,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from core import __main__ as cli
 from core.analysis.sanity_checks import check_explanation
-from core.checkpoint import CheckpointError, load_checkpoint
-from core.cpu_inference import computation
-from core.formats import import_checkpoint
+from core.cli import commands as cli
+from core.formats.checkpoint import CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
 from core.formats.model_facts import model_facts
+from core.inference.cpu_inference import computation
 from core.translator import Translator
 from tests.core.formats.marian_models import short_pairs, without_padding
 from tests.core.formats.small_models import LEARNED

@@ -10,12 +10,12 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from core import __main__ as cli
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_trace import trace_logits
 from core.analysis.token_path.token_walk import follow_token
-from core.checkpoint import CheckpointError, load_checkpoint
-from core.formats import import_checkpoint
+from core.cli import commands as cli
+from core.formats.checkpoint import CheckpointError, load_checkpoint
+from core.formats.importing import import_checkpoint
 from core.translator import Translator
 from tests.core.formats.torch_models import Pairs, write_torch
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.checkpoint import CheckpointError
+from core.formats.checkpoint import CheckpointError
 from core.formats.parameter_names import bart_name, check_names
 from core.formats.weights import Weights, open_weights
 

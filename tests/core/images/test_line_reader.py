@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from core.formats.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from core.images.line_reader import LineReader, NotALineReaderError
 from core.images.patches import to_patches
 from core.images.picture import line_image

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from core.budget import MAX_PICTURE_BYTES
+from core.files.budget import MAX_PICTURE_BYTES
 from core.images.picture import PictureError, decode_png, ink, line_image
 from core.images.rendering import Style, render
 

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from core.decoding import NonFiniteError, SearchOptions, beam_search
 from core.model import Transformer
+from core.model.preset_configs import PRESETS
 from core.parsing.parser import Brackets, NotAParserError, Parser, constrain_to_trees
 from core.parsing.trees import linearise, read_trees, restore, spell
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.fixtures import TREES
 

@@ -12,8 +12,8 @@ import train.__main__ as command
 import train.cli.fit
 import train.cli.presets
 import train.presets
-from core.checkpoint import load_checkpoint
-from core.preset_configs import PRESETS
+from core.formats.checkpoint import load_checkpoint
+from core.model.preset_configs import PRESETS
 from train.recipe import Recipe, recipe_for
 from train.runs.stop_signals import StoppedError
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from core.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from train.data.batches import Batches, Position, cut
 from train.data.packed_batch import PackedBatch
 from train.data.shard_writer import write_shards

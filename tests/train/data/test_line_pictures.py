@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.checkpoint import load_checkpoint, save_checkpoint
+from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.images.patches import from_patches, to_patches
 from core.images.rendering import CHARACTERS, COMMON_CHARACTERS, HELD_OUT_FONTS, TRAINING_FONTS
 from core.model import PAD_PIXEL, Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SPACE_MARK, SentencePieceTokenizer
 from train.data.line_pictures import PicturePart, draw_lines, prepare_lines
 from train.data.line_texts import MAX_CHARACTERS, LineTexts, is_held_out, words_of
 from train.data.token_shards import DataError, TokenShards, make_batch_of

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from core.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from train.data.packed_batch import TOKENS_PER_SENTENCE, PackedBatch, PackedShape
 from train.data.token_shards import Side
 

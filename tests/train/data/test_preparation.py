@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import train.data.preparation
-from core.checkpoint import load_checkpoint
-from core.preset_configs import PRESETS
-from core.text_codec import TextCodec
-from core.text_normalization import VERSION
-from core.tokenizer import SentencePieceTokenizer
+from core.decoding.text_codec import TextCodec
+from core.formats.checkpoint import load_checkpoint
+from core.model.preset_configs import PRESETS
+from core.text.text_normalization import VERSION
+from core.text.tokenizer import SentencePieceTokenizer
 from train.__main__ import main
 from train.data.filters import Filters
 from train.data.parallel_text import ParallelText

@@ -8,7 +8,7 @@ import pytest
 
 from core.parsing.parser import Brackets
 from core.parsing.trees import Tree, linearise, read_trees
-from core.tokenizer import SPACE_MARK, SentencePieceTokenizer
+from core.text.tokenizer import SPACE_MARK, SentencePieceTokenizer
 from train.__main__ import main
 from train.data.token_shards import DataError, TokenShards
 from train.data.treebank import Treebank, clean, prepare_trees

@@ -8,9 +8,9 @@ import pytest
 import sacrebleu
 import torch
 
-from core.checkpoint import load_checkpoint
+from core.formats.checkpoint import load_checkpoint
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import ScoredText, Translation, Translator
 from train.__main__ import main
 from train.data.token_shards import DataError

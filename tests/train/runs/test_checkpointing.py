@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from core.model import Transformer
-from core.preset_configs import PRESETS
+from core.model.preset_configs import PRESETS
 from core.translator import Translator
 from train import distributed
 from train.data.prepared_corpus import Corpus

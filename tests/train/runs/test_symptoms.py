@@ -8,9 +8,9 @@ import torch
 
 import train.loop
 import train.runs.symptoms
+from core.files.runlog import of_kind, read_log
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.runlog import of_kind, read_log
+from core.model.preset_configs import PRESETS
 from tests.train.conftest import Fit
 from train.data.shard_writer import write_shards
 from train.data.token_shards import Batch, TokenShards

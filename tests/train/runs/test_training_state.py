@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from core.config import TransformerConfig
 from core.model import Transformer
-from core.preset_configs import PRESETS
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
 from train.data.token_shards import Batch, make_batch
 from train.distributed import World
 from train.loss import TranslationLoss

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import train.loop
-from core.checkpoint import load_checkpoint
-from core.paper import TABLE_3
-from core.preset_configs import PRESETS
+from core.formats.checkpoint import load_checkpoint
+from core.model.preset_configs import PRESETS
 from train.__main__ import main
 from train.precision import ProductTimes
 from train.recipe import Recipe
 from train.runs.run_folder import RunFolder
 from train.table3 import experiment
 from train.table3.experiment import Budget, scaled
+from train.table3.paper import TABLE_3
 
 # columns that the app reads
 COLUMNS = {

@@ -6,8 +6,8 @@ import pytest
 
 from viz_app.components.attention_lines import lines_payload
 from viz_app.components.highlight import Links, line_highlight
-from viz_app.figures.head_names import ALL, name_of
-from viz_app.figures.theme import DARK, LIGHT
+from viz_app.drawing.head_names import ALL, name_of
+from viz_app.drawing.theme import DARK, LIGHT
 
 
 @pytest.mark.parametrize("option", ["min_weight", "top_mass"])

@@ -11,7 +11,7 @@ from core.analysis.joint_map import JointMap
 from core.capture import AttentionMap
 from core.drawing.drawing_data import NO_WEIGHT, STEPS
 from viz_app.components.attention_map import NOT_VISIBLE, joint_payload, map_payload
-from viz_app.figures.theme import DARK, LIGHT
+from viz_app.drawing.theme import DARK, LIGHT
 
 
 @pytest.fixture

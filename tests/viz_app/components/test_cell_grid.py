@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from viz_app.components.cell_grid import clicked_cell, grid_payload
-from viz_app.figures.cell_grid import CellGrid, signed_cell, signed_legend
-from viz_app.figures.theme import LIGHT
+from viz_app.drawing.cell_grid import CellGrid, signed_cell, signed_legend
+from viz_app.drawing.theme import LIGHT
 
 GRID = CellGrid(
     columns=["A", "B"],

@@ -6,10 +6,10 @@ import torch
 
 from viz_app.components.attention_map import map_payload
 from viz_app.components.head_grid import clicked_head, grid_payload
-from viz_app.figures.head_grid import MAX_CELL, grid_picture
-from viz_app.figures.head_names import ALL, CHOSEN, layer_name, names, parsed
-from viz_app.figures.scorecard_text import Note
-from viz_app.figures.theme import DARK, LIGHT
+from viz_app.drawing.head_grid import MAX_CELL, grid_picture
+from viz_app.drawing.head_names import ALL, CHOSEN, layer_name, names, parsed
+from viz_app.drawing.scorecard_text import Note
+from viz_app.drawing.theme import DARK, LIGHT
 from viz_app.session.chosen_heads import with_combined
 
 

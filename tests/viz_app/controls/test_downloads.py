@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.controls import downloads
-from viz_app.features.parsing import parser_model
 from viz_app.session.shown_slide import SLIDE
+from viz_app.views.models.parsing import parser_model
 
 PICTURES = {
     "translate": 2,

@@ -17,10 +17,10 @@ from viz_app.controls.score_products import (
     parsed_cell,
     written_cell,
 )
-from viz_app.features.alignment import aligner_list
 from viz_app.session.map_pass import Cell, reading_pass
 from viz_app.session.readings import TokenView
 from viz_app.session.step_place import StepPlace
+from viz_app.views.heads.alignment import aligner_list
 
 CELL = Cell(Head("cross", 1, 2), 0, 1)
 

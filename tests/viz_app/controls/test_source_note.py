@@ -10,7 +10,7 @@ from core.analysis.unfamiliar_source import SourceFamiliarity
 from core.translator import Translator
 from tests.viz_app.pages import healthy
 from viz_app.controls.source_note import SENTENCES_KEY, UNKNOWN, copied_text, unseen_text
-from viz_app.figures.display_text import plain
+from viz_app.drawing.display_text import plain
 
 
 def notes(app: AppTest, text: str) -> list[str]:

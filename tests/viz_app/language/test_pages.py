@@ -12,12 +12,12 @@ from core.images.rendering import FONTS
 from tests.viz_app.language.shown_texts import WORD, shown_texts, untranslated
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app import language
-from viz_app.features.alignment.corpus_ranking import EXAMPLE as LINKED_LINE
-from viz_app.features.checkpoint import trial_sentences
-from viz_app.features.paper_figures import figure_heads
+from viz_app.frame.sentence_input import EXAMPLES
 from viz_app.language import ENGLISH, LANGUAGES, Catalogue, extraction
-from viz_app.layout.sentence_input import EXAMPLES
-from viz_app.pages import GROUPS, PAGES
+from viz_app.page_list import GROUPS, PAGES
+from viz_app.views.heads.alignment.corpus_ranking import EXAMPLE as LINKED_LINE
+from viz_app.views.models.checkpoint import trial_sentences
+from viz_app.views.paper.paper_figures import figure_heads
 
 SAME_EVERYWHERE = {
     *LANGUAGES.values(),

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from viz_app.language import LANGUAGES, catalogue
-from viz_app.pages import GROUPS, PAGES
+from viz_app.page_list import GROUPS, PAGES
 from viz_app.server.first_frame import LANGUAGE_OF_PAGE, ROOT, FirstFrame, preferred_language
 
 STYLE_SHEET = '<link rel="stylesheet" crossorigin href="./style.css">'

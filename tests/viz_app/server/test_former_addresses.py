@@ -14,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.heads.labels import DEFINITIONS
 from tests.viz_app.pages import Start, opened
-from viz_app.figures.aligner_tables import ROW_NAMES
-from viz_app.figures.contrast import METHOD_NAMES
 from viz_app.language import LANGUAGES, speaking, tr
-from viz_app.pages import PAGES
+from viz_app.page_list import PAGES
 from viz_app.server.former_addresses import EARLIER_NAMES, FormerAddresses
 from viz_app.session import attributions
+from viz_app.views.heads.alignment.figures import ROW_NAMES
+from viz_app.views.why.contrast.figures import METHOD_NAMES
 
 HEAD_VIEWS, PICTURE_VIEWS = ("Lines", "Map", "Table"), ("Pictures", "Map", "Table")
 OPTIONS: dict[str, Mapping[str, str]] = {  # of each parameter in the table, by any name

@@ -11,7 +11,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
-from viz_app.figures.bertviz_scripts import all_hashes, source_hash
+from viz_app.drawing.bertviz_scripts import all_hashes, source_hash
 from viz_app.language import LANGUAGES
 from viz_app.server import first_frame, serving
 from viz_app.session import environment, language

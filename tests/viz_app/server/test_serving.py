@@ -26,7 +26,8 @@ from streamlit.watcher import polling_path_watcher
 from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
 
-from viz_app.layout import sentence_input
+from viz_app.frame import sentence_input
+from viz_app.page_list import PAGES
 from viz_app.server import serving
 from viz_app.session import models, readings
 
@@ -123,7 +124,7 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
     for name in caches:
         os.environ.pop(name, None)
     interval, frozen = sys.getswitchinterval(), gc.get_freeze_count()
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
     serving.prepare(pause=0)
     assert sys.getswitchinterval() == interval
     assert gc.get_freeze_count() > frozen  # a collection after a run of a page looks through what is newer alone
@@ -134,7 +135,7 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
     monkeypatch.setattr("core.Translator.translate", None)  # nor is what the first page shows translated again
     monkeypatch.setattr("core.Translator.explain", None)
     first_page = (
-        AppTest.from_string("from viz_app.layout import sentence_input; sentence_input.sentence_box()")
+        AppTest.from_string("from viz_app.frame import sentence_input; sentence_input.sentence_box()")
         .run()
         .session_state
     )
@@ -168,8 +169,8 @@ for stage in sys.argv[2:]:
 
 import importlib, threading
 from tests.viz_app.half_imported import Meanwhile
-from viz_app.figures.plotly_chart import empty_figure
-from viz_app.figures.theme import LIGHT
+from viz_app.drawing.plotly_chart import empty_figure
+from viz_app.drawing.theme import LIGHT
 
 def draw():
     figure = empty_figure(LIGHT, height=100).add_heatmap(x=["a", "b"], z=[[0.1, 0.2]])
@@ -202,8 +203,11 @@ print(app.selectbox(key="open_model").options)
 @pytest.fixture(scope="module")
 def started(tiny_checkpoint: Path) -> Ended:
     """`START`, which prints a line of each stage."""
-    frame = ("main", "layout.sidebar", "layout.share_menu", "layout.tour", "layout.badges", "layout.sentence_input")
-    stages = ("\n".join(f"import viz_app.{module}" for module in frame), imports_of("app_pages/translate.py"))
+    frame = ("main", "frame.sidebar", "frame.share_menu", "frame.tour", "frame.badges", "frame.sentence_input")
+    stages = (
+        "\n".join(f"import viz_app.{module}" for module in frame),
+        imports_of(PAGES[0].script),
+    )
     command = [sys.executable, "-c", START, str(models.ROOT / "viz_app" / "shell.py"), *stages]
     environment = {**os.environ, models.CHECKPOINT_VARIABLE: str(tiny_checkpoint)}
     return subprocess.run(command, cwd=models.ROOT, env=environment, capture_output=True, text=True)
@@ -212,14 +216,14 @@ def started(tiny_checkpoint: Path) -> Ended:
 def test_the_sentence_box_is_painted_before_torch_is_imported(started: Ended) -> None:
     """torch and pandas take seconds to import on a slow machine."""
     loaded = set(started.stdout.splitlines()[0].split())
-    assert "viz_app.layout.sentence_input" in loaded
+    assert "viz_app.frame.sentence_input" in loaded
     assert not {"torch", "core", "pandas", "matplotlib"} & loaded
 
 
 def test_the_first_translation_is_painted_before_pandas_is_imported(started: Ended) -> None:
     """The tables of the first page come last, and so do their imports."""
     loaded = set(started.stdout.splitlines()[1].split())
-    assert {"core", "viz_app.components.token_steps"} <= loaded
+    assert {"core", "viz_app.views.translate.translation.token_steps"} <= loaded
     assert not {"pandas", "pyarrow", "matplotlib"} & loaded
 
 
@@ -241,9 +245,9 @@ def test_imports_of_the_other_pages_are_made_in_advance(monkeypatch: pytest.Monk
         "matplotlib.figure",
         "streamlit",
         "core.capture",
-        "viz_app.features.heads.head_detail",
-        "viz_app.figures.training_curves",
-        "viz_app.features.positions.score_decomposition",
+        "viz_app.views.heads.grid.head_detail",
+        "viz_app.views.models.figures.training_curves",
+        "viz_app.views.paper.positions.score_decomposition",
     } <= {*imported}
 
 

@@ -5,12 +5,12 @@ import pytest
 from core.analysis.alignment.aligners import head_error_rates, rank_aligners
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from viz_app.session import gold_links
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.model_memory import Loaded
 from viz_app.session.models import Model
+from viz_app.views.heads import gold_links
 
 PAIRS = gold_links.pasted_pairs("a dog runs ||| ein Hund l\u00e4uft ||| 0-0 1-1 2?2\n\nwhere ? ||| wo ? ||| 0-0")
 

@@ -7,10 +7,10 @@ from core import Explanation, Translator
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import KINDS, AttentionMap, Kind
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from viz_app.components import word_links
 from viz_app.components.sentence_bar import words_by_name
-from viz_app.figures import head_names
+from viz_app.drawing import head_names
 from viz_app.session import chosen_heads
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from core import Explanation, Translator
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from viz_app.session.attributions import first_rows
 from viz_app.session.gradient_output import file_part, output_text
 from viz_app.session.model_memory import Loaded

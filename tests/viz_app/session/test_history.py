@@ -6,9 +6,9 @@ import pytest
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy, state_of
-from viz_app.features.contributions.logit_terms import MEAN
+from tests.viz_app.pages import Start, healthy, state_of, to_page
 from viz_app.session.open_models import OpenModels
+from viz_app.views.why.contributions.logit_terms import MEAN
 
 # Of each page two views, as the address has them. What the second one leaves out is at its default there.
 VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, str | list[str]]]] = [
@@ -73,7 +73,7 @@ def test_a_view_comes_back_with_its_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     app.query_params.update(first)
-    healthy(app.switch_page(f"app_pages/{page}.py").run())
+    healthy(to_page(app, page).run())
     assert shown(app, first) == first
     for address in (second, first):
         go(app, address, monkeypatch)
@@ -96,7 +96,7 @@ def test_an_address_that_lags_behind_changes_nothing(app: AppTest) -> None:
 def test_the_address_of_a_change_of_page_keeps_the_sentence(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     app.query_params.update({"text": "Where?", "beam_size": "5"})
     healthy(app.run())
-    app.switch_page("app_pages/alignment.py")
+    to_page(app, "alignment")
     go(app, {}, monkeypatch)  # the browser has made it, before the app wrote sentence and settings to it
     assert shown(app, {"text": "", "beam_size": ""}) == {"text": "Where?", "beam_size": "5"}
 

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import pytest
 import streamlit as st
 
-from viz_app.layout.sidebar import facts_html, training_text
+from viz_app.frame.sidebar import facts_html, training_text
 from viz_app.session import model_memory, models, uploads
 from viz_app.session.models import Model
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start
+from tests.viz_app.pages import Start, to_page
 from viz_app.session.address import FIELDS
 
 BOXES = (
@@ -150,7 +150,7 @@ def test_an_address_brings_its_view_back(
 ) -> None:
     for name, value in address.items():
         app.query_params[name] = value
-    app.switch_page(f"app_pages/{page}.py").run()
+    to_page(app, page).run()
     assert not app.exception, app.exception[0].message
     assert {name: app.session_state[name] for name in expected} == expected
     assert {name: app.query_params[name] for name in address} == address
@@ -165,6 +165,6 @@ def test_what_an_address_cannot_mean_is_left_out(app: AppTest, page: str) -> Non
     for name in names:
         app.query_params[name] = "<b>*_`$x$ 99|"
     app.query_params["second"], app.query_params["heads_cross"], app.query_params["step"] = "99", "L99 H1", "999"
-    app.switch_page(f"app_pages/{page}.py").run()
+    to_page(app, page).run()
     assert not app.exception, app.exception[0].message
     assert [error.value for error in app.error if "hypothesis=" not in error.value.replace("\\", "")] == []

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.components.sentence_bar import KEY
+from viz_app.frame.target_language import LanguageCodes
 from viz_app.language import ENGLISH, speaking
-from viz_app.layout.target_language import LanguageCodes
 from viz_app.session import previews, readings
 from viz_app.session.language_codes import with_code
 from viz_app.session.previews import NoPreviewError, Previews

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import pytest
 import streamlit as st
 
-from core import budget
+from core.files import budget
 from tests.full_disk import no_file_over
 from viz_app.session import environment, model_memory, uploads
 from viz_app.session.models import Model, ModelError, opened_model

@@ -5,7 +5,7 @@ import torch
 from core import Translator
 from core.capture import AttentionMap
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from viz_app.session.readings import TokenView
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions
 

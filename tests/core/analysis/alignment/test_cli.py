@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.alignment.aligners import rank_aligners
 from core.analysis.alignment.cli import add_arguments, run
 from core.analysis.alignment.pharaoh import read_gold_pairs
+from core.cli.commands import main
 from core.translator import Translator
 
 

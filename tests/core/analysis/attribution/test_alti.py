@@ -9,7 +9,7 @@ from core.analysis.attribution import forward_trace as trace_module
 from core.analysis.attribution.alti import contribution_maps, contributions, decompose
 from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer, trace_forward
 from core.analysis.attribution.rollout import source_share
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import SOURCE, TARGET, random_translator
 from tests.core.tiny_models import LIKE_T5

@@ -7,7 +7,7 @@ from core.analysis.attribution.contrast import Contrast, contrast_at, runner_up
 from core.capture import capture_attention
 from core.decoding import NonFiniteError
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.attribution.contrast import contrast_at, runner_up
 from core.analysis.attribution.contrast_methods import METHODS, attribute_contrast
 from core.analysis.attribution.faithfulness import RANDOM, rank_methods, sample_curves
+from core.cli.commands import main
 from core.translator import Translator
 
 FAST = ["--methods", "occlusion", "alti"]
@@ -51,7 +51,7 @@ def test_all_methods_and_the_gap(sentence: list[str], capsys: pytest.CaptureFixt
 def test_the_ranking_of_a_file(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 2)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 2)
     file, sentences = tmp_path / "sentences.txt", ["A\u2028dog.", "Where?"]
     file.write_text("\ufeff" + "\n".join(sentences) + "\n\n", encoding="utf-8")
     command = ["faithfulness", "--checkpoint", str(tiny_checkpoint), "--input", str(file), *FAST]

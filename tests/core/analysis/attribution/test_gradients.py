@@ -17,7 +17,7 @@ from core.analysis.heads.gating import gated
 from core.analysis.heads.head import Head, all_heads
 from core.capture import AttentionMap, attention_path, capture_attention
 from core.decoding import NonFiniteError
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
 

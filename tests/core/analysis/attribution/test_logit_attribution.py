@@ -10,7 +10,7 @@ from core.analysis.attribution.logit_attribution import Against, LogitAttributio
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace, trace_logits
 from core.analysis.heads.head import Head
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
 from tests.core.tiny_models import LIKE_T5

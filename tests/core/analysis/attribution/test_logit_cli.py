@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_trace import trace_logits
+from core.cli.commands import main
 from core.translator import Translator
 
 

@@ -3,8 +3,8 @@ import torch
 from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer
 from core.analysis.attribution.norms import head_norms, layer_norm_maps, layer_norms, norm_maps
 from core.capture import AttentionMap
-from core.config import HeadShape
 from core.model import MultiHeadAttention
+from core.model.config import HeadShape
 
 
 def hand_made() -> SubLayer:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.composition.edge_effects import exact_effects
 from core.analysis.composition.edges import Edge, Node
 from core.analysis.composition.replacement import record_replacement
+from core.cli.commands import main
 from core.translator import Translator
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED
 

@@ -7,7 +7,7 @@ from core.analysis.composition.composition_scores import composition_scores
 from core.analysis.composition.edges import Edge, Node
 from core.analysis.composition.replacement import record_replacement
 from core.analysis.heads.head import attention_layers
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.core.analysis.conftest import PRE_NORM, TARGET, random_translator
 from tests.core.analysis.interventions.conftest import CLEAN
 from tests.core.tiny_models import LIKE_T5

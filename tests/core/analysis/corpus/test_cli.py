@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.corpus import cli
 from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index_file import load_index
+from core.cli.commands import main
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_an_index_of_given_translations_and_one_of_its_sentences(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
     gold = [tmp_path / name for name in ("source", "target", "links")]
     for path, text in zip(gold, ("A dog runs", "Ein Hund", "0-0 1-1"), strict=True):
         path.write_text(text, "utf-8")

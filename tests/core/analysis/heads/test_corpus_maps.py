@@ -5,7 +5,7 @@ import torch
 
 from core.analysis.heads.corpus_maps import batch_maps, sample_maps
 from core.capture import KINDS
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 

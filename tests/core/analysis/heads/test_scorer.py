@@ -9,7 +9,7 @@ from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import Scorer, piece_counts, piece_frequencies, score_cards, to_frame
 from core.capture import AttentionMap
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 TOKENS = ("▁a", "▁b", "▁a", ",", "</s>")

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.interventions.cuts import cut_effect, parse_cut
+from core.cli.commands import main
 from core.translator import Translator
 
 
 @pytest.fixture
 def sentence(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
     return ["cut", "--checkpoint", str(tiny_checkpoint), "--text", "A dog runs.", "--beam-size", "1"]
 
 

@@ -12,7 +12,7 @@ from core.analysis.interventions import cut_search
 from core.analysis.interventions.cut_search import CutSearch, find_cuts, first_order_effects
 from core.analysis.interventions.cuts import Cut, apply_cuts, cut_translator
 from core.capture import Kind
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import SOURCE, random_translator
 
@@ -20,7 +20,7 @@ from tests.core.analysis.conftest import SOURCE, random_translator
 @pytest.fixture(scope="module")
 def target(translator: Translator) -> tuple[int, ...]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+        patch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
         return translator.translate(SOURCE, 1).hypotheses[0].token_ids[:8]
 
 

@@ -3,7 +3,7 @@ import pytest
 from core.analysis.interventions.minimal_pairs import CONTRASTS, MAX_FOR_WORD, MinimalPair, minimal_pairs
 from core.analysis.interventions.word_list import ADJECTIVES, NOUNS, PRONOUNS, VERBS
 from core.analysis.tokens.words import word_groups
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 SENTENCES = [

@@ -18,7 +18,7 @@ from core.analysis.interventions.patching import (
     patching_map,
 )
 from core.capture import KINDS
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, random_translator
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force, linear

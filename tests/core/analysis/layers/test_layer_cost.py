@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.layers.layer_cost import CostTable, from_json, grid, hardware, measure, to_csv, to_json
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
+from core.cli.commands import main
 
 
 def test_a_grid_has_every_layer_once_for_the_sizes_that_matter_to_it() -> None:

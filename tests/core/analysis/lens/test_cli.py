@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.lens.logit_lens import logit_lens
+from core.cli.commands import main
 from core.translator import Translator
 
 
@@ -27,7 +27,7 @@ def test_the_table_is_the_lens(sentence: list[str], tiny_checkpoint: Path, capsy
 def test_the_translations_of_the_encoder(
     sentence: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
 ):
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
     assert main([*sentence, "--encoder"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["level"] for row in rows] == ["0", "1", "2"]

@@ -6,7 +6,7 @@ import torch
 
 from core.analysis.lens.decoder_lens import encoder_levels, encoder_translations
 from core.model import position_distances
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
 from tests.core.tiny_models import LIKE_T5
@@ -20,7 +20,9 @@ VARIANTS: dict[str, dict[str, Any]] = {"post": {}, "t5": LIKE_T5, "forced": {"fo
 @pytest.fixture(scope="module", params=VARIANTS.values(), ids=VARIANTS)
 def other(tokenizer: SentencePieceTokenizer, request: pytest.FixtureRequest) -> Iterator[Translator]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)  # a model that has learned nothing never ends a sentence
+        patch.setattr(
+            "core.decoding.text_codec.MAX_EXTRA_TOKENS", 4
+        )  # a model that has learned nothing never ends a sentence
         yield random_translator(tokenizer, **request.param)
 
 

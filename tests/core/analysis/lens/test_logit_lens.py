@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from core.analysis.lens.logit_lens import LogitLens, logit_lens
-from core.config import TransformerConfig
 from core.model import Transformer
-from core.tokenizer import SentencePieceTokenizer
+from core.model.config import TransformerConfig
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
 from tests.core.tiny_models import LIKE_T5

@@ -11,11 +11,11 @@ from core import Translator
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.scorer import score_cards
 from core.analysis.lens.logit_lens import logit_lens
+from core.analysis.over_training.history import open_history
 from core.analysis.over_training.snapshot_reading import SnapshotReading, cards_on, read_snapshot
-from core.history import open_history
 from core.model import Transformer
-from core.preset_configs import PRESETS
-from core.tokenizer import SentencePieceTokenizer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.core.analysis.conftest import random_translator
 
 SOURCE = "A dog runs through the green grass."
@@ -24,7 +24,7 @@ SOURCE = "A dog runs through the green grass."
 @pytest.fixture(scope="module")
 def readings(run_history: Path) -> list[SnapshotReading]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+        patch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
         history = open_history(run_history)
         target = history.translator(300).translate(SOURCE, 2).hypotheses[0].token_ids
         return [read_snapshot(translator, step, SOURCE, target, 2) for step, translator in history]
@@ -33,7 +33,7 @@ def readings(run_history: Path) -> list[SnapshotReading]:
 def test_the_last_snapshot_is_the_checkpoint(
     run_history: Path, readings: list[SnapshotReading], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
     own = Translator.from_checkpoint(run_history / "history" / "step-00000300.safetensors")
     translation, last = own.translate(SOURCE, 2), readings[-1]
     explanation = own.explain(SOURCE, translation.hypotheses[0].token_ids)

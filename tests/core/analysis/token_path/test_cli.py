@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.token_path.steps import path_columns
 from core.analysis.token_path.token_walk import follow_token
+from core.cli.commands import main
 from core.translator import Translator
 
 TEXT, TARGET = "A dog runs.", "Ein Hund."

@@ -1,7 +1,7 @@
 import pytest
 
 from core.analysis.tokens.edited_target import align_targets, begun_word, replace_token
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 
 TARGET = "Ein Hund läuft durch das grüne Gras."
 

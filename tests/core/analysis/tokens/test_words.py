@@ -13,9 +13,9 @@ from core.analysis.tokens.words import (
     word,
     word_groups,
 )
-from core.byte_pieces import Word, character_groups, grapheme_groups, is_special
 from core.capture import AttentionMap
-from core.tokenizer import SentencePieceTokenizer
+from core.text.byte_pieces import Word, character_groups, grapheme_groups, is_special
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 SENTENCES = [

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.__main__ import main
 from core.analysis.word_scores.cli import COLUMNS
 from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
+from core.cli.commands import main
 from core.translator import Translator
 
 TEXT = "A dog runs.\tEin Hund läuft.\nThe sea.\tDas Meer\n"

@@ -15,7 +15,7 @@ from core.analysis.word_scores.scored_lines import (
 )
 from core.model import Transformer
 from core.results import ScoredText
-from core.tokenizer import SentencePieceTokenizer
+from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
 TEXT = "Where is it?\n\nA dog runs.\tEin Hund läuft.\r\nThe sea.\t\n"
@@ -51,7 +51,7 @@ def test_a_file_that_is_not_understood_is_refused_by_line(text: str, said: str) 
 def test_given_translations_are_scored_and_others_searched(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.text_codec.MAX_EXTRA_TOKENS", 3)
+    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 3)
     first, given, third = score_lines(translator, parse_lines(TEXT), beam_size=2, length_penalty=0.5)
     assert [each.number for each in (first, given, third)] == [1, 3, 4]
     assert given.target == translator.score("A dog runs.", "Ein Hund läuft.", 0.5)

@@ -1,0 +1,184 @@
+"""Snapshots of one training run, loaded one at a time; untrusted."""
+
+import math
+import threading
+import zipfile
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.analysis.over_training.history.snapshot_files import (
+    DIFFERENCE,
+    EIGHT_BITS,
+    LOG,
+    SNAPSHOT,
+    ArchiveFiles,
+    FolderFiles,
+    SnapshotFiles,
+)
+from core.files.budget import MAX_LOG_BYTES, MAX_SNAPSHOTS
+from core.files.file_writing import reading
+from core.files.runlog import LogLine, parse_log
+from core.files.training_runs import steps_of_runs
+from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint
+from core.formats.source_files import is_archive
+from core.formats.untrusted_parameters import ADVICE
+from core.inference.device import best_device
+from core.translator import Translator
+
+KEPT = 3  # translators in memory
+
+
+class History:
+    """The snapshots of one run; safe to share between threads.
+
+    Attributes:
+        label: name of the folder or archive.
+        steps: of the snapshots, in increasing order.
+        digest: in hexadecimal; differs between histories.
+        in_eight_bits: whether parameters are rounded to 8 bits.
+        tokenizer: of all snapshots.
+        log: train and valid lines of the run's log with `step` and `nll` (nats per token), if it came along.
+    """
+
+    def __init__(self, files: SnapshotFiles) -> None:
+        self.label, self._files = files.label, files
+        self._names = _snapshot_names(files)
+        self.steps = tuple(self._names)
+        self.digest = files.digest()
+        self.in_eight_bits = any(name.endswith((EIGHT_BITS, DIFFERENCE)) for name in self._names.values())
+        self.log = self._read_log()
+        self._kept: OrderedDict[int, Translator] = OrderedDict()  # by step, the oldest use first
+        self._lock = threading.Lock()
+        last = self._load(self.steps[-1])
+        self.config, self.tokenizer = last.config, last.tokenizer
+        self.tokenizer_bytes = last.tokenizer.to_bytes()
+        self._keep(self.steps[-1], last)
+
+    def checkpoint(self, step: int) -> Checkpoint:
+        """Load the snapshot of a step.
+
+        Raises:
+            CheckpointError: it is damaged, or of another model or step than it should be.
+            ValueError: there is none.
+        """
+        found = self._load(step)
+        if found.config != self.config or found.tokenizer.to_bytes() != self.tokenizer_bytes:
+            raise CheckpointError(
+                f"{self.label}: step {step} has another configuration or tokenizer than step {self.steps[-1]}: give "
+                f"the snapshots of one run"
+            )
+        return found
+
+    def translator(self, step: int) -> Translator:
+        """Return a translator with the snapshot of a step.
+
+        The last few are kept in memory.
+
+        Raises:
+            CheckpointError, ValueError: as `checkpoint`.
+        """
+        with self._lock:
+            if step not in self._kept:
+                self._keep(step, self.checkpoint(step))
+            self._kept.move_to_end(step)
+            return self._kept[step]
+
+    def __iter__(self) -> Iterator[tuple[int, Translator]]:
+        """Yield each step with its translator, in order."""
+        return ((step, self.translator(step)) for step in self.steps)
+
+    def _keep(self, step: int, checkpoint: Checkpoint) -> None:
+        model = checkpoint.model.to(best_device())
+        self._kept[step] = Translator(model, checkpoint.tokenizer, checkpoint.training)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+
+    def _load(self, step: int) -> Checkpoint:
+        if step not in self._names:
+            raise ValueError(
+                f"{self.label} has no snapshot of step {step}: it has those of {', '.join(map(str, self.steps))}"
+            )
+        with self._files.opened(self._names[step]) as path:
+            found = load_checkpoint(path)
+        own, runs = found.training.get("steps"), steps_of_runs(found.training)
+        known = [steps for steps in runs if steps is not None]
+        whole = sum(known) if len(known) == len(runs) else None
+        if step not in (own, whole):
+            before = f", {whole} with the runs before" if whole not in (own, None) else ""
+            raise CheckpointError(
+                f"{self.label}: {self._names[step]} says that it was trained for {own!r:.40} steps{before}, its name "
+                f"says {step}"
+            )
+        return found
+
+    def _read_log(self) -> tuple[LogLine, ...]:
+        if LOG not in self._files.names:
+            return ()
+        with self._files.opened(LOG) as path:
+            if path.stat().st_size > MAX_LOG_BYTES:
+                raise CheckpointError(f"{self.label}: {LOG} has more than {MAX_LOG_BYTES} bytes")
+            try:
+                lines = parse_log(path.read_bytes(), LOG)
+            except ValueError as error:
+                raise CheckpointError(f"{self.label}: {error}") from error
+        return tuple(
+            {"kind": line["kind"], "step": line["step"], "nll": float(line["nll"])}
+            for line in lines
+            if line["kind"] != "sample" and isinstance(line.get("nll"), float) and math.isfinite(line["nll"])
+        )
+
+
+def open_history(source: str | Path) -> History:
+    """Open the snapshots of a run; only the last one is loaded.
+
+    Args:
+        source: a run's folder, a folder or zip archive of snapshots, or a file of `pack_history`, which must stay where
+            it is while the history is in use.
+
+    Raises:
+        CheckpointError: it has fewer than two snapshots, the last one cannot be used, or an archive is damaged.
+        FileNotFoundError: there is no such file or folder.
+    """
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {path}: give a run's folder, or a file of `python -m train history`")
+    if path.is_dir():
+        return History(FolderFiles(path))
+    if not path.is_file():
+        raise CheckpointError(f"{path} is neither a file nor a folder: give a run's folder, or a zip archive")
+    if not is_archive(path):
+        if _is_cut_off(path):
+            raise CheckpointError(f"{path.name} is a zip archive without its end: {ADVICE}")
+        raise CheckpointError(
+            f"{path.name} is not a history: give a run's folder, or a zip archive of its snapshots, as "
+            f"`python -m train history` writes it"
+        )
+    return History(ArchiveFiles(path))
+
+
+def _is_cut_off(path: Path) -> bool:
+    """Whether a file begins as a zip archive, and has no list of files at its end."""
+    with reading(path), open(path, "rb") as file:
+        return file.read(4) == b"PK\x03\x04" and not zipfile.is_zipfile(path)
+
+
+def _snapshot_names(files: SnapshotFiles) -> dict[int, str]:
+    """Return the names of the snapshots by step, in increasing order.
+
+    Raises:
+        CheckpointError: there are fewer than two or too many, or two of one step.
+    """
+    found: dict[int, str] = {}
+    for name in files.names:
+        if (parts := SNAPSHOT.fullmatch(name)) is not None:
+            if int(parts[2]) in found:
+                raise CheckpointError(f"{files.label} has two snapshots of step {int(parts[2])}: remove one")
+            found[int(parts[2])] = name
+    if not 2 <= len(found) <= MAX_SNAPSHOTS:
+        raise CheckpointError(
+            f"{files.label} has {len(found)} snapshots named as step-00001000.safetensors or, as `python -m train "
+            f"history` packs them, step-00001000.safetensors{EIGHT_BITS}, expected 2 to {MAX_SNAPSHOTS}: `python -m "
+            f"train fit --history 12` keeps some of a run"
+        )
+    return dict(sorted(found.items()))

@@ -1,0 +1,248 @@
+"""The table of commands of `python -m core`: translate, convert, explain, score and others."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, cast
+
+from torch import nn
+
+from core.analysis.alignment import cli
+from core.analysis.attribution import contrast_cli, logit_cli
+from core.analysis.composition import cli as composition_cli
+from core.analysis.corpus import cli as corpus_cli
+from core.analysis.interventions import cli as cut_cli
+from core.analysis.interventions import patch_cli
+from core.analysis.layers import cli as layers_cli
+from core.analysis.lens import cli as lens_cli
+from core.analysis.over_training import cli as history_cli
+from core.analysis.token_path import cli as step_cli
+from core.analysis.word_scores import cli as score_cli
+from core.cli.file_translation import cli as translate_cli
+from core.cli.file_translation.interrupt import JobStoppedError
+from core.export import cli as explain_cli
+from core.files.console import CommandParser, printable, run_command, show, standard_streams
+from core.formats import cli as convert_cli
+from core.formats.checkpoint import Checkpoint
+from core.inference.cpu_inference import PackedTransformer, computation, packing_obstacle
+
+NOT_MEASURED = "not measured for an imported model: off unless chosen, by --precision fast or HEADLIGHT_PRECISION=fast"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command of `python -m core`.
+
+    Returns:
+        0 on success, 1 after an error, which is printed on stderr; argparse itself exits with 2. `translate` returns 3
+        if it left some lines empty, and 128 plus the signal number if a signal stopped it.
+    """
+    parser = CommandParser(
+        prog="python -m core", description="Translate, convert checkpoints, and explain and analyse translations."
+    )
+    parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
+    commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
+    for name, (summary, add_arguments, run) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        add_arguments(command)
+        command.set_defaults(run=run)
+    with standard_streams():
+        options = parser.parse_args(arguments)
+        name = f"{parser.prog} {options.command}"
+        try:
+            return run_command(name, lambda: options.run(options))
+        except JobStoppedError as stopped:
+            show(f"{name}: {stopped}")
+            return 128 + stopped.signal_number
+        except KeyboardInterrupt:
+            return 130
+
+
+def translate() -> int:
+    """Run `headlight-translate`, which is `python -m core translate`."""
+    return main(["translate", *sys.argv[1:]])
+
+
+# --- inspect --------------------------------------------------------------------------------------------------------
+
+
+def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sources",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="a checkpoint; of another project also its folder, a zip archive of that, or all its files",
+    )
+
+
+def _inspect(options: argparse.Namespace) -> None:
+    checkpoint = convert_cli.read_checkpoint(options.sources)
+    sizes = [path.stat().st_size for each in options.sources for path in (each.rglob("*") if each.is_dir() else [each])]
+    print(printable(f"{', '.join(each.name for each in options.sources)}: {sum(sizes) / 1e6:.1f} MB"))
+    for title, facts in [
+        *_sections(checkpoint),
+        ("Matrix products on this machine", _products(checkpoint)),
+    ]:
+        print(f"\n{title}")
+        for line in _lines(facts):
+            print(f"  {line}")
+
+
+def _sections(checkpoint: Checkpoint) -> list[tuple[str, dict[str, Any]]]:
+    training = {name: fact for name, fact in checkpoint.training.items() if name not in ("config", "scores")}
+    sections = [
+        ("Configuration", asdict(checkpoint.config)),
+        ("Parameters", _parameter_counts(checkpoint)),
+        ("Tokenizer", {"pieces": checkpoint.tokenizer.vocab_size, "bytes": len(checkpoint.tokenizer.to_bytes())}),
+        ("Training", training or {"facts": "none"}),
+    ]
+    scores = checkpoint.training.get("scores")
+    return sections + ([("Scores", {"on": scores})] if scores else [])
+
+
+def _products(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Matrix products used by both precisions of `translate`, with their times.
+
+    Times are the minimum over several calls.
+    """
+    model = checkpoint.model.eval()
+    if packing_obstacle(model):
+        return {"exact": computation(model), "fast": "the same"}
+    packed = PackedTransformer(model, "fast")
+    chosen = sorted({choice.product for choice in packed.choices.values()})
+    steps: dict[str, Any] = {}
+    if packed.steps:
+        names = {rows: found.name for rows, found in packed.steps.items()}
+        steps["steps of decoding"] = f"compiled, {' and '.join(sorted(set(names.values())))} if fast"
+    if packed.compiled_encoder:
+        steps["encoder"] = f"compiled, {packed.compiled_encoder.name} if fast"
+    if packed.step_seconds:
+        steps["a step"] = {
+            f"of {rows} rows": ", ".join(f"{name} {1e6 * s:,.0f} us" for name, s in seconds.items())
+            for rows, seconds in packed.step_seconds.items()
+        }
+    measured = {
+        f"{choice.rows} x {choice.inputs} x {choice.outputs}": ", ".join(
+            f"{name} {1e6 * value:,.0f} us" for name, value in choice.seconds.items()
+        )
+        + f": {choice.product}"
+        for choice in packed.choices.values()
+    }
+    return {
+        "exact": f"{packed.products[0].name}; {computation(model)}",
+        "fast": chosen or packed.products[0].name,
+        **steps,
+        "measured": measured or "no alternatives",
+        **({"loss of fast": NOT_MEASURED} if "imported" in checkpoint.training else {}),
+    }
+
+
+def _parameter_counts(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Counts by part, and for one layer of each stack; tied embeddings count once."""
+    model, config = checkpoint.model, checkpoint.config
+
+    def count(part: nn.Module) -> int:
+        return sum(parameter.numel() for parameter in part.parameters())
+
+    def parts(stack: nn.Module, layer: nn.Module, layers: int) -> dict[str, str]:
+        counts = {
+            f"{layers} layers": count(stack),
+            **{f"each {name}": count(part) for name, part in layer.named_children() if count(part)},
+        }
+        return {name: f"{number:,}" for name, number in counts.items()}
+
+    return {
+        "total": f"{count(model):,}",
+        "embedding": f"{count(model.embedding):,}",
+        **{
+            name.replace("_", " "): f"{count(part):,}"
+            for name, part in model.named_children()
+            if name in ("patch_embedding", "target_embedding", "output_projection")
+        },
+        "encoder": parts(model.encoder, model.encoder.layers[0], config.num_encoder_layers),
+        "decoder": parts(model.decoder, model.decoder.layers[0], config.num_decoder_layers),
+    }
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[str]:
+    """`name  value` lines, aligned, with nested facts indented."""
+    width = max((len(name) for name, value in facts.items() if not isinstance(value, dict)), default=0)
+    for name, value in facts.items():
+        items = cast("list[Any]", value) if isinstance(value, list) else [value]
+        if not any(isinstance(item, dict) for item in items):
+            yield printable(f"{name:<{width}}  {', '.join(map(str, items)) or 'none'}")
+            continue
+        for item in items:
+            yield printable(name)
+            nested = cast("dict[str, Any]", item) if isinstance(item, dict) else {"": item}
+            yield from (f"  {line}" for line in _lines(nested))
+
+
+Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]
+COMMANDS: dict[str, Command] = {
+    "translate": ("translate a file or standard input, line by line", translate_cli.add_arguments, translate_cli.run),
+    "convert": ("convert a checkpoint of another project", convert_cli.add_arguments, convert_cli.run),
+    "inspect": ("show the contents of a checkpoint", _inspect_arguments, _inspect),
+    "explain": ("write an explanation of one translation to a file", explain_cli.add_arguments, explain_cli.run),
+    "explain-arrays": (
+        "write an explanation of attention that another program has computed to a file",
+        explain_cli.add_array_arguments,
+        explain_cli.run_arrays,
+    ),
+    "score": ("score the words of a file of sentences, worst first", score_cli.add_arguments, score_cli.run),
+    "corpus": (
+        "index the strongest examples of all heads and neurons over a file of sentences",
+        corpus_cli.add_arguments,
+        corpus_cli.run,
+    ),
+    "align": ("rank every cross-attention head as a word aligner", cli.add_arguments, cli.run),
+    "contributions": (
+        "split the logit of a predicted token over heads, attended tokens and networks",
+        logit_cli.add_arguments,
+        logit_cli.run,
+    ),
+    "lexicon": (
+        "print the target pieces that cross-attention heads promote for each source token",
+        logit_cli.add_lexicon_arguments,
+        logit_cli.run_lexicon,
+    ),
+    "attribute": (
+        "attribute a predicted token, rather than another, to source and prefix tokens",
+        contrast_cli.add_arguments,
+        contrast_cli.run,
+    ),
+    "faithfulness": (
+        "measure on a file of sentences which attribution methods are faithful to a model",
+        contrast_cli.add_faithfulness_arguments,
+        contrast_cli.run_faithfulness,
+    ),
+    "lens": ("print the tokens that every layer predicts", lens_cli.add_arguments, lens_cli.run),
+    "over-training": (
+        "print the translations of a sentence by all snapshots of a training run, or the scores of their heads",
+        history_cli.add_arguments,
+        history_cli.run,
+    ),
+    "step": ("print every number on one token's way through a layer", step_cli.add_arguments, step_cli.run),
+    "cut": ("set attention weights, and translate again", cut_cli.add_arguments, cut_cli.run),
+    "patch": (
+        "put states of one sentence into the run of another, and see what is recovered",
+        patch_cli.add_arguments,
+        patch_cli.run,
+    ),
+    "paths": (
+        "patch the direct path from every head to every later one, and see which feeds which",
+        composition_cli.add_arguments,
+        composition_cli.run,
+    ),
+    "layer-types": (
+        "measure the layers of the paper's Table 1 on this machine",
+        layers_cli.add_arguments,
+        layers_cli.run,
+    ),
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

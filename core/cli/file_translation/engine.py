@@ -1,0 +1,85 @@
+"""Translation of batches of sentences, in this process or in another one."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.inference.device import Precision
+from core.translator import Translator
+
+Hypotheses = tuple[str, ...]
+"""Translations of one text, best first."""
+TranslateTexts = Callable[[list[str]], list[Hypotheses]]
+TranslateBatches = Callable[[Iterator[list[str]]], Iterator[tuple[int, list[Hypotheses]]]]
+"""Batches of texts -> the index of a batch and its translations, in any order."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A checkpoint and search options; can be sent to another process.
+
+    Attributes:
+        beam_size: of the search; the number of length candidates in mask-predict.
+        iterations: of mask-predict; None for an autoregressive model.
+        draft: checkpoint of a draft model, for speculative decoding with a beam of one, a sentence at a time.
+        n_best: most hypotheses of a text.
+        threads: threads of each process. Results may depend on their number where two hypotheses tie to rounding.
+        precision: of the search. With `fast`, every process measures which products are fastest.
+    """
+
+    checkpoint: Path
+    beam_size: int
+    length_penalty: float
+    threads: int = 1
+    precision: Precision = "exact"
+    iterations: int | None = None
+    draft: Path | None = None
+    n_best: int = 1
+
+    def load(self) -> TranslateTexts:
+        """Load the checkpoint in this process, and set its number of threads."""
+        torch.set_num_threads(self.threads)
+        return self.with_translator(Translator.from_checkpoint(self.checkpoint, precision=self.precision))
+
+    def with_translator(self, translator: Translator) -> TranslateTexts:
+        """As `load`, with a checkpoint that is already loaded."""
+
+        if self.draft is not None:
+            draft = Translator.from_checkpoint(self.draft, precision=self.precision)
+            translator.check_draft(draft)
+            return lambda texts: [(translator.translate_with_draft(text, draft).text,) for text in texts]
+
+        def translate(texts: list[str]) -> list[Hypotheses]:
+            translations = translator.translate_batch(
+                texts, self.beam_size, self.length_penalty, self.n_best, iterations=self.iterations or 10
+            )
+            return [tuple(hypothesis.text for hypothesis in each.hypotheses) for each in translations]
+
+        return translate
+
+    def in_this_process(self, translator: Translator) -> TranslateBatches:
+        """A `TranslateBatches` that translates one batch after the other."""
+        translate = self.with_translator(translator)
+        return lambda batches: ((index, translate(texts)) for index, texts in enumerate(batches))
+
+    def settings(self) -> dict[str, Any]:
+        """Settings that the translations depend on, besides the input."""
+        with open(self.checkpoint, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        search = {"beam_size": self.beam_size, "length_penalty": self.length_penalty, "precision": self.precision}
+        refinement = {} if self.iterations is None else {"iterations": self.iterations}
+        lists = {} if self.n_best == 1 else {"n_best": self.n_best}
+        return {"checkpoint_sha256": digest, **search, **refinement, **lists}
+
+
+def threads_per_process() -> int:
+    """`OMP_NUM_THREADS` if set, else 1.
+
+    Independent processes are faster than threads, which wait for each other.
+    """
+    return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else 1

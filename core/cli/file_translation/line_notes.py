@@ -1,0 +1,54 @@
+"""Lines whose translation may mean little, counted for messages at the end."""
+
+from collections.abc import Sequence
+
+from core.analysis.unseen_characters import Alphabet, character_names
+from core.text.sentences import missing_sentences
+from core.translator import Translator
+
+
+class LineNotes:
+    """Counts of lines whose translation may mean little.
+
+    They have characters that the vocabulary lacks, or several sentences of which the translation has fewer.
+    """
+
+    def __init__(self, translator: Translator) -> None:
+        self._translator = translator
+        self._alphabet = Alphabet(translator.tokenizer)
+        self._unseen = self._shortened = 0
+        self._first_unseen = self._first_shortened = ""
+
+    def add(self, start: int, lines: Sequence[bytes], translations: Sequence[str]) -> None:
+        """Count lines.
+
+        Args:
+            start: number of lines before the first.
+            translations: of each line, with tabs between hypotheses; empty for a line that could not be translated.
+        """
+        for number, (line, hypotheses) in enumerate(zip(lines, translations, strict=True), start=start + 1):
+            if not hypotheses:
+                continue
+            text = line.decode()
+            if unseen := self._alphabet.unseen(text):
+                self._unseen += 1
+                self._first_unseen = self._first_unseen or f"line {number} with {character_names(unseen)[0]}"
+            # a line that does not fit was translated sentence by sentence
+            if missing_sentences(text, hypotheses.partition("\t")[0]) and self._translator.fits(text):
+                self._shortened += 1
+                self._first_shortened = self._first_shortened or f"line {number}"
+
+    def messages(self) -> list[str]:
+        """A line of text for each kind of which there are lines."""
+        found: list[str] = []
+        if self._unseen:
+            found.append(
+                f"lines with characters that the vocabulary lacks: {self._unseen:,}, the first is "
+                f"{self._first_unseen}; the model may write anything in their place"
+            )
+        if self._shortened:
+            found.append(
+                f"lines of several sentences whose translation has fewer: {self._shortened:,}, the first is "
+                f"{self._first_shortened}; put each sentence on a line of its own"
+            )
+        return found

@@ -1,6 +1,0 @@
-"""Checkpoints of one run at several steps: opened one at a time, and packed."""
-
-from core.history.packing import pack_history
-from core.history.snapshots import History, open_history
-
-__all__ = ["History", "open_history", "pack_history"]

@@ -1,0 +1,220 @@
+"""A model that threads share: one runs it at a time.
+
+Searches may use the model packed for this CPU. What is shown, attention and log-probabilities, is computed by the
+modules of `core.model`.
+"""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import NamedTuple, get_args
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
+
+from core.capture import capture_attention, explicit_attention
+from core.decoding import ChainLogits, Length, MaskedLogits, NextLogits, NonFiniteError
+from core.decoding.cache import cached_decoder, chain_decoder
+from core.inference.cpu_inference import PackedTransformer, packable
+from core.inference.cpu_products import onednn_products
+from core.inference.device import Precision
+from core.inference.fair_lock import FairLock
+from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, Transformer
+
+CHUNK_LOGITS = 2**23  # in memory at once for `log_probs`: 32 MiB
+Source = Sequence[int] | Tensor  # token ids, or image patches [S, P]
+
+
+class DecoderPass(NamedTuple):
+    """Decoder outputs for T given tokens of one target.
+
+    Attributes:
+        weights: module path -> attention weights [1, H, Q, K], see `capture_attention`.
+        log_probs: [T] of the predicted tokens, in nats.
+        top_ids, top_log_probs: [T, n] the most probable tokens, best first.
+    """
+
+    weights: dict[str, Tensor]
+    log_probs: list[float]
+    top_ids: list[list[int]]
+    top_log_probs: list[list[float]]
+
+
+class SharedModel:
+    """A model behind a lock.
+
+    Args:
+        precision: of searches, see `Translator`; everything else is exact.
+    """
+
+    def __init__(self, model: Transformer, precision: Precision) -> None:
+        if precision not in get_args(Precision):
+            raise ValueError(f"precision ({precision!r}) must be one of {', '.join(get_args(Precision))}")
+        self.model = model.eval()
+        self.precision: Precision = precision
+        self._lock = FairLock()
+        self._packed: dict[Precision, PackedTransformer] = {}
+
+    @contextmanager
+    def held(self) -> Generator[Transformer]:
+        """Hold the model for this thread.
+
+        It may also call the other methods inside the block.
+        """
+        with self._lock:
+            yield self.model
+
+    @torch.inference_mode()
+    def log_probs(
+        self, sources: Sequence[Sequence[int]], fed: Sequence[Sequence[int]], predicted: Sequence[Sequence[int]]
+    ) -> list[list[float]]:
+        """Log-probabilities of the tokens of given targets.
+
+        By one teacher-forced pass of the model's modules, which encodes equal sources once. Only their matrix products
+        are computed by oneDNN, which is faster for many rows. The logits of a few tokens at a time are in memory.
+
+        Args:
+            sources: token ids of each sentence, `</s>` included.
+            fed: token ids of each target as they are fed to the decoder.
+            predicted: the tokens to score, at the same positions; at most as many.
+        """
+        lengths = [len(ids) for ids in predicted]
+        numbers = {source: number for number, source in enumerate(dict.fromkeys(map(tuple, sources)))}
+        places = [numbers[tuple(source)] for source in sources]
+        with self._lock, explicit_attention(self.model) as model, onednn_products():
+            source_ids = self.batch(list(numbers))
+            memory, memory_mask = model.encode(source_ids)[places], model.source_mask(source_ids)[places]
+            states = model.decode(self.batch(fed), memory, memory_mask)  # [B, T, D]
+            states = torch.cat([row[:length] for row, length in zip(states, lengths, strict=True)])  # [N, D]
+            labels = torch.tensor([token_id for ids in predicted for token_id in ids], dtype=torch.long)
+            rows = max(1, CHUNK_LOGITS // model.config.target_size)
+            found = [
+                -F.cross_entropy(model.project(part).float(), label, reduction="none")
+                for part, label in zip(states.split(rows), labels.to(states.device).split(rows), strict=True)
+            ]
+        return [values.tolist() for values in torch.cat(found).cpu().split(lengths)]
+
+    @torch.inference_mode()
+    def decoder_pass(
+        self, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int], num_best: int
+    ) -> DecoderPass:
+        """Attention, log-probabilities and the most probable tokens for one target.
+
+        By one teacher-forced pass of the model's modules with attention captured.
+
+        Raises:
+            NonFiniteError: a log-probability is not finite.
+        """
+        with self._lock, capture_attention(self.model) as captured:
+            logits = self.model(self.batch([source_ids]), self.batch([fed]))[0]
+        log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
+        if not log_probs.isfinite().all():
+            raise NonFiniteError("for this target")
+        top = log_probs.topk(num_best)
+        of_predicted = log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1)
+        return DecoderPass(captured, of_predicted.tolist(), top.indices.tolist(), top.values.tolist())
+
+    def batch(self, rows: Sequence[Source]) -> Tensor:
+        """Pad sources or targets on the right: [B, longest] or [B, longest, P].
+
+        The result is on the model's device.
+        """
+        are_patches = any(isinstance(row, Tensor) for row in rows)
+        padding = PAD_PIXEL if are_patches else self.model.config.pad_id
+        padded = pad_sequence([torch.as_tensor(row) for row in rows], batch_first=True, padding_value=padding)
+        return padded.to(self.model.device)
+
+    @torch.inference_mode()
+    def next_logits(self, sources: Sequence[Source], packed: bool = True) -> NextLogits:
+        """Encode sources and return a scorer of next tokens.
+
+        The scorer serves one search over their translations. It caches keys and values, and holds the model's lock for
+        one position at a time.
+
+        Args:
+            sources: token ids of each sentence, `</s>` included, or patches of each image.
+            packed: whether the model may be packed for this CPU; if not, its modules compute as in `decoder_pass`.
+        """
+        source_ids, attention = self.batch(sources), self._attention(packed)
+        with self._lock, attention():
+            decoder = cached_decoder(self._packed_model(self.precision) if packed else self.model, source_ids)
+
+        def next_logits(token_ids: Tensor, parents: Tensor, sentences: Tensor | None) -> Tensor:
+            with self._lock, attention():
+                return decoder(token_ids, parents, sentences)
+
+        return next_logits
+
+    @torch.inference_mode()
+    def chain_logits(self, source: Sequence[int], packed: bool = True) -> ChainLogits:
+        """Encode a source and return a scorer along one translation.
+
+        The scorer holds the model's lock for each call.
+
+        Args:
+            packed: as for `next_logits`.
+        """
+        source_ids, attention = self.batch([source]), self._attention(packed)
+        with self._lock, attention():
+            decoder = chain_decoder(self._packed_model(self.precision) if packed else self.model, source_ids)
+
+        def logits(token_ids: Sequence[int], start: int) -> Tensor:
+            with self._lock, attention():
+                return decoder(token_ids, start)
+
+        return logits
+
+    @torch.inference_mode()
+    def masked_logits(
+        self, sources: Sequence[Sequence[int]], limits: Sequence[int], candidates: int, packed: bool = True
+    ) -> tuple[MaskedLogits, list[list[Length]]]:
+        """Encode sources, and return a scorer of masked tokens and likely lengths.
+
+        The lengths are the most probable ones of each target. The scorer serves one mask-predict of these lengths, and
+        holds the model's lock for one iteration at a time.
+
+        Args:
+            sources: token ids of each sentence, `</s>` included.
+            limits: largest length of each target.
+            candidates: number of lengths of a sentence; fewer where its limit allows no more.
+            packed: as for `next_logits`.
+        """
+        source_ids, attention = self.batch(sources), self._attention(packed)
+        with self._lock, attention():
+            model = self._packed_model(self.precision) if packed else self.model
+            memory, memory_mask = model.encode(source_ids), model.source_mask(source_ids)
+            log_probs = model.length_logits(memory, memory_mask).float().log_softmax(-1).cpu()
+        if not log_probs.isfinite().all():
+            raise NonFiniteError("for this source")
+        lengths: list[list[Length]] = []
+        for row, (source, limit) in enumerate(zip(sources, limits, strict=True)):
+            shortest = len(source) - MAX_LENGTH_DIFFERENCE
+            first = max(2 - shortest, 0)  # a token and `</s>`
+            allowed = log_probs[row, first : limit + 1 - shortest]
+            best = allowed.topk(min(candidates, len(allowed)))
+            found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            lengths.append([Length(first + shortest + number, log_prob) for number, log_prob in found])
+        sentences = torch.tensor([row for row, of in enumerate(lengths) for _ in of], device=source_ids.device)
+
+        def masked_logits(fed: Tensor, masked: Tensor, rows: Tensor) -> Tensor:
+            with self._lock, attention():
+                places = sentences[rows]
+                return model.project(model.decode(fed, memory[places], memory_mask[places])[masked])
+
+        return masked_logits, lengths
+
+    def _attention(self, packed: bool) -> Callable[[], AbstractContextManager[object]]:
+        """A context for each call of the model: its own softmax computes, unless it is packed."""
+        return nullcontext if packed else partial(explicit_attention, self.model)
+
+    def _packed_model(self, precision: Precision) -> Transformer:
+        """The model packed for this CPU, if possible. Needs the lock."""
+        packed = self._packed.get(precision)
+        if packed and packed.packs(self.model):
+            return packed
+        if not packable(self.model):
+            return self.model
+        self._packed[precision] = PackedTransformer(self.model, precision)
+        return self._packed[precision]

@@ -1,0 +1,139 @@
+"""Text of files and of pasted lines: UTF-8, in lines that end with LF or CRLF.
+
+Every command, the training and the app read text by these rules. A byte-order mark at the start is not text. No other
+character ends a line: a form feed, U+0085 and U+2028 stand in sentences and in pieces of vocabularies. Bytes of another
+encoding and NUL are refused: as UTF-8, they would be other characters.
+"""
+
+import codecs
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from core.files.file_writing import reading
+
+BOM = "\ufeff"
+_MARKS = {  # the longer ones first: that of UTF-32 begins with that of UTF-16
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+_START = 1024  # bytes by which an encoding is recognised
+
+
+class NotTextError(ValueError):
+    """Bytes that are not UTF-8 text.
+
+    Attributes:
+        problem: what they are, without the name of the file.
+    """
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name} is not UTF-8 text: {problem}; convert it to UTF-8")
+        self.problem = problem
+
+
+def read_text(path: Path) -> str:
+    """`decode` the content of a file.
+
+    Raises:
+        NotTextError: as `decode`.
+        OSError: the file cannot be read.
+    """
+    with reading(path):
+        return decode(path.read_bytes(), path.name)
+
+
+def decode(content: bytes, name: str) -> str:
+    """Text of a file, without its byte-order mark.
+
+    Args:
+        name: of the file, for the error.
+
+    Raises:
+        NotTextError: it is not UTF-8, or has a NUL.
+    """
+    require_utf8(content, name)
+    try:
+        return _decoded(without_bom(content))
+    except UnicodeDecodeError as error:
+        number = error.object.count(b"\n", 0, error.start) + 1
+        raise NotTextError(name, f"{_invalid(error)} in line {number}") from error
+
+
+def decode_line(line: bytes, name: str) -> str:
+    """Text of a line, without its end.
+
+    Args:
+        name: of the line, such as `line 3 of FILE`, for the error.
+
+    Raises:
+        NotTextError: as `decode`.
+    """
+    try:
+        return _decoded(line).removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise NotTextError(name, f"{_invalid(error)} at position {error.start}") from error
+
+
+def decode_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
+    """Yield the text of each line of an open file, without line ends.
+
+    Args:
+        lines: with line ends, as binary files yield them.
+        name: of the file, for the error.
+
+    Raises:
+        NotTextError: as `decode`.
+    """
+    for number, line in enumerate(lines, 1):
+        if number == 1:
+            require_utf8(line, name)
+        yield decode_line(without_bom(line) if number == 1 else line, f"line {number} of {name}")
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines of a text, without line ends.
+
+    A line end at the end of the text begins no other line.
+    """
+    lines = text.removeprefix(BOM).split("\n")
+    return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
+
+
+def one_line(text: str) -> str:
+    """The text with spaces for tabs and for whatever any program takes for a line end."""
+    return " ".join(text.splitlines()).replace("\t", " ")
+
+
+def without_bom(content: bytes) -> bytes:
+    """The bytes of a file without the byte-order mark of UTF-8."""
+    return content.removeprefix(codecs.BOM_UTF8)
+
+
+def require_utf8(content: bytes, name: str) -> None:
+    """Check that a file does not begin as one of another encoding does.
+
+    Raises:
+        NotTextError: naming the encoding.
+    """
+    for mark, encoding in _MARKS.items():
+        if content.startswith(mark):
+            raise NotTextError(name, f"it is {encoding}")
+    start = content[:_START]
+    zeros = [start[offset::2].count(0) for offset in (0, 1)]
+    if min(zeros) == 0 and max(zeros) > len(start) / 4:  # every second byte of a Latin letter
+        raise NotTextError(name, "it is UTF-16, without a byte-order mark")
+
+
+def _decoded(content: bytes) -> str:
+    """The content as UTF-8, in which a NUL is invalid too."""
+    if (position := content.find(0)) >= 0:
+        raise UnicodeDecodeError("utf-8", content, position, position + 1, "NUL")
+    return content.decode()
+
+
+def _invalid(error: UnicodeDecodeError) -> str:
+    """Name of the byte that is no text."""
+    byte = error.object[error.start]
+    return f"byte {byte:#04x}" if byte else "NUL (byte 0x00)"

@@ -1,0 +1,16 @@
+"""Normalisation of text before it becomes tokens, in training as in translation."""
+
+from core.text.text_files import BOM
+
+# Recorded in checkpoints as the training fact `text_normalization`. Those without it learned from text with its white
+# space as it was, and have always translated with single spaces.
+VERSION = 1
+
+
+def normalized(text: str) -> str:
+    """The text with single spaces for white space, and none at its ends.
+
+    A byte-order mark in front is left out. White space is what `str.split` takes for it, no-break spaces and U+2028
+    included.
+    """
+    return " ".join(text.removeprefix(BOM).split())

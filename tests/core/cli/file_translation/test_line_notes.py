@@ -1,0 +1,32 @@
+"""Lines whose translation may mean little are counted."""
+
+from pathlib import Path
+
+import pytest
+
+from core.cli.file_translation.line_notes import LineNotes
+from core.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_checkpoint: Path) -> Translator:
+    return Translator.from_checkpoint(tiny_checkpoint)
+
+
+def test_ordinary_lines_are_not_counted(translator: Translator) -> None:
+    notes = LineNotes(translator)
+    long = "It rains. " * 200  # was translated sentence by sentence
+    lines = [b"A dog.\n", b"\n", b"\xff\n", b"It rains. We stay.\r\n", long.encode()]
+    notes.add(0, lines, ["Hund.", "", "", "Es regnet. Wir bleiben.", "Es regnet."])
+    assert notes.messages() == []
+
+
+def test_the_first_line_of_each_kind_is_named(translator: Translator) -> None:
+    notes = LineNotes(translator)
+    notes.add(4, [b"A dog.", "A \ufb01sh. Where?\n".encode(), "A\u00ad dog.".encode()], ["E.", "F.\tF. W.", "E."])
+    notes.add(7, [b"It rains. We stay. Where?"], ["Es regnet. Wo?"])
+    unseen, shortened = notes.messages()
+    assert unseen.startswith(
+        "lines with characters that the vocabulary lacks: 2, the first is line 6 with \ufb01 (U+FB01);"
+    )
+    assert shortened.startswith("lines of several sentences whose translation has fewer: 2, the first is line 6;")

@@ -1,0 +1,61 @@
+"""Limits of what one file may take."""
+
+import math
+import sys
+from types import MappingProxyType
+
+import pytest
+import torch
+
+from core.files.budget import (
+    COMPUTATION,
+    FREE_BYTES,
+    MAX_RATIO,
+    NUMBER,
+    check_unpacked,
+    computation_bytes,
+    longest_pass,
+    most_hypotheses,
+    shown,
+)
+
+
+def test_an_archive_unpacks_to_some_times_its_size() -> None:
+    check_unpacked(100, FREE_BYTES + MAX_RATIO * 100)
+    with pytest.raises(
+        ValueError, match=rf"^has 100 bytes and would unpack to {FREE_BYTES + 2001}, at most \d+ are read"
+    ):
+        check_unpacked(100, FREE_BYTES + MAX_RATIO * 100 + 1)
+
+
+@pytest.mark.parametrize("weights", [0, 10**6, 10**10])
+@pytest.mark.parametrize(("per_pair", "per_token"), [(1, 1), (144, 70_000), (12_288, 1), (1, 10**9)])
+def test_the_longest_pass_fits_and_one_more_token_does_not(per_pair: int, per_token: int, weights: int) -> None:
+    def taken(tokens: int) -> int:
+        return NUMBER * (per_pair * tokens**2 + per_token * tokens)
+
+    found = longest_pass(per_pair, per_token, weights)
+    assert taken(found) <= COMPUTATION + 2 * weights == computation_bytes(weights) < taken(found + 1)
+
+
+def test_hypotheses_fit_in_memory_and_time() -> None:
+    """With few numbers for a hypothesis, time is the limit; with many, memory."""
+    assert most_hypotheses(1, 10**6, 10, 0) == COMPUTATION // NUMBER // 10**6
+    assert most_hypotheses(10**4, 1, 100, 0) == 32 * COMPUTATION // NUMBER // (10**4 * 100**2)
+
+
+@pytest.mark.parametrize("value", [None, True, 0.5, "a", "\ud800", b"x", [1, "a", [2]], {"a": (1, {})}, {3}, 2**64])
+def test_short_values_are_shown_as_python_writes_them(value: object) -> None:
+    assert shown(value) == repr(value)
+    assert shown(MappingProxyType({"a": 1})) == "{'a': 1}"
+
+
+def test_values_are_shown_in_bounded_time() -> None:
+    """A pickle repeats a list in a list in a few bytes; Python does not print an integer of too many digits."""
+    nested: object = ["x" * 100]
+    for _ in range(60):
+        nested = [nested, {"a": nested}, (nested, nested)]
+    assert len(shown(nested)) <= 60
+    assert shown(10 ** (2 * sys.get_int_max_str_digits())) == f"an integer of {math.ceil(8600 * math.log2(10))} bits"
+    assert shown(torch.zeros(1).expand(10**12)) == "a Tensor"
+    assert shown("x" * 10**6) == repr("x" * 55)[:-1] + " ..."

@@ -1,0 +1,244 @@
+"""Files that are not checkpoints: other formats, truncated, damaged, or with a false header."""
+
+import json
+import pickle
+import random
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from core.formats.checkpoint import ADVICE, MAX_HEADER_BYTES, CheckpointError, load_checkpoint
+from core.model import Transformer
+from tests.core.checkpoints import EMBEDDING
+
+
+def header_and_data(path: Path) -> tuple[dict[str, Any], bytes]:
+    whole = path.read_bytes()
+    end = 8 + int.from_bytes(whole[:8], "little")
+    return json.loads(whole[8:end]), whole[end:]
+
+
+def write_raw(path: Path, header: dict[str, Any] | bytes, data: bytes) -> Path:
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    return path
+
+
+class Malicious:
+    """Unpickling it creates a file on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (open, (str(self.path), "w"))
+
+
+@pytest.mark.parametrize("form", ["torch zip", "torch legacy", "pickle 2", "pickle 5"])
+def test_a_pickle_is_refused_and_not_run(form: str, tmp_path: Path) -> None:
+    path, proof = tmp_path / "model.safetensors", tmp_path / "it ran"
+    if form.startswith("torch"):
+        torch.save({"model": Malicious(proof)}, path, _use_new_zipfile_serialization=form == "torch zip")
+    else:
+        path.write_bytes(pickle.dumps({"model": Malicious(proof)}, protocol=int(form[-1])))
+    with pytest.raises(
+        CheckpointError,
+        match=r"^model\.safetensors is a (zip archive or a PyTorch file|pickle, .*), expected a \.safetensors file: ",
+    ):
+        load_checkpoint(path)
+    assert not proof.exists()
+    with path.open("rb") as file:
+        torch.load(file, weights_only=False) if form.startswith("torch") else pickle.load(file)
+    assert proof.exists(), "had it been unpickled, the proof would be there"
+
+
+def test_a_zip_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model", "x" * 100)
+    with pytest.raises(CheckpointError, match=r"^model\.zip is a zip archive or a PyTorch file, expected"):
+        load_checkpoint(path)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"x",
+        b"12345678",
+        b"12345678[",
+        b"<!doctype html><html></html>",
+        b"\x89PNG\r\n\x1a\n" + b"\0" * 99,
+        bytes(1000),
+        random.Random(0).randbytes(9999),
+    ],
+)
+def test_other_files_are_refused(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(data)
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^model\.safetensors \({len(data)} bytes\) is not a safetensors file: expected a JSON header",
+    ):
+        load_checkpoint(path)
+
+
+def test_a_file_cut_off_anywhere_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    whole = tiny_checkpoint.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    path = tmp_path / "cut.safetensors"
+    lengths = [
+        *range(12),
+        100,
+        header - 1,
+        header,
+        header + 1,
+        *range(header, len(whole), len(whole) // 20),
+        len(whole) - 1,
+    ]
+    for length in lengths:
+        path.write_bytes(whole[:length])
+        with pytest.raises(
+            CheckpointError,
+            match=rf"^cut\.safetensors (is truncated|\(\d+ bytes\) is (cut off|not a safetensors file)).*{ADVICE}",
+        ):
+            load_checkpoint(path)
+    path.write_bytes(whole[:100])
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^cut\.safetensors is truncated: its header should have {header - 8} bytes, the whole file has 100; "
+        rf"{ADVICE}$",
+    ):
+        load_checkpoint(path)
+
+
+def test_surplus_bytes_are_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    path = tmp_path / "long.safetensors"
+    path.write_bytes(tiny_checkpoint.read_bytes() + b"\0" * 8)
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^long\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {ADVICE} \(",
+    ):
+        load_checkpoint(path)
+
+
+def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load_checkpoint(tmp_path / "nowhere.safetensors")
+    with pytest.raises(
+        CheckpointError, match=r"is a folder, expected a \.safetensors file: `python -m core convert` makes one"
+    ):
+        load_checkpoint(tmp_path)
+
+
+# --- Headers that lie ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [MAX_HEADER_BYTES + 1, 2**40, 2**64 - 1])
+def test_a_huge_header_is_not_read(length: int, tmp_path: Path) -> None:
+    path = tmp_path / "huge.safetensors"
+    path.write_bytes(length.to_bytes(8, "little") + b"{" * 100)
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^huge\.safetensors declares a header of {length} bytes, at most {MAX_HEADER_BYTES} are read$",
+    ):
+        load_checkpoint(path)
+
+
+@pytest.mark.parametrize(
+    "header", [b"{", b"{}}", b'{"a": \xff\xfe}', b"{" * 5000, b'{"a": 1}', b'{"a": NaN}', b'{"a": {"dtype": "F32"}}']
+)
+def test_a_header_that_is_no_header(header: bytes, tmp_path: Path) -> None:
+    path = write_raw(tmp_path / "bad.safetensors", header, b"\0" * 16)
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^bad\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {ADVICE} \(",
+    ):
+        load_checkpoint(path)
+
+
+def overlap(header: dict[str, Any]) -> None:
+    first, second = (
+        name for name in header if name.endswith("self_attention.q_proj.weight") and name.startswith("encoder")
+    )
+    header[second]["data_offsets"] = header[first]["data_offsets"]
+
+
+def out_of_file(header: dict[str, Any]) -> None:
+    header[EMBEDDING]["data_offsets"] = [2**40, 2**40 + 400 * 32 * 4]
+
+
+def shape_of_another_size(header: dict[str, Any]) -> None:
+    header[EMBEDDING]["shape"] = [400, 33]
+
+
+def shape_beyond_all_integers(header: dict[str, Any]) -> None:
+    header[EMBEDDING]["shape"] = [2**62, 2**62]
+
+
+def negative_offset(header: dict[str, Any]) -> None:
+    header[EMBEDDING]["data_offsets"] = [-400 * 32 * 4, 0]
+
+
+def backward_offsets(header: dict[str, Any]) -> None:
+    header[EMBEDDING]["data_offsets"].reverse()
+
+
+def unknown_dtype(header: dict[str, Any]) -> None:
+    header[EMBEDDING]["dtype"] = "F33"
+
+
+def metadata_that_is_no_text(header: dict[str, Any]) -> None:
+    header["__metadata__"]["format_version"] = 1
+
+
+def gap(header: dict[str, Any]) -> None:
+    del header[EMBEDDING]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        overlap,
+        out_of_file,
+        shape_of_another_size,
+        shape_beyond_all_integers,
+        negative_offset,
+        backward_offsets,
+        unknown_dtype,
+        metadata_that_is_no_text,
+        gap,
+    ],
+)
+def test_a_header_that_lies_about_the_data(
+    change: Callable[[dict[str, Any]], None], tiny_checkpoint: Path, tmp_path: Path
+) -> None:
+    header, data = header_and_data(tiny_checkpoint)
+    change(header)
+    path = write_raw(tmp_path / "lying.safetensors", header, data)
+    with pytest.raises(
+        CheckpointError,
+        match=rf"^lying\.safetensors \(\d+ bytes\) is cut off, damaged or not a safetensors file: {ADVICE} \(",
+    ):
+        load_checkpoint(path)
+
+
+def test_damage_anywhere_is_refused_or_harmless(tiny_checkpoint: Path, tiny_model: Transformer, tmp_path: Path) -> None:
+    """Random bytes changed: a checkpoint or a CheckpointError, nothing else."""
+    whole = tiny_checkpoint.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    path, generator, refused = tmp_path / "damaged.safetensors", random.Random(0), 0
+    for _ in range(100):
+        damaged = bytearray(whole)
+        for _ in range(generator.choice((1, 1, 3, 30))):
+            damaged[generator.randrange(header if generator.random() < 0.7 else len(whole))] = generator.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            assert load_checkpoint(path).config.vocab_size == 400
+        except CheckpointError:
+            refused += 1
+    assert refused > 30

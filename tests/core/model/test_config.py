@@ -1,0 +1,318 @@
+"""Every valid configuration builds a model."""
+
+import re
+from dataclasses import FrozenInstanceError, fields, replace
+from typing import Any, get_args
+
+import pytest
+
+from core.files.budget import MAX_HEADS, MAX_PICTURE_HEIGHT, MAX_POSITION_OFFSET, MAX_SIZES, shown
+from core.formats.untrusted_parameters import meta_model
+from core.model.config import TransformerConfig
+from core.model.config_fields import ARCHITECTURE, CHOICES, ID_LISTS, SWITCHES
+from core.model.preset_configs import PRESETS
+
+# Table 3 and table 2's model: every row that prints a number of parameters, in millions.
+TABLE_3 = {
+    "base": 65,
+    "B-dk16": 58,
+    "B-dk32": 60,
+    "C-N2": 36,
+    "C-N4": 50,
+    "C-N8": 80,
+    "C-d256": 28,
+    "C-d1024": 168,
+    "C-ff1024": 53,
+    "C-ff4096": 90,
+}
+
+SIZES = (
+    *("vocab_size", "d_model", "d_ff", "num_heads", "num_encoder_layers", "num_decoder_layers", "max_positions"),
+    *("patch_rows", "relative_buckets", "relative_max_distance"),
+)
+OPTIONAL_SIZES = ("patch_size", "num_decoder_heads", "d_k", "d_v", "neighbourhood", "decoder_d_ff", "target_vocab_size")
+IDS = ("pad_id", "bos_id", "eos_id", "forced_first_id", "mask_id")
+
+
+def num_parameters(config: TransformerConfig) -> int:
+    return sum(parameter.numel() for parameter in meta_model(config).parameters())
+
+
+def config(**changes: Any) -> TransformerConfig:
+    return TransformerConfig(**{"vocab_size": 100, "d_model": 32, "num_heads": 4, **changes})
+
+
+@pytest.mark.parametrize(("preset", "expected"), [("base", 63_082_496), ("big", 214_245_376)])
+def test_parameters_of_the_papers_models(preset: str, expected: int) -> None:
+    assert num_parameters(PRESETS[preset]) == expected
+
+
+def test_parameters_of_base_add_up() -> None:
+    d, ff, vocab = 512, 2048, 37_000
+    attention = 4 * (d * d + d)
+    feed_forward = d * ff + ff + ff * d + d
+    norm = 2 * d
+    encoder = 6 * (attention + feed_forward + 2 * norm)
+    decoder = 6 * (2 * attention + feed_forward + 3 * norm)
+    assert num_parameters(PRESETS["base"]) == vocab * d + encoder + decoder
+
+
+@pytest.mark.parametrize(("preset", "millions"), TABLE_3.items())
+def test_parameters_of_table_3(preset: str, millions: int) -> None:
+    """One vocabulary of 40,800 pieces matches every parameter count in the table."""
+    assert num_parameters(replace(PRESETS[preset], vocab_size=40_800)) / 1e6 == pytest.approx(millions, abs=0.6)
+
+
+def test_rows_of_table_3_differ_from_base_as_the_table_says() -> None:
+    def differences(preset: str) -> dict[str, Any]:
+        base = vars(PRESETS["base"])
+        return {name: value for name, value in vars(PRESETS[preset]).items() if value != base[name]}
+
+    assert differences("A-h1") == {"num_heads": 1, "d_k": 512, "d_v": 512}
+    assert differences("A-h4") == {"num_heads": 4, "d_k": 128, "d_v": 128}
+    assert differences("A-h16") == {"num_heads": 16, "d_k": 32, "d_v": 32}
+    assert differences("A-h32") == {"num_heads": 32, "d_k": 16, "d_v": 16}
+    assert differences("B-dk16") == {"d_k": 16}
+    assert differences("B-dk32") == {"d_k": 32}
+    assert differences("C-N8") == {"num_encoder_layers": 8, "num_decoder_layers": 8}
+    assert differences("C-d256") == {"d_model": 256, "d_k": 32, "d_v": 32}
+    assert differences("C-d1024") == {"d_model": 1024, "d_k": 128, "d_v": 128}
+    assert differences("D-dropout0.0") == {"dropout": 0.0}
+    assert differences("D-dropout0.2") == {"dropout": 0.2}
+    assert differences("D-label-smoothing0.0") == differences("D-label-smoothing0.2") == {}
+    assert differences("E-learned") == {"positions": "learned"}
+    assert differences("big") == {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3}
+
+
+def test_head_widths_default_to_an_equal_share() -> None:
+    assert config().encoder_heads == config().decoder_heads == (4, 8, 8)
+    assert config(d_k=5).encoder_heads == (4, 5, 8)
+    assert config(d_v=3).encoder_heads == (4, 8, 3)
+    assert config(d_model=30, d_k=5, d_v=3).encoder_heads == (4, 5, 3)  # 30 need not be divisible by 4 then
+
+
+def test_the_decoder_may_have_heads_of_its_own() -> None:
+    two = config(num_decoder_heads=2)
+    assert (two.encoder_heads, two.decoder_heads) == ((4, 8, 8), (2, 16, 16))
+    assert config(num_decoder_heads=2, d_k=5).decoder_heads == (2, 5, 16)
+    assert config(num_decoder_heads=3, d_k=5, d_v=3).decoder_heads == (3, 5, 3)
+    assert (config().head_counts, config(num_decoder_heads=4).head_counts, two.head_counts) == ("4", "4", "4 + 2")
+
+
+def test_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        config().d_model = 64  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", [*SIZES, *OPTIONAL_SIZES])
+def test_sizes_are_positive_integers(name: str) -> None:
+    for value in (0, -1, 8.0, "8", True):
+        with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be a positive integer$"):
+            config(**{name: value})
+
+
+@pytest.mark.parametrize(("name", "most"), MAX_SIZES.items())
+def test_sizes_have_a_bound(name: str, most: int) -> None:
+    for value in (most + 1, 2**64, 10**400, 10**5000):
+        with pytest.raises(ValueError, match=rf"^{name} \({shown(value)}\) must be at most {most}$"):
+            config(**{name: value})
+
+
+def test_every_integer_of_the_configuration_has_a_bound() -> None:
+    """Token ids are below vocab_size."""
+    integers = {field.name for field in fields(TransformerConfig) if field.type in (int, int | None)}
+    assert integers == {*MAX_SIZES, *IDS, "position_offset"} == {*SIZES, *OPTIONAL_SIZES, *IDS, "position_offset"}
+
+
+def test_the_largest_configuration_has_shapes() -> None:
+    """Shapes are computed without overflow and without memory, whatever they would take."""
+    layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
+    text = {"patch_size": None, "patch_rows": 1, "tied": "none"}
+    images = {"target_vocab_size": None, "source_prefix": (), "patch_rows": 16}
+    for kind in (text, images):
+        largest = TransformerConfig(**{**MAX_SIZES, **layers, **kind}, positions="learned", output_bias=True)
+        assert num_parameters(largest) > 2**37
+
+
+def test_positions_begin_near_the_first() -> None:
+    assert config(position_offset=MAX_POSITION_OFFSET - 1)
+    with pytest.raises(ValueError, match=rf"^position_offset \({MAX_POSITION_OFFSET}\) must be an integer from 0 to "):
+        config(position_offset=MAX_POSITION_OFFSET)
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_the_heads_of_a_stack_have_a_bound(stack: str) -> None:
+    """Its heads in all layers, each of which has a weight for every pair of tokens."""
+    heads, layers = 128, {f"num_{stack}_layers": MAX_HEADS // 128}
+    widths = {"num_heads": heads, "d_k": 1, "d_v": 1}
+    assert config(**widths, **layers)
+    with pytest.raises(
+        ValueError, match=rf"^the {stack} has 33 layers of 128 heads, 4224 in all: at most {MAX_HEADS} "
+    ):
+        config(**widths, **{f"num_{stack}_layers": MAX_HEADS // 128 + 1})
+
+
+def test_the_height_of_a_picture_has_a_bound() -> None:
+    assert config(patch_size=32, patch_rows=32)
+    with pytest.raises(
+        ValueError, match=rf"^patch_size \* patch_rows \(32 \* 33\) must be at most {MAX_PICTURE_HEIGHT}: "
+    ):
+        config(patch_size=32, patch_rows=33)
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_are_not_none(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} \(None\) must be a positive integer$"):
+        config(**{name: None})
+
+
+@pytest.mark.parametrize("name", ["num_heads", "num_decoder_heads"])
+@pytest.mark.parametrize("widths", [{}, {"d_k": 8}, {"d_v": 8}])
+def test_heads_share_the_width_equally(name: str, widths: dict[str, int]) -> None:
+    with pytest.raises(
+        ValueError, match=rf"^d_model \(32\) must be divisible by {name} \(5\), or give both d_k and d_v$"
+    ):
+        config(**{name: 5}, **widths)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1, 1.0, float("nan"), float("inf"), "0.1", None, True])
+def test_dropout_is_a_probability_below_one(value: object) -> None:
+    with pytest.raises(
+        ValueError, match=rf"^dropout \({value!r}\) must be a number from 0 up to, but not including, 1$"
+    ):
+        config(dropout=value)
+
+
+@pytest.mark.parametrize("value", ["rotary", None, ["learned"]])
+def test_positions_are_of_a_known_kind(value: object) -> None:
+    with pytest.raises(ValueError, match=r"^positions \(.*\) must be 'sinusoidal', 'learned' or 'relative'$"):
+        config(positions=value)
+
+
+def test_sinusoids_come_in_pairs() -> None:
+    with pytest.raises(
+        ValueError, match=r"^d_model \(33\) must be even: sinusoidal positions come in pairs of sine and cosine$"
+    ):
+        config(d_model=33, num_heads=3)
+    assert config(d_model=33, num_heads=3, positions="learned").d_model == 33
+
+
+@pytest.mark.parametrize("name", ["pad_id", "bos_id", "eos_id"])
+@pytest.mark.parametrize("value", [-1, 100, 5.0, None, True])
+def test_special_tokens_are_in_the_vocabulary(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be an integer from 0 to vocab_size - 1 \(99\)$"):
+        config(**{name: value})
+
+
+@pytest.mark.parametrize("ids", [{"pad_id": 2}, {"eos_id": 0}])
+def test_padding_is_not_the_end(ids: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match=r"^pad_id \((\d)\) and eos_id \(\1\) must differ: every source ends"):
+        config(**ids)
+
+
+@pytest.mark.parametrize("ids", [{"pad_id": 1}, {"bos_id": 2}])
+def test_the_start_may_be_another_special_token(ids: dict[str, int]) -> None:
+    """Marian starts with padding, fairseq with `</s>`."""
+    assert config(**ids)
+
+
+@pytest.mark.parametrize(("name", "choices"), CHOICES.items())
+def test_choices_are_named(name: str, choices: Any) -> None:
+    first, *rest = map(repr, get_args(choices))
+    for value in ("other", None, True, ["post"]):
+        with pytest.raises(ValueError, match=rf"^{name} \(.*\) must be {first}.* or {re.escape(rest[-1])}$"):
+            config(**{name: value})
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_switches_are_booleans(name: str) -> None:
+    for value in (None, 1, "yes"):
+        with pytest.raises(ValueError, match=rf"^{name} \({value!r}\) must be True or False$"):
+            config(**{name: value})
+
+
+@pytest.mark.parametrize("value", [0.0, -1e-5, 1.5, float("nan"), 1, "1e-5", None])
+def test_the_epsilon_is_small_and_positive(value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^norm_eps \({value!r}\) must be a number above 0 and at most 1$"):
+        config(norm_eps=value)
+
+
+def test_learned_positions_have_no_offset() -> None:
+    with pytest.raises(ValueError, match=r"^position_offset \(2\) must be 0 for learned positions: leave out"):
+        config(positions="learned", position_offset=2)
+    with pytest.raises(ValueError, match=r"^position_offset \(-1\) must be an integer from 0 to \d+$"):
+        config(position_offset=-1)
+
+
+@pytest.mark.parametrize("tied", ["all", "inputs"])
+def test_two_vocabularies_have_two_embeddings(tied: str) -> None:
+    with pytest.raises(
+        ValueError,
+        match=rf"^target_vocab_size \(90\) needs a target embedding of its own: tied \('{tied}'\) must be 'target' or",
+    ):
+        config(target_vocab_size=90, tied=tied)
+
+
+def test_ids_are_of_their_side() -> None:
+    two = {"target_vocab_size": 120, "tied": "target"}
+    assert config(**two, bos_id=119, forced_first_id=110, never_ids=[119]).never_ids == (119,)
+    for name in ("pad_id", "eos_id"):  # of both sides
+        with pytest.raises(ValueError, match=rf"^{name} \(110\) must be an integer from 0 to vocab_size - 1 \(99\)$"):
+            config(**two, **{name: 110})
+    for name in ("source_prefix", "source_suffix"):
+        with pytest.raises(ValueError, match=rf"^{name} \(110\) must be an integer from 0 to vocab_size - 1 \(99\)$"):
+            config(**two, **{name: (5, 110)})
+    for changes in ({"bos_id": 120}, {"forced_first_id": 120}, {"never_ids": (120,)}):
+        with pytest.raises(ValueError, match=r" \(120\) must be an integer from 0 to target_vocab_size - 1 \(119\)$"):
+            config(**two, **changes)
+
+
+@pytest.mark.parametrize("value", [None, 5, "ab", {5: 6}, [0] * 2000])
+@pytest.mark.parametrize("name", ID_LISTS)
+def test_lists_of_ids_are_short_lists(name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} \(.*\) must be a tuple of at most 1024 token ids$"):
+        config(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"patch_rows": 2}, r"^patch_rows \(2\) needs patch_size: without it the source is tokens$"),
+        ({"patch_size": 4, "tied": "target"}, r"^tied \('target'\) must be 'all' with a patch_size \(4\): the source"),
+        ({"patch_size": 4, "source_prefix": (5,)}, r"^source_prefix \(\(5,\)\) must be empty with a patch_size \(4\)"),
+        ({"patch_size": 4, "source_suffix": (5,)}, r"^source_suffix \(\(5,\)\) must be empty with a patch_size \(4\)"),
+    ],
+)
+def test_images_have_no_source_tokens(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mask_id": 100}, r"^mask_id \(100\) must be an integer from 0 to vocab_size - 1 \(99\)$"),
+        ({"mask_id": 2}, r"^mask_id \(2\) and eos_id must differ: give an id that no text contains$"),
+        ({"mask_id": 3, "neighbourhood": 4}, r"^neighbourhood \(4\) must be None with a mask_id \(3\): models without"),
+        (
+            {"mask_id": 3, "patch_size": 4},
+            r"^patch_size \(4\) must be None with a mask_id \(3\): models with",
+        ),
+        ({"mask_id": 3, "forced_first_id": 5}, r"^forced_first_id \(5\) must be None with a mask_id \(3\): models"),
+    ],
+)
+def test_a_mask_token_fits_the_decoder_without_causal_mask(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        config(**changes)
+
+
+def test_presets_have_the_papers_architecture() -> None:
+    defaults = config()
+    others = {
+        name: [field for field in ARCHITECTURE if getattr(preset, field) != getattr(defaults, field)]
+        for name, preset in PRESETS.items()
+    }
+    assert {name: fields for name, fields in others.items() if fields} == {
+        "lines": ["patch_size"],
+        "en-de-mask-predict": ["mask_id"],
+    }

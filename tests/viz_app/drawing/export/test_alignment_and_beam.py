@@ -1,0 +1,98 @@
+"""Alignments and searches as files: every word and every candidate as text, nothing but vectors."""
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from core.analysis.alignment.pharaoh import GoldLinks
+from core.analysis.alignment.sentence_alignment import WordAlignment
+from core.analysis.beam_tree import BeamNode, BeamTree
+from core.analysis.tokens.words import Word
+from core.decoding import Hypothesis, SearchOptions
+from viz_app.drawing.theme import DARK
+from viz_app.views.heads.alignment.export import export_ribbon
+from viz_app.views.heads.alignment.figures import ribbon_table
+from viz_app.views.translate.beam.export import export_tree, fate_at_end
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = "<b>$x_1$</b>"
+GOLD = GoldLinks(frozenset({(0, 0)}), frozenset({(0, 0), (1, 0)}))
+
+
+@pytest.fixture
+def alignment() -> WordAlignment:
+    source, target = tuple(map(Word, ("A", EVIL))), tuple(map(Word, ("Ein", "Hund", ".")))
+    return WordAlignment(source, target, torch.tensor([[0.9, 0.1], [0.0, 1.0], [0.005, 0.6]]))
+
+
+@pytest.fixture
+def tree() -> BeamTree:
+    """Two positions: `x` goes on and is continued to its end; `y` goes on and is dropped; what else there is, is
+    pruned.
+    """
+
+    def node(
+        position: int, rank: int, parent: int | None, token: str, ids: tuple[int, ...], fate: Any, until: int
+    ) -> BeamNode:
+        return BeamNode(position, rank, parent, token, -0.5, -0.5, -0.5, ids, token, fate, until)
+
+    first = (
+        node(1, 0, None, "\u2581x", (7,), "live", 2),
+        node(1, 1, None, f"\u2581{EVIL}", (8,), "live", 1),
+        node(1, 2, None, "\u2581z", (9,), "pruned", 0),
+    )
+    second = (node(2, 0, 0, "</s>", (7, 2), "finished", 2), node(2, 1, 1, "\u2581v", (8, 5), "pruned", 1))
+    options = SearchOptions(bos_id=1, eos_id=2, never=(0,), beam_size=2)
+    return BeamTree((first, second), "beam_finished", options, (7, 2), (Hypothesis((7, 2), (-0.5, -0.5), -0.5),))
+
+
+def texts(file: bytes) -> list[str]:
+    return ["".join(node.itertext()).strip() for node in ElementTree.fromstring(file).iter(f"{SVG}text")]
+
+
+def paths(file: bytes, style: str) -> int:
+    return sum(style in (node.get("style") or "") for node in ElementTree.fromstring(file).iter(f"{SVG}path"))
+
+
+def test_a_ribbon_for_every_weight_that_is_seen(alignment: WordAlignment) -> None:
+    file = export_ribbon(alignment, GOLD, "svg", shares=[0.5, 0.2, 1.0], title="L5 H3")
+    assert {"A", EVIL, "Ein", "Hund", ".", "L5 H3", "source", "translation"} <= set(texts(file))
+    assert paths(file, "opacity: 0.75") == 3  # a link for each target word
+    assert paths(file, "opacity: 0.25") == 1  # the weight of 0.1; 0.005 is not seen
+    assert paths(file, "stroke-dasharray") == 1  # the gold link that was not found
+    assert export_ribbon(WordAlignment((), (), torch.zeros(0, 0)), GoldLinks(frozenset(), frozenset()), "svg")
+
+
+def test_the_table_behind_the_ribbons(alignment: WordAlignment) -> None:
+    table = ribbon_table(alignment, GOLD)
+    assert len(table) == 6
+    assert table["weight"].tolist() == pytest.approx([0.9, 0.1, 0.0, 1.0, 0.005, 0.6])
+    assert table["link"].tolist() == [True, False, False, True, False, True]
+    assert table["gold"].tolist() == ["sure", "possible", "", "", "", ""]
+
+
+def test_every_candidate_stands_in_the_tree_with_its_fate(tree: BeamTree) -> None:
+    assert [fate_at_end(node, tree) for nodes in tree.steps for node in nodes] == [
+        "live",
+        "dropped",
+        "pruned",
+        "finished",
+        "pruned",
+    ]
+    file = export_tree(tree, "svg", DARK)
+    assert b"<image" not in file
+    found = texts(file)
+    assert {"x", EVIL, "z", "v", "</s>", "<s>", "1", "2"} <= set(found)
+    assert found.count("\u00d7") == 2
+    assert found.count("\u22120.50") == 5
+
+
+def test_both_come_in_other_formats(alignment: WordAlignment, tree: BeamTree) -> None:
+    ribbon = export_ribbon(alignment, GOLD, "pdf")
+    assert ribbon.startswith(b"%PDF")
+    assert b"/Subtype /Image" not in ribbon
+    assert export_tree(tree, "png").startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="unknown format 'gif'"):
+        export_tree(tree, "gif")  # type: ignore[arg-type]

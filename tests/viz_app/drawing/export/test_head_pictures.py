@@ -1,0 +1,72 @@
+import io
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from viz_app.drawing.export.head_pictures import Format, export_csv, export_lines, export_map
+from viz_app.drawing.theme import DARK
+
+BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+
+
+@pytest.mark.parametrize("file_format", ["svg", "png"])
+def test_the_same_head_is_the_same_file_each_time(make_map: Any, file_format: Format) -> None:
+    file = export_lines(make_map(), [0, 2], file_format)
+    assert file.startswith(BEGINNINGS[file_format])
+    assert file == export_lines(make_map(), [0, 2], file_format)
+
+
+@pytest.mark.parametrize("file_format", ["svg", "pdf"])
+def test_the_same_map_is_the_same_file_each_time(make_map: Any, file_format: Format) -> None:
+    """Nothing in it is a picture of dots, so that it stays sharp."""
+    file = export_map(make_map(2, 2), 0, file_format, diverging=True)
+    assert file.startswith(BEGINNINGS[file_format])
+    assert b"<image" not in file
+    assert b"/Subtype /Image" not in file
+    assert file == export_map(make_map(2, 2), 0, file_format, diverging=True)
+
+
+def test_tokens_are_text_and_no_formula(make_map: Any) -> None:
+    attention = make_map(2, 2, token="\u2581<b>$x_1$</b>")
+    for file in (export_map(attention, 0, "svg"), export_lines(attention, [0], "svg")):
+        texts = [
+            "".join(node.itertext()) for node in ElementTree.fromstring(file).iter("{http://www.w3.org/2000/svg}text")
+        ]
+        assert any("<b>$x_1$</b>" in text for text in texts)
+        assert b"<b>" not in file
+
+
+def test_a_map_has_its_themes_colours(make_map: Any) -> None:
+    corner = Image.open(io.BytesIO(export_map(make_map(1, 1), 0, "png", DARK))).convert("RGB").getpixel((0, 0))
+    assert corner == tuple(int(DARK.background[start : start + 2], 16) for start in (1, 3, 5))
+
+
+@pytest.mark.parametrize(("kind", "size"), [("encoder_self", (1, 1)), ("cross", (1, 1)), ("cross", (2, 30))])
+def test_any_length_can_be_exported(make_map: Any, kind: str, size: tuple[int, int]) -> None:
+    attention = make_map(*size, kind=kind)
+    assert export_map(attention, 0, "svg")
+    assert export_lines(attention, [0, 1, 2], "svg", top_mass=0.9)
+
+
+def test_a_head_without_a_line_is_exported(make_map: Any) -> None:
+    attention = make_map()
+    attention.weights[1] = 0
+    assert export_lines(attention, [0, 1], "svg").startswith(b"<?xml")
+
+
+def test_csv_is_every_weight(make_map: Any) -> None:
+    attention = make_map(layer=2)
+    table = pd.read_csv(io.BytesIO(export_csv(attention, [1])))
+    np.testing.assert_allclose(table["weight"], attention.weights[1].flatten(), rtol=1e-6)
+    assert table[["kind", "layer", "head"]].drop_duplicates().to_numpy().tolist() == [["cross", 2, 1]]
+
+
+def test_a_head_or_a_format_that_is_not_there_is_refused(make_map: Any) -> None:
+    with pytest.raises(ValueError, match="layer 1 has 3 heads, there is no head 4"):
+        export_lines(make_map(), [0, 3], "svg")
+    with pytest.raises(ValueError, match="unknown format 'gif', expected one of svg, pdf, png"):
+        export_map(make_map(), 0, "gif")  # type: ignore[arg-type]

@@ -1,0 +1,47 @@
+"""The lens as a grid and as tables."""
+
+import pytest
+import torch
+
+from core.analysis.lens.logit_lens import LogitLens
+from core.results import Explanation
+from viz_app.drawing.lens import decided_text, lens_grid, lens_table, top_table
+from viz_app.drawing.theme import LIGHT
+
+PIECES = ["\u2581cat", "\u2581dog", "</s>"]
+
+
+@pytest.fixture
+def lens() -> LogitLens:
+    tokens = ("\u2581dog", "</s>")
+    explanation = Explanation("a", "dog", ("a", "</s>"), ("<s>", "\u2581dog"), tokens, (-0.1, -0.2), ((), ()), {})
+    ids = torch.tensor([[[0, 1], [2, 0]], [[1, 0], [2, 0]], [[1, 0], [0, 2]]])
+    log_probs = torch.tensor([[[0.5, 0.3], [0.9, 0.1]], [[0.6, 0.4], [0.8, 0.2]], [[1.0, 1e-9], [0.7, 0.3]]]).log()
+    own = torch.tensor([[0.3, 0.9], [0.6, 0.8], [1.0, 0.3]]).log()
+    return LogitLens(explanation, ids, log_probs, own, torch.tensor([[2, 1], [1, 1], [1, 2]]))
+
+
+def test_a_cell_has_the_token_of_its_layer(lens: LogitLens) -> None:
+    grid = lens_grid(lens, PIECES.__getitem__, LIGHT, (0, 1))
+    assert list(grid.columns) == ["Input", "L1", "L2"]
+    texts = [[cell.text for cell in cells if cell] for _, cells in grid.rows]
+    assert texts == [["cat", "dog", "dog"], ["</s>", "</s>", "cat"]]
+    strong = [[cell.strong for cell in cells if cell] for _, cells in grid.rows]
+    assert strong == [[False, True, True], [False, False, False]]
+    first, second, last = (cell for cell in grid.rows[0][1] if cell)
+    assert second.marked
+    assert not first.marked
+    assert first.name == "dog, Input: cat 0.500; dog 0.300, rank 2"
+    assert last.color == LIGHT.sequential[-1]
+
+
+def test_where_tokens_were_decided(lens: LogitLens) -> None:
+    assert decided_text(lens.decided) == "Tokens decided in each layer: L1: 1. Never the most probable: 1."
+    assert decided_text([None]) == "Tokens decided in each layer: none. Never the most probable: 1."
+
+
+def test_the_tables(lens: LogitLens) -> None:
+    table = top_table(lens, PIECES.__getitem__, 0, 0)
+    assert table["token"].tolist() == ["cat", "dog"]
+    assert table["probability"].tolist() == pytest.approx([0.5, 0.3])
+    assert len(lens_table(lens, PIECES.__getitem__)) == 12

@@ -1,0 +1,132 @@
+"""The page Compare without a browser."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.formats.checkpoint import save_checkpoint
+from core.model import Transformer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
+from tests.viz_app.pages import Start, healthy, reading, to_page
+
+
+@pytest.fixture
+def app(start: Start) -> AppTest:
+    return start(beam_size="2", text="A dog runs.")
+
+
+def compare(app: AppTest, against: str) -> AppTest:
+    app.query_params["against"] = against
+    to_page(app, "compare")
+    return healthy(app.run())
+
+
+def open_other(app: AppTest, tokenizer: SentencePieceTokenizer, folder: Path) -> None:
+    """Upload another model, of another shape."""
+    shape = replace(
+        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
+    )
+    torch.manual_seed(2)
+    save_checkpoint(folder / "other.safetensors", Transformer(shape), tokenizer)
+    content = (folder / "other.safetensors").read_bytes()
+    app.file_uploader[0].set_value([("other.safetensors", content, "application/octet-stream")])
+    healthy(app.run())
+
+
+def distances(app: AppTest) -> list[float]:
+    return app.dataframe(key="distances").value["distance"].tolist()
+
+
+@pytest.mark.parametrize(("kind", "view"), [("encoder_self", "Lines"), ("decoder_self", "Map"), ("cross", "Map")])
+def test_two_hypotheses_in_every_kind_and_view(app: AppTest, kind: str, view: str) -> None:
+    compare(app, "Hypothesis")
+    app.session_state["kind"], app.session_state["compare_view"] = kind, view
+    healthy(app.run())
+    titles = [text.value for text in app.markdown]
+    assert sum(title.startswith(("**First**", "**Second**")) for title in titles) == 2
+    assert any(title.startswith("**Difference**") for title in titles)
+    if kind == "encoder_self":  # both read the same source
+        assert set(distances(app)) == {0}
+
+
+def test_the_browser_gets_the_new_text_of_the_selected_hypothesis(
+    start: Start, tokenizer: SentencePieceTokenizer, tmp_path: Path
+) -> None:
+    app = compare(start(text="A dog runs.", beam_size="3"), "Hypothesis")
+    app.selectbox(key="second_hypothesis").select_index(1)
+    second = healthy(app.run()).selectbox(key="second_hypothesis")
+    assert (second.value, second.proto.set_value) == (2, False)  # the browser has the text
+    open_other(app, tokenizer, tmp_path)
+    changed = app.selectbox(key="second_hypothesis")
+    assert changed.options != second.options
+    assert (changed.value, changed.proto.set_value, changed.proto.raw_value) == (2, True, changed.options[1])
+
+
+def test_the_same_sentence_has_no_difference_and_another_one_has(app: AppTest) -> None:
+    app.query_params["text"] = "A dog runs."
+    compare(app, "Sentence")
+    app.session_state["kind"] = "encoder_self"
+    healthy(app.run())
+    assert set(distances(app)) == {0}
+    assert any("change a word" in caption.value for caption in app.caption)
+    app.text_input(key="second_text").set_value("A wet dog runs.")
+    healthy(app.run())
+    assert distances(app) == sorted(distances(app), reverse=True)
+    assert distances(app)[0] > 0
+    assert any("\u201cwet\u201d (second)" in caption.value.replace("\\", "") for caption in app.caption)
+
+
+def test_every_method_can_be_compared(app: AppTest) -> None:
+    app.query_params["text"] = "A dog runs."
+    app.query_params["second_text"] = "A wet dog runs."
+    compare(app, "Sentence")
+    for method, count in (("norms", 8), ("rolled_contributions", 2)):
+        app.selectbox(key="compare_weights").set_value(method)
+        healthy(app.run())
+        assert len(distances(app)) == count
+        assert distances(app)[0] > 0
+    assert app.selectbox(key="compare_layer_cross").options == ["L1", "L2"]
+    assert any("ALTI, rolled out" in caption.value for caption in app.caption)
+
+
+@pytest.mark.parametrize(("text", "said"), [("very " * 600, "at most 512"), (" ", "Type a second sentence")])
+def test_a_second_sentence_that_cannot_be_translated_is_refused_and_kept(app: AppTest, text: str, said: str) -> None:
+    compare(app, "Sentence")
+    app.text_input(key="second_text").set_value(text)
+    healthy(app.run())
+    assert any(said in message.value for message in [*app.error, *app.info])
+    assert app.text_input(key="second_text").value == text
+
+
+def test_a_second_checkpoint_of_another_shape(app: AppTest, tokenizer: SentencePieceTokenizer, tmp_path: Path) -> None:
+    compare(app, "Checkpoint")
+    assert any("Open a second checkpoint in the sidebar" in message.value for message in app.info)
+    open_other(app, tokenizer, tmp_path)
+    assert reading(app).model.name == "other.safetensors"
+    second = app.selectbox(key="second_checkpoint")
+    assert second.options == ["tiny.safetensors"]
+    headings = [text.value.replace("\\", "") for text in app.markdown]
+    for number, name in (("First", "other"), ("Second", "tiny")):  # and the text, which both read
+        [heading] = [each for each in headings if each.startswith(f"**{number}**")]
+        assert f"{name}.safetensors: {reading(app).hypothesis.text[:3]}" in heading
+    assert app.selectbox(key="compare_head_cross").options == ["L1 H1", "L1 H2"]
+    assert any("same words on both axes" in caption.value for caption in app.caption)  # both read the same translation
+    assert min(distances(app)) > 0
+    app.selectbox(key="open_model").select("tiny.safetensors")
+    healthy(app.run())
+    assert reading(app).model.name == "tiny.safetensors"
+    assert app.selectbox(key="second_checkpoint").options == ["other.safetensors"]
+    assert min(distances(app)) > 0
+
+
+def test_a_parser_is_not_compared_with_a_translation_model(app: AppTest, tree_checkpoint: Path) -> None:
+    compare(app, "Checkpoint")
+    app.file_uploader[0].set_value([("trees.safetensors", tree_checkpoint.read_bytes(), "application/octet-stream")])
+    healthy(app.run())
+    app.selectbox(key="open_model").select("tiny.safetensors")
+    healthy(app.run())
+    assert any("Those that are open do not translate" in message.value for message in app.info)

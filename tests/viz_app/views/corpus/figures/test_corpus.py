@@ -1,0 +1,114 @@
+import json
+
+import pytest
+
+from core.analysis.corpus.index import IndexedSentence
+from core.translator import Translator
+from viz_app.views.corpus.corpus_examples import clicked, examples_payload
+from viz_app.views.corpus.export.corpus_examples import export_examples
+from viz_app.views.corpus.export.parallel_coordinates import export_parallel
+from viz_app.views.corpus.figures.corpus_examples import MarkedText, ShownExample, examples_table, sides
+from viz_app.views.corpus.figures.parallel_coordinates import (
+    CoordinateAxis,
+    CoordinateLine,
+    LineGroup,
+    ParallelCoordinates,
+)
+from viz_app.views.corpus.parallel_coordinates import parallel_payload, sent_range
+
+DRAWING = ParallelCoordinates(
+    axes=[
+        CoordinateAxis(key=key, name=f"{key} $x$", text="about", low=0, high=high) for key, high in (("a", 1), ("b", 4))
+    ],
+    lines=[
+        CoordinateLine(name="one", values=[0.2, 3.0]),
+        CoordinateLine(name="<two>", values=[0.9, 1.0], group=1),
+        CoordinateLine(name="gap", values=[0.5, None]),
+    ],
+    groups=[LineGroup(name="Encoder", color="#0072b2"), LineGroup(name="Cross", color="#d55e00", dash="dot")],
+    ranges={"b": (2.0, 4.0)},
+    marked=0,
+)
+TOKENS = ("▁A", "▁", "1", "2", "▁wo", "rd", ".", "</s>")
+EXAMPLE = ShownExample(
+    texts=[
+        MarkedText(tokens=TOKENS, marks=["", "", "", "key", "", "", "", ""]),
+        MarkedText(tokens=("<s>", "▁Ein", "▁<b>", "</s>"), marks=["query", "", "", ""]),
+    ],
+    value=2.5,
+    line=3,
+    query="<s>",
+    key="2",
+    predicted="▁Ein",
+)
+
+
+def test_a_gap_is_within_no_range_and_a_range_of_another_axis_limits_nothing() -> None:
+    assert [DRAWING.is_within(line) for line in DRAWING.lines] == [True, False, False]
+    payload = json.loads(json.dumps(parallel_payload(DRAWING)))
+    assert [line["faint"] for line in payload["lines"]] == [False, True, True]
+    assert [axis["range"] for axis in payload["axes"]] == [None, [2.0, 4.0]]
+    assert payload["marked"] == 0
+
+
+def test_a_range_from_the_browser_is_checked() -> None:
+    assert sent_range({"axis": "b", "low": 1, "high": 2.5}, DRAWING) == ("b", (1.0, 2.5))
+    assert sent_range({"axis": "b", "low": -1, "high": 9}, DRAWING) == ("b", None)  # the whole axis
+    for value in (
+        None,
+        {"axis": "c", "low": 0, "high": 1},
+        {"axis": "b", "low": 2, "high": 1},
+        {"axis": "b", "low": float("nan"), "high": 1},
+        {"axis": "b", "low": "0", "high": 1},
+        {"axis": "b", "low": 5, "high": 6},
+    ):
+        assert sent_range(value, DRAWING) is None
+
+
+def test_special_tokens_and_lone_spaces_are_written_only_where_they_are_marked() -> None:
+    first, second = EXAMPLE.texts
+    assert first.written() == [
+        ("▁A", False, ""),
+        ("1", True, ""),
+        ("2", False, "key"),
+        ("▁wo", True, ""),
+        ("rd", False, ""),
+        (".", False, ""),
+    ]
+    assert second.written() == [("<s>", False, "query"), ("▁Ein", True, ""), ("▁<b>", True, "")]
+    payload = json.loads(json.dumps(examples_payload([EXAMPLE], "Open", "heads", 0)))
+    (shown,) = payload["examples"]
+    assert [token["mark"] for token in shown["texts"][0]["tokens"]] == ["", "", "key", "", "", ""]
+    assert (shown["value"], shown["share"], shown["note"]) == ("2.50", 1, "predicts Ein")
+    assert clicked({"example": 0}, 1) == 0
+    for value in (None, {"example": 1}, {"example": True}, {"example": "0"}):
+        assert clicked(value, 1) is None
+
+
+def test_the_table_of_examples() -> None:
+    (row,) = examples_table([EXAMPLE], "strength").to_dict("records")
+    assert (row["strength"], row["line"], row["from"], row["token"]) == (2.5, 3, "<s>", "2")
+    assert row["text"] == "▁A▁12▁word.</s> / <s>▁Ein▁<b></s>"
+
+
+def test_both_are_drawn_in_other_formats_than_svg() -> None:
+    assert export_parallel(DRAWING, "pdf").startswith(b"%PDF")
+    assert export_examples([EXAMPLE] * 2, "png", title="A <b>").startswith(b"\x89PNG")
+
+
+def test_a_picture_has_its_words() -> None:
+    parallel = export_parallel(DRAWING, "svg").decode()
+    for text in ("$x$", "one", "Encoder", "Cross"):
+        assert text in parallel
+    examples = export_examples([EXAMPLE], "svg", title="Title & more").decode()
+    for text in ("Title &amp; more", "2.50", "&lt;b&gt;", "word"[:2]):
+        assert text in examples
+    with pytest.raises(ValueError, match="unknown format 'gif'"):
+        export_parallel(DRAWING, "gif")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unknown format 'gif'"):
+        export_examples([EXAMPLE], "gif")  # type: ignore[arg-type]
+
+
+def test_a_sentence_with_other_tokens_is_refused(stepped: Translator) -> None:
+    with pytest.raises(ValueError, match=r"the sentence of line 4 has \d+ tokens, the index 99: it belongs to another"):
+        sides(stepped, IndexedSentence(4, "A dog.", 99, (5,)))

@@ -1,0 +1,59 @@
+import pytest
+import torch
+
+from core.analysis.tokens.words import merge_words
+from core.capture import AttentionMap
+from core.model import Transformer
+from core.text.tokenizer import SentencePieceTokenizer
+from core.translator import Translator
+from viz_app.views.paper.paper_figures.figure_heads import FIGURES, nearest_layer, panels, sharpest_heads
+
+TOKENS = ("▁a", "▁b", "▁c", "</s>")
+
+
+@pytest.mark.parametrize(
+    ("num_layers", "layer", "said"), [(6, 4, False), (12, 4, True), (5, 4, True), (3, 2, True), (1, 0, True)]
+)
+def test_the_paper_s_layer_or_the_nearest_and_then_it_is_said(num_layers: int, layer: int, said: bool) -> None:
+    found, note = nearest_layer(num_layers)
+    assert found == layer
+    assert note == (
+        f"The paper shows layer 5 of 6; this model's encoder has {num_layers}, so its layer {layer + 1} is drawn."
+        if said
+        else ""
+    )
+
+
+def test_the_heads_that_look_most_sharply_at_another_word_are_shown() -> None:
+    itself, resting, broad = torch.eye(4), torch.eye(4)[[3, 3, 3, 3]], torch.full((4, 4), 0.25)
+    looking, at_b = torch.eye(4)[[1, 2, 0, 0]] * 0.9, broad.clone()
+    at_b[0] = torch.tensor([0.0, 0.99, 0.01, 0.0])
+    attention = AttentionMap("encoder_self", 4, torch.stack([itself, resting, looking, broad, at_b]), TOKENS, TOKENS)
+    assert sharpest_heads(attention, None, 2) == [2, 4]
+    assert sharpest_heads(attention, 0, 1) == [4]
+    assert sharpest_heads(attention, None, None) == [0, 1, 2, 3, 4]
+    assert len(sharpest_heads(attention, 0, 9)) == 5
+
+
+def test_every_figure_consists_of_the_paper_s_panels() -> None:
+    attention = AttentionMap("encoder_self", 4, torch.full((3, 4, 4), 0.25), TOKENS, TOKENS)
+    assert [(panel.heads, panel.queries) for panel in panels("Figure 3", attention, [0, 1, 2], 1)] == [
+        ((0, 1, 2), (1,))
+    ]
+    assert [(panel.heads, panel.queries) for panel in panels("Figure 4", attention, [1, 2], 1)] == [
+        ((1,), ()),
+        ((1, 2), (1,)),
+    ]
+    assert [(panel.heads, panel.queries) for panel in panels("Figure 5", attention, [1, 2], None)] == [
+        ((1,), ()),
+        ((2,), ()),
+    ]
+
+
+def test_the_paper_s_words_are_words_of_its_sentences(
+    tiny_model: Transformer, tokenizer: SentencePieceTokenizer
+) -> None:
+    translator = Translator(tiny_model, tokenizer)
+    for figure in FIGURES.values():
+        words = merge_words(translator.explain(figure.sentence, "").maps["encoder_self"][0]).query_tokens
+        assert figure.word is None or figure.word in words

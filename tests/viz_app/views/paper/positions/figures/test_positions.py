@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+import torch
+
+from core.model import sinusoidal_encoding
+from viz_app.drawing.theme import DARK, LIGHT
+from viz_app.views.paper.positions.figures.positions import (
+    CLOCK_PITCH,
+    by_distance,
+    encoding_heatmap,
+    position_similarity,
+    rotation_circles,
+    sinusoids,
+)
+
+
+def test_the_heatmap_is_the_encoding() -> None:
+    heat = encoding_heatmap(sinusoidal_encoding(12, 16), LIGHT).data[0]
+    np.testing.assert_array_equal(heat.z, sinusoidal_encoding(12, 16).numpy())
+    assert (heat.zmin, heat.zmax) == (-1, 1)
+
+
+def test_the_dots_are_the_encoding_and_the_curves_run_through_them() -> None:
+    traces = sinusoids([0, 3, 14], 10, 16, DARK).data
+    for dimension, curve, dots in zip([0, 3, 14], traces[::2], traces[1::2], strict=True):
+        np.testing.assert_array_equal(dots.y, sinusoidal_encoding(10, 16)[:, dimension].numpy())
+        np.testing.assert_allclose(np.interp(dots.x, curve.x, curve.y), dots.y, atol=1e-5)
+
+
+def test_a_dimension_that_is_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="dimension 16 is not among 0 to 15, those of d_model 16"):
+        sinusoids([16], 10, 16, LIGHT)
+
+
+def test_similarity_is_largest_at_home() -> None:
+    encoding = sinusoidal_encoding(9, 16)
+    dot = position_similarity(encoding, LIGHT).data[0]
+    cosine = position_similarity(encoding, LIGHT, "cosine").data[0]
+    distance = position_similarity(encoding, LIGHT, "distance").data[0]
+    np.testing.assert_allclose(np.diagonal(dot.z), 8, rtol=1e-5)
+    np.testing.assert_allclose(np.diagonal(cosine.z), 1, rtol=1e-5)
+    np.testing.assert_allclose(np.diagonal(distance.z), 0, atol=1e-5)
+    assert (dot.zmin, dot.zmax, cosine.zmin, cosine.zmax) == pytest.approx((-8, 8, -1, 1))
+    assert (distance.zmin, distance.zmax) == (0, distance.z.max())
+
+
+def test_the_hands_stand_where_the_encoding_says_and_the_arcs_join_them() -> None:
+    encoding = sinusoidal_encoding(12, 16)
+    traces = rotation_circles([0, 3], 4, 7, 16, LIGHT).data
+    for place, pair in enumerate((0, 3)):
+        _, arc, first, second = traces[4 * place : 4 * place + 4]
+        center = CLOCK_PITCH * place
+        for hand, position in ((first, 4), (second, 11)):
+            np.testing.assert_allclose(
+                (hand.x[1] - center, hand.y[1]), encoding[position, 2 * pair : 2 * pair + 2].numpy(), atol=1e-6
+            )
+        for hand, end in ((first, 0), (second, -1)):
+            angle = np.arctan2(arc.x[end] - center, arc.y[end]) - np.arctan2(hand.x[1] - center, hand.y[1])
+            assert np.cos(angle) == pytest.approx(1)
+
+
+def test_learned_positions_beside_sinusoids_by_distance() -> None:
+    learned = torch.randn(20, 16, generator=torch.Generator().manual_seed(0))
+    most, least, mean, paper = (np.asarray(trace.y) for trace in by_distance(learned, DARK).data)
+    assert (least <= mean + 1e-6).all()
+    assert (mean <= most + 1e-6).all()
+    np.testing.assert_allclose(
+        paper, position_similarity(sinusoidal_encoding(20, 16), DARK, "cosine").data[0].z[0], atol=1e-5
+    )
+
+
+def test_one_position_is_enough() -> None:
+    assert encoding_heatmap(sinusoidal_encoding(1, 2), LIGHT).data[0].z.shape == (1, 2)
+    assert sinusoids([0], 1, 2, LIGHT).data[1].y.tolist() == [0]
+    assert len(rotation_circles([0], 0, 0, 2, LIGHT).data) == 4

@@ -1,0 +1,69 @@
+"""The page Positions without a browser."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from core.formats.checkpoint import save_checkpoint
+from core.model import Transformer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
+from tests.viz_app.pages import Start, healthy, opened
+
+
+@pytest.fixture
+def learned_checkpoint(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> Path:
+    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, positions="learned", max_positions=40)
+    torch.manual_seed(2)
+    save_checkpoint(tmp_path / "learned.safetensors", Transformer(shape), tokenizer)
+    return tmp_path / "learned.safetensors"
+
+
+def at(start: Start, checkpoint: Path) -> AppTest:
+    return opened(start(checkpoint, beam_size="1", text="Where?"), "positions")
+
+
+def view(app: AppTest, name: str) -> AppTest:
+    app.session_state["positions_view"] = name
+    return healthy(app.run())
+
+
+def captions(app: AppTest) -> str:
+    return " ".join(caption.value for caption in app.caption)
+
+
+def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoint: Path) -> None:
+    app = at(start, tiny_checkpoint)
+    for name in ("Encoding", "Sinusoids", "Similarity", "Rotation"):
+        if name != "Encoding":  # the first view
+            view(app, name)
+        assert len(app.get("plotly_chart")) == 1
+        assert {button.label for button in app.get("download_button")} >= {"SVG", "PDF", "PNG", "CSV"}
+        # where a model's own would be drawn
+        assert ("no learned positions" in captions(app)) == (name in ("Encoding", "Similarity"))
+    app.toggle(key="positions_table").set_value(True).run()
+    assert list(app.dataframe[0].value.columns)[:2] == ["dimension", "turned_by_degrees"]
+    assert not app.get("plotly_chart")
+    app.toggle(key="positions_table").set_value(False).run()
+    assert "rotated by k = 5 differs from PE" in captions(app)
+    app.slider(key="offset").set_value(64)
+    assert "rotated by k = 64 differs from PE" in captions(app.run())
+    view(app, "First layer")
+    assert sum(drawing.proto.component_name.endswith("map") for drawing in app.get("bidi_component")) == 6  # type: ignore[attr-defined]
+    assert "those of the whole score" in captions(app)
+    assert "sum to the model's own scores" in captions(app)
+    app.session_state["score_kind"] = "decoder_self"
+    app.selectbox(key="score_head").select_index(2)
+    assert "sum to the model's own scores" in captions(healthy(app.run()))
+
+
+def test_learned_positions_are_drawn_and_compared(start: Start, learned_checkpoint: Path) -> None:
+    app = at(start, learned_checkpoint)
+    assert "40, of which 40 are drawn" in captions(app)
+    app.session_state["whose"] = "The paper"
+    assert "The model has learned positions instead" in captions(app.run())
+    assert "Rank correlation of learned with sinusoidal cosines" in captions(view(app, "Learned"))
+    assert "sum to the model's own scores" in captions(view(app, "First layer"))

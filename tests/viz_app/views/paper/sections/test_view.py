@@ -1,0 +1,45 @@
+"""The page The paper, section by section: every link leads to a page in the state that it promises."""
+
+from urllib.parse import parse_qs
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.viz_app.pages import Start, healthy, reading, to_page
+from viz_app.views.paper.sections.paper_sections import SECTIONS, PaperSection
+
+SHOWN = {  # the drawing that the section is about
+    "3.1": "step_walk",
+    "3.2.1": "attention_map",
+    "3.2.2": "head_grid",
+    "3.2.3": "attention_map",
+    "3.3": "step_walk",
+    "3.4": "step_walk",
+    "3.5": "plotly_chart",
+    "5.4": "token_steps",
+    "6.1": "beam_tree",
+    "6.3": "constituency_tree",
+}
+
+
+def drawings(app: AppTest) -> list[str]:
+    """The components and charts of a page."""
+    components = [each.proto.component_name.removeprefix("headlight_") for each in app.get("bidi_component")]
+    return [*components, *(each.type for each in app.get("plotly_chart"))]
+
+
+@pytest.mark.usefixtures("small_pages")
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.number)
+def test_a_link_leads_to_what_it_promises(start: Start, section: PaperSection) -> None:
+    page, settings = section.address.split("?")
+    app = start(**{name: value for name, (value,) in parse_qs(settings).items()})
+    to_page(app, page or "translate")
+    healthy(app.run())
+    assert reading(app).translation.source == section.sentence
+    assert SHOWN[section.number] in drawings(app)
+    assert not app.error
+    widgets = {each.key: each for kind in ("segmented_control", "toggle", "multiselect") for each in app.get(kind)}
+    for name in section.settings.keys() & widgets.keys():
+        value = widgets[name].value  # "encoder_self" is labelled "Encoder"
+        shown = ",".join(value) if isinstance(value, list) else str(value)
+        assert shown.lower().startswith(section.settings[name].lower())

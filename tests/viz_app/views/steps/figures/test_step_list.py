@@ -1,0 +1,135 @@
+"""The views of steps: their order, and that they show the numbers of the path."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.analysis.beam_tree import beam_tree
+from core.analysis.token_path.steps import OutputSteps, Stack, TokenPath, path_columns
+from core.analysis.token_path.token_walk import follow_token
+from core.translator import Translator
+from viz_app.views.steps.figures.step_list import group_of, step_list, step_named, step_table
+from viz_app.views.steps.figures.step_views import Block, StepView, VectorRow
+
+TEXT, TARGET = "A dog runs.", "Ein Hund."
+
+
+@pytest.fixture(scope="session")
+def paths(stepped: Translator) -> dict[Stack, TokenPath]:
+    stacks: tuple[Stack, ...] = ("encoder", "decoder")
+    return {stack: follow_token(stepped, TEXT, TARGET, stack, 2, 1, 1) for stack in stacks}
+
+
+@pytest.fixture(scope="session")
+def views(stepped: Translator, paths: dict[Stack, TokenPath]) -> dict[Stack, list[StepView]]:
+    piece = stepped.tokenizer.target.piece
+    return {stack: step_list(path, piece) for stack, path in paths.items()}
+
+
+def test_every_part_has_its_steps_in_order(paths: dict[Stack, TokenPath], views: dict[Stack, list[StepView]]) -> None:
+    for stack, path in paths.items():
+        parts = list(dict.fromkeys(view.part for view in views[stack]))
+        assert parts == list(path.parts)
+        names = [view.name for view in views[stack]]
+        assert len(set(names)) == len(names)
+        groups = [view.group for view in views[stack]]
+        assert [group for i, group in enumerate(groups) if group not in groups[:i]] == list(dict.fromkeys(groups))
+        assert all(groups[i] in (groups[i - 1], *set(groups) - set(groups[:i])) for i in range(1, len(groups)))
+
+
+def test_every_quantity_of_a_view_is_in_the_table(
+    paths: dict[Stack, TokenPath], views: dict[Stack, list[StepView]]
+) -> None:
+    for stack, path in paths.items():
+        for view in views[stack]:
+            table = step_table(path, view.part, view.quantities)
+            assert set(table["quantity"]) == set(view.quantities)
+            assert table["value"].tolist() == path_columns(path, view.part, view.quantities)["value"]
+            assert table.columns.tolist() == ["part", "quantity", "row", "index", "value"]
+            assert isinstance(table["row"].dtype, pd.Int64Dtype)
+
+
+def test_scores_and_their_products(paths: dict[Stack, TokenPath], views: dict[Stack, list[StepView]]) -> None:
+    for kind in ("decoder_self", "cross"):
+        steps = paths["decoder"].attention(kind)  # type: ignore[arg-type]
+        view = step_named(views["decoder"], f"{kind}-scores")
+        assert [row.numbers[0] for row in view.blocks[0].rows] == steps.scores.tolist()
+        assert len(view.details) == len(steps.keys)
+        assert view.picked == int(steps.weights.argmax())
+        for key, detail in enumerate(view.details):
+            query, keys, products = (row.values for row in detail.rows)
+            assert np.allclose(products, query * keys)
+            assert products.sum() / math.sqrt(len(query)) == pytest.approx(float(steps.scores[key]))
+            assert f"{steps.scores[key]:.3f}".replace("-", "\u2212") in detail.title
+
+
+def test_what_the_mask_hides_has_no_number(views: dict[Stack, list[StepView]]) -> None:
+    mask, softmax = (step_named(views["decoder"], f"decoder_self-{name}") for name in ("mask", "softmax"))
+    seen = np.array([np.isfinite(row.values) for row in mask.blocks[0].rows])
+    assert np.array_equal(seen, np.tril(np.ones_like(seen)))
+    assert [row.is_marked for row in mask.blocks[0].rows].index(True) == 2
+    hidden = [row.numbers == (None, None, None) for row in softmax.blocks[0].rows]
+    assert hidden == [key > 2 for key in range(len(hidden))]
+    assert sum(row.numbers[2] or 0 for row in softmax.blocks[0].rows) == pytest.approx(1)
+    assert "hidden" in mask.text
+    assert "Nothing is hidden" in step_named(views["encoder"], "encoder_self-mask").text
+
+
+def test_the_zeros_of_the_network_are_counted(
+    paths: dict[Stack, TokenPath], views: dict[Stack, list[StepView]]
+) -> None:
+    hidden = paths["encoder"].parts["feed_forward"].hidden  # type: ignore[union-attr]
+    zeros = sum(value == 0 for value in hidden.tolist())
+    assert 0 < zeros < len(hidden)
+    assert f"{zeros} of {len(hidden)}" in step_named(views["encoder"], "feed_forward-hidden").text
+
+
+def test_the_output_names_the_predicted_token(
+    stepped: Translator, paths: dict[Stack, TokenPath], views: dict[Stack, list[StepView]]
+) -> None:
+    steps = paths["decoder"].parts["output"]
+    assert isinstance(steps, OutputSteps)
+    view = step_named(views["decoder"], "output-softmax")
+    marked = [row.label for row in view.blocks[0].rows if row.is_marked]
+    assert marked == [paths["decoder"].explanation.predicted_tokens[2]]
+    logits = step_named(views["decoder"], "output-logits")
+    for index, detail in enumerate(logits.details):
+        assert detail.rows[2].values.sum() == pytest.approx(float(steps.logits[index]))
+    assert views["encoder"][-1].name == "memory"
+
+
+def test_the_beam_marks_the_candidate_of_the_translation(stepped: Translator) -> None:
+    found = stepped.translate(TEXT, 3)
+    target, tree = found.hypotheses[0].token_ids, beam_tree(stepped, TEXT, 3)
+    path = follow_token(stepped, TEXT, target, "decoder", 1, 0, 0)
+    view = step_list(path, stepped.tokenizer.target.piece, tree, target)[-1]
+    own = tree.node(target[:2])
+    assert own is not None
+    assert view.name == "output-beam"
+    (marked,) = [row for row in view.blocks[0].rows if row.is_marked]
+    assert marked.numbers == (own.token_log_prob, own.log_prob, own.score)
+    assert [row.note for row in view.blocks[0].rows] == [node.fate for node in tree.steps[1]]
+    foreign = step_list(path, stepped.tokenizer.target.piece, tree, (5, 5, 5))[-1]
+    assert "did not come to" in foreign.text
+    assert not any(row.is_marked for row in foreign.blocks[0].rows)
+
+
+def test_a_step_is_found_by_name_or_in_another_sublayer(views: dict[Stack, list[StepView]]) -> None:
+    assert step_named(views["encoder"], "cross-scores").name == "encoder_self-scores"
+    assert step_named(views["encoder"], "nothing").name == "embedding"
+    assert step_named(views["decoder"], "cross-scores").name == "cross-scores"
+    assert [group_of(part) for part in ("embedding", "layers_above", "output_norm")] == ["Input", "Output", "Output"]
+
+
+def test_the_scale_of_a_block_is_its_largest_value() -> None:
+    rows = [
+        VectorRow(label="a", values=np.array([1.0, -3.0, np.nan])),
+        VectorRow(label="b", values=np.array([9.0]), limit=9.0),
+        VectorRow(label="c", values=np.empty(0)),
+    ]
+    assert Block(title="", rows=rows).limit == 3
+    assert Block(title="", rows=rows).has_legend
+    assert Block(title="", rows=rows[1:]).limit == 1
+    assert not Block(title="", rows=rows[1:]).has_legend

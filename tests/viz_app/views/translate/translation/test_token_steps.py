@@ -1,0 +1,82 @@
+import math
+from dataclasses import replace
+
+import pytest
+
+from core.translator import Explanation
+from viz_app.views.translate.translation.token_steps import chosen_option, steps_payload
+
+HOSTILE = "\u2581</script>"
+
+
+@pytest.fixture
+def explanation() -> Explanation:
+    target = ("\u2581Ein", "\u2581brau", "ner", HOSTILE, "</s>")
+    return Explanation(
+        source="A",
+        target="Ein brauner </script>",
+        source_tokens=("\u2581A", "</s>"),
+        fed_tokens=("<s>", *target[:-1]),
+        predicted_tokens=target,
+        log_probs=(-0.5, -0.25, -3.0, -0.1, -0.2),
+        alternatives=(
+            (("\u2581Ein", -0.5), ("\u2581Der", -1.5)),
+            (("\u2581brau", -0.25), ("<pad>", -2.0)),
+            (("n", -0.5), ("r", -1.0)),
+            ((HOSTILE, -0.1), ("</s>", -2.5)),
+            (("</s>", -0.2), ("<s>", -3.0)),
+        ),
+        maps={},
+    )
+
+
+def test_each_token_has_its_options_and_the_written_one_is_among_them(explanation: Explanation) -> None:
+    tokens = steps_payload(explanation)["tokens"]
+    assert [[option["token"] for option in token["options"]] for token in tokens] == [
+        ["\u2581Ein", "\u2581Der"],
+        ["\u2581brau"],  # padding is never written
+        ["n", "r", "ner"],  # what was written is none of the most probable
+        [HOSTILE, "</s>"],
+        ["</s>"],
+    ]
+    assert all(
+        [option["token"] for option in token["options"] if option["written"]] == [name]
+        for token, name in zip(tokens, explanation.predicted_tokens, strict=True)
+    )
+    assert tokens[2]["options"][2]["probability"] == tokens[2]["probability"] == pytest.approx(math.exp(-3.0), abs=1e-4)
+
+
+def test_tokens_stand_as_in_the_text_and_say_what_a_word_would_go_on_from(explanation: Explanation) -> None:
+    tokens = steps_payload(explanation)["tokens"]
+    assert [token["glued"] for token in tokens] == [True, False, True, False, False]
+    assert [token["begun"] for token in tokens] == ["", "", "brau", "", ""]
+
+
+def test_the_line_is_read_from_where_most_of_its_letters_are(explanation: Explanation) -> None:
+    assert steps_payload(explanation)["direction"] == "ltr"
+    assert steps_payload(replace(explanation, target="A: \u05e9\u05dc\u05d5\u05dd"))["direction"] == "rtl"
+
+
+def test_the_least_probable_token_is_open_first(explanation: Explanation) -> None:
+    assert steps_payload(explanation)["step"] == 2
+    assert steps_payload(explanation, step=0)["step"] == 0
+    problem = steps_payload(explanation, problem=(1, "so", "No."))["problem"]
+    assert problem == {"position": 1, "text": "so", "message": "No."}
+
+
+@pytest.mark.parametrize(
+    ("sent", "found"),
+    [
+        ({"position": 0, "token": "\u2581Der"}, (0, "\u2581Der", False)),
+        ({"position": 2, "token": "ner"}, (2, "ner", False)),
+        ({"position": 4, "text": " und <b>"}, (4, " und <b>", True)),
+        ({"position": 1, "token": "<pad>"}, None),
+        ({"position": 0, "token": "\u2581Das"}, None),
+        ({"position": 5, "text": "x"}, None),
+        ({"position": -1, "token": "</s>"}, None),
+        ({"position": "0", "text": "x"}, None),
+        (None, None),
+    ],
+)
+def test_only_what_is_offered_can_be_chosen(explanation: Explanation, sent: object, found: object) -> None:
+    assert chosen_option(sent, explanation) == found

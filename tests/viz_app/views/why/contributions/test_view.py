@@ -1,0 +1,74 @@
+"""The page "What heads write" without a browser."""
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.analysis.heads.head import Head
+from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from viz_app.controls import predicted_token
+from viz_app.views.why.contributions import logit_terms
+from viz_app.views.why.contributions.logit_terms import MEAN, SelectedTerm, parsed_head
+
+
+def said_logit(app: AppTest) -> float:
+    text = next(each.value for each in app.markdown if each.value.startswith("Logit of"))
+    number = re.search(r": \*\*([+\u2212]?[\d.]+)\*\* nats", text)
+    assert number
+    return float(number[1].replace("\u2212", "-"))
+
+
+def test_the_page_shows_the_logit_of_the_selected_token(app: AppTest) -> None:
+    opened(app, "contributions")
+    about = reading(app)
+    for position in range(2):
+        app.selectbox(key="token").set_value(position)
+        healthy(app.run())
+        trace = logit_terms.traced(about)
+        expected = float(trace.logits[position, trace.predicted_ids[position]])
+        assert said_logit(app) == pytest.approx(expected, abs=0.006)
+    assert len(app.dataframe[1].value) == 8  # a row for each head of cross-attention
+
+
+def test_an_alternative_is_subtracted_and_kept_in_the_address(app: AppTest) -> None:
+    opened(app, "contributions")
+    trace = logit_terms.traced(reading(app))
+    position = app.selectbox(key="token").value
+    logits, token = trace.logits[position], trace.predicted_ids[position]
+    app.button_group(key="against").set_value(MEAN)
+    healthy(app.run())
+    assert said_logit(app) == pytest.approx(float(logits[token] - logits.mean()), abs=0.006)
+    assert app.query_params["against"] == MEAN
+    piece = predicted_token.alternatives(reading(app), position)[0]
+    value = dict(reading(app).explain().alternatives[position])[piece]
+    app.button_group(key="against").set_value(piece)
+    healthy(app.run())
+    assert said_logit(app) == pytest.approx(reading(app).explain().log_probs[position] - value, abs=0.006)
+
+
+def test_the_address_holds_token_alternative_and_head(start: Start) -> None:
+    app = start(beam_size="2", text="Where?", token="2", term="cross L2 H3", against=MEAN)
+    opened(app, "contributions")
+    assert state_of(app, SelectedTerm).head == Head("cross", 1, 2)
+    assert app.selectbox(key="token").value == 1  # counted from 0
+    assert app.query_params["token"] == "2"
+    assert app.query_params["term"] == "cross L2 H3"
+    assert app.query_params["against"] == MEAN
+    assert any("Cross L2 H3" in each.value for each in app.markdown)
+
+
+@pytest.mark.parametrize("name", ["", "cross", "encoder L1 H1", "cross L0 H1", "cross L1 H1<b>"])
+def test_what_names_no_decoder_head_is_none(name: str) -> None:
+    assert parsed_head(name) is None
+
+
+def test_a_head_that_the_model_lacks_is_not_selected(start: Start) -> None:
+    app = opened(start(beam_size="2", text="Where?", term="cross L9 H3"), "contributions")
+    assert state_of(app, SelectedTerm).head is None
+    assert "term" not in app.query_params
+
+
+def test_without_a_sentence_the_page_says_so(start: Start) -> None:
+    app = opened(start(text=""), "contributions")
+    assert any("Enter a sentence" in caption.value for caption in app.caption)

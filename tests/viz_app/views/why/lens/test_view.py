@@ -1,0 +1,48 @@
+"""The page "Layer by layer" without a browser."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from viz_app.views.why.lens import layer_readings
+from viz_app.views.why.lens.layer_readings import SelectedCell, parsed_cell
+
+
+def test_a_cell_and_the_translations_of_all_levels(app: AppTest) -> None:
+    opened(app, "lens")
+    top, translations = app.dataframe[0].value, app.dataframe[1].value
+    assert len(top) == layer_readings.TOP
+    assert top["probability"].is_monotonic_decreasing
+    assert translations["translation"].iloc[-1] == reading(app).translation.text
+    assert len(translations) == 3
+    assert any("last layer equals the translation" in each.value for each in app.markdown)
+    assert not app.error  # of a failed check
+    state_of(app, SelectedCell).select((1, 2))
+    healthy(app.run())
+    assert app.query_params["cell"] == "2.2"
+    assert any("**L2**" in each.value for each in app.markdown)
+    app.slider(key="encoder_level").set_value(0)
+    healthy(app.run())
+    assert any(each.value.startswith("Input: ") for each in app.caption)
+
+
+def test_the_address_holds_cell_and_level(start: Start) -> None:
+    app = opened(start(beam_size="2", text="Where?", cell="1.0", encoder_level="1"), "lens")
+    assert state_of(app, SelectedCell).place == (0, 0)
+    assert app.slider(key="encoder_level").value == 1
+
+
+def test_a_cell_that_does_not_exist_is_not_selected(start: Start) -> None:
+    app = opened(start(beam_size="2", text="Where?", cell="999.0"), "lens")
+    assert state_of(app, SelectedCell).place is None
+    assert "cell" not in app.query_params
+
+
+@pytest.mark.parametrize("text", ["", "3", "0.1", "1.-1", "<b>"])
+def test_what_names_no_cell_is_none(text: str) -> None:
+    assert parsed_cell(text) is None
+
+
+def test_without_a_sentence_the_page_says_so(start: Start) -> None:
+    app = opened(start(text=""), "lens")
+    assert any("Enter a sentence" in caption.value for caption in app.caption)

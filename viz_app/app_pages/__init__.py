@@ -1,1 +1,0 @@
-"""One script per page; its name is the address of the page."""

@@ -1,0 +1,221 @@
+"""Effects of turning heads off, on words, tokens and log-probabilities."""
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from core.analysis.attribution.gradients import normalised_by_layer
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import JOINT, readable, text_word_groups, word
+from core.capture import Kind
+from core.text.byte_pieces import grapheme_groups, is_special
+from core.text.tokenizer import SPACE_MARK
+from viz_app.drawing.display_text import decimal, direction, in_line
+from viz_app.drawing.head_grid import readable_on
+from viz_app.drawing.head_names import KIND_NAMES
+from viz_app.drawing.head_names import head_title as head_title
+from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
+from viz_app.drawing.theme import Theme
+from viz_app.language import tr
+
+if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
+    import pandas as pd
+
+MIN_LIMIT = 0.1  # nats: a smaller scale would show noise
+TICKS = (-10.0, -1.0, 0.0, 1.0, 10.0)  # nats, named on the scale where there is room
+MARKERS: dict[Kind, str] = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
+
+
+def scale_limit(effects: Sequence[float]) -> float:
+    """Return the end of a scale centred at 0.
+
+    It is the largest absolute effect, at least `MIN_LIMIT`.
+    """
+    return max(MIN_LIMIT, *(abs(effect) for effect in effects), 0.0)
+
+
+def scale_share(effect: float, limit: float) -> float:
+    """Return the place of an effect on the scale, from -1 to 1.
+
+    The scale goes from -limit to limit. arsinh(effect / c) / arsinh(limit / c) with c = `MIN_LIMIT`: linear below c,
+    logarithmic above. One head can cost the translation 100 times as much as most others, whose colours a linear scale
+    would not tell apart.
+    """
+    share = math.asinh(effect / MIN_LIMIT) / math.asinh(limit / MIN_LIMIT)
+    return min(max(share, -1.0), 1.0)
+
+
+def scale_ticks(limit: float) -> list[tuple[str, float]]:
+    """Name the effects of `TICKS` that are on the scale, with their `scale_share`.
+
+    Those near its ends are left out.
+    """
+    shares = [(tick, scale_share(tick, limit)) for tick in TICKS]
+    return [(decimal(tick, 0, sign=bool(tick)), share) for tick, share in shares if abs(share) < 0.8]
+
+
+def effect_color(effect: float, limit: float, theme: Theme) -> str:
+    """Return the colour of a change from -limit to limit, by `scale_share`.
+
+    Blue for a loss, orange for a gain.
+    """
+    return theme.diverging[round((scale_share(effect, limit) + 1) / 2 * (len(theme.diverging) - 1))]
+
+
+def text_color(effect: float, limit: float, theme: Theme) -> str:
+    """Return the colour of text on `effect_color`: black or white."""
+    return readable_on(effect_color(effect, limit, theme))
+
+
+def words_of(tokens: Sequence[str]) -> list[str]:
+    """Return the words of a translation with their spaces, without special tokens."""
+    groups = text_word_groups(tokens)
+    return [
+        " " * (group != groups[0] and tokens[group.start].startswith(SPACE_MARK))
+        + word(tokens[group.start : group.stop])
+        for group in groups
+    ]
+
+
+def difference(old: Sequence[str], new: Sequence[str]) -> tuple[list[bool], list[bool]]:
+    """Mark the words that are not in the longest common runs of two texts.
+
+    Returns:
+        Marks of the old words, and of the new ones.
+    """
+    marks = [True] * len(old), [True] * len(new)
+    for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
+        marks[0][block.a : block.a + block.size] = [False] * block.size
+        marks[1][block.b : block.b + block.size] = [False] * block.size
+    return marks
+
+
+_TURNED = {"rtl": ' dir="rtl"', "ltr": "", "": ""}  # attribute of a paragraph, by the reading direction of its words
+
+
+def marked_text(words: Sequence[str], marks: Sequence[bool], tag: str) -> str:
+    """Return words as HTML, the marked ones in `tag`: `del` or `ins`."""
+
+    line = direction("".join(words))
+
+    def written(text: str, mark: bool) -> str:
+        safe = html.escape(in_line(text.strip(), line))
+        return " " * text.startswith(" ") + (f"<{tag}>{safe}</{tag}>" if mark else safe)
+
+    texts = [written(text, mark) for text, mark in zip(words, marks, strict=True)]
+    empty = f"<i>{tr('empty')}</i>"
+    return f'<p class="switched"{_TURNED[line]}>{"".join(texts) or empty}</p>'
+
+
+def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float], theme: Theme) -> str:
+    """Return HTML tokens coloured by the change of their log-probability."""
+    groups = list(grapheme_groups(tokens))
+    of_group = [sum(changes[group.start : group.stop]) for group in groups]
+    limit, line = scale_limit(of_group), direction("".join(tokens))
+    spans: list[str] = []
+    for group, change in zip(groups, of_group, strict=True):
+        name = readable(tokens[group.start]) if len(group) == 1 else word(tokens[group.start : group.stop])
+        old = sum(before[group.start : group.stop])
+        title = html.escape(
+            tr(
+                "{token}: log-probability {before} before, {now} now, change {change}",
+                token=name,
+                before=decimal(old, 3),
+                now=decimal(old + change, 3),
+                change=decimal(change, 3, sign=True),
+            )
+        )
+        special = is_special(tokens[group.start])
+        space = " " if group.start and (special or tokens[group.start].startswith(SPACE_MARK)) else ""
+        color = effect_color(change, limit, theme)
+        style = f"background: {color}; color: {text_color(change, limit, theme)}"
+        spans.append(
+            f'{space}<span class="token{" special" if special else ""}" title="{title}" '
+            f'style="{style}">{html.escape(in_line(name.removeprefix(JOINT), line))}</span>'
+        )
+    return f'<p class="token-text"{_TURNED[line]}>{"".join(spans)}</p>'
+
+
+def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> "pd.DataFrame":
+    """Return a row for each token.
+
+    Columns: its log-probability with all heads on, the change, and the result.
+    """
+    import pandas as pd
+
+    after = [old + change for old, change in zip(before, changes, strict=True)]
+    return pd.DataFrame(
+        {
+            "token": [readable(token) for token in tokens],
+            "log_prob": before,
+            "change": changes,
+            "log_prob_switched": after,
+        }
+    )
+
+
+def effects_table(effects: Mapping[Head, float], importance: Mapping[Head, float]) -> "pd.DataFrame":
+    """Return a row for each head that was turned off alone, the most harmful first.
+
+    Args:
+        effects: Change of the log-probability when a head is off, in nats.
+        importance: Gradient importance of every head of the model, in nats a token; the table also has it
+            `normalised_by_layer`.
+    """
+    import pandas as pd
+
+    heads, within_layer = sorted(effects, key=lambda head: effects[head]), normalised_by_layer(importance)
+    return pd.DataFrame(
+        {
+            "head": [head_title(head) for head in heads],
+            "change": [effects[head] for head in heads],
+            "importance": [importance[head] for head in heads],
+            "within_layer": [within_layer[head] for head in heads],
+        }
+    )
+
+
+def effects_figure(
+    effects: Mapping[Head, float], importance: Mapping[Head, float], theme: Theme, height: int = 420
+) -> go.Figure:
+    """Plot the effect of turning each head off over its gradient importance."""
+    figure = empty_figure(theme, height, (64, 36, 12, 48))
+    with_layout(
+        figure,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+    )
+    limit = scale_limit(list(effects.values()))
+    for kind, symbol in MARKERS.items():
+        heads = [head for head in effects if head.kind == kind]
+        if not heads:
+            continue
+        figure.add_scatter(
+            x=[importance[head] for head in heads],
+            y=[effects[head] for head in heads],
+            mode="markers",
+            name=tr(KIND_NAMES[kind]),
+            marker={
+                "symbol": symbol,
+                "size": 9,
+                "color": [effect_color(effects[head], limit, theme) for head in heads],
+                "line": {"width": 0.7, "color": theme.text},
+            },
+            text=[head_title(head) for head in heads],
+            hovertemplate=f"%{{text}}<br>{tr('off: {change}', change='%{y:+.3f}')}<br>"
+            f"{tr('gradient: {importance}', importance='%{x:.3f}')}<extra></extra>",
+        )
+    ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
+    title = {"size": 12, "color": theme.faint}
+    x_title, y_title = tr("importance by gradient, nats per token"), tr("change when off, nats")
+    with_layout(
+        figure,
+        xaxis=bare_axis(**ticks, title={"text": x_title, "font": title}),
+        yaxis=bare_axis(**ticks, title={"text": y_title, "font": title}),
+    )
+    figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
+    return figure

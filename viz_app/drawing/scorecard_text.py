@@ -1,0 +1,217 @@
+"""Score-cards in words, and the order of heads by them."""
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from core.analysis.heads.labels import DEFINITIONS, head_labels
+from core.analysis.heads.scorecards import ScoreCard
+from viz_app.drawing.core_texts import translated
+from viz_app.drawing.display_text import decimal
+from viz_app.drawing.head_names import LayerHead
+from viz_app.drawing.theme import head_name
+from viz_app.language import language, marked, tr
+
+Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "label"]
+SORTS: dict[Sort, str] = {  # the address has these texts
+    "layer": marked("By layer"),
+    "confidence": marked("By confidence"),
+    "entropy": marked("By entropy"),
+    "offset": marked("By offset"),
+    "sink": marked("By sink share"),
+    "rare": marked("By rare tokens"),
+    "links": marked("By links"),
+    "aligner": marked("By AER"),
+    "label": marked("By label"),
+}
+SORT_TEXTS: dict[Sort, str] = {
+    "layer": "",
+    "confidence": marked("Confidence, high first: the mean of each row's largest weight."),
+    "entropy": marked("Entropy, low first: 0: all weight on one token, 1: equal weights."),
+    "offset": marked("Offset: where the largest weight is most often, -1 the token before, 0 the same position."),
+    "sink": marked("Sink share, high first: the weight on special tokens, the first token and punctuation."),
+    "rare": marked("Rare tokens, high first: the share of rows whose largest weight is on the rarest visible token."),
+    "links": marked("Links, high first: the share of words linked like the other heads. Only in cross-attention."),
+    "aligner": marked(
+        "Alignment error rate, low first: 0 means all gold links and no others. It needs gold links of this "
+        "sentence or of a text: see the page Alignment. Heads without one are last."
+    ),
+    "label": marked("By what heads do, the most specific first. Hover a head to read the criterion."),
+}
+
+
+class Note(NamedTuple):
+    """Caption of a grid cell, and its hover text."""
+
+    caption: str
+    text: str
+
+
+class CardMeasure(NamedTuple):
+    """Row of the table of score-cards.
+
+    It has a measure in words, its scale, and a card's value as text.
+    """
+
+    name: str
+    scale: str
+    value: Callable[[ScoreCard], str]
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else decimal(value, 2)
+
+
+MEASURES: tuple[CardMeasure, ...] = (
+    CardMeasure(
+        marked("Spread over tokens (entropy)"), marked("0: one token, 1: all alike"), lambda card: _number(card.entropy)
+    ),
+    CardMeasure(
+        marked("Largest weight (confidence)"),
+        marked("mean over tokens, </s> left out"),
+        lambda card: _number(card.confidence),
+    ),
+    CardMeasure(marked("Most frequent distance"), marked("-1: the token before"), lambda card: offset_name(card)),
+    CardMeasure(marked("Tokens at that distance"), marked("share of tokens"), lambda card: _number(card.offset_share)),
+    CardMeasure(
+        marked("Weight on the end mark </s>"), marked("share of the weight"), lambda card: _number(card.sink_end)
+    ),
+    CardMeasure(
+        marked("Weight on start mark, first token"),
+        marked("share of the weight"),
+        lambda card: _number(card.sink_start),
+    ),
+    CardMeasure(
+        marked("Weight on punctuation"), marked("share of the weight"), lambda card: _number(card.sink_punctuation)
+    ),
+    CardMeasure(
+        marked("Weight on the same word"), marked("share of the weight"), lambda card: _number(card.same_token)
+    ),
+    CardMeasure(marked("Rarest token has most"), marked("share of tokens"), lambda card: _number(card.rare_token)),
+    CardMeasure(marked("Linked like other heads"), marked("share of words"), lambda card: _number(card.agreement)),
+    CardMeasure(marked("Alignment errors (AER)"), marked("0 is best"), lambda card: _number(card.alignment_error_rate)),
+)
+SHORT_NAMES: dict[str, str] = {  # captions in the grid, whose cells are small
+    marked("aligns words"): marked("aligns"),
+    marked("previous word"): marked("before"),
+    marked("next word"): marked("after"),
+    marked("itself"): marked("itself"),
+    marked("same position"): marked("place"),
+    marked("fixed distance"): marked("fixed"),
+    marked("same word"): marked("same"),
+    marked("rarest word"): marked("rarest"),
+    marked("end mark"): marked("end"),
+    marked("first word"): marked("first"),
+    marked("punctuation"): marked("punct."),
+    marked("marks"): marked("marks"),
+    marked("one word at a time"): marked("one"),
+    marked("spread out"): marked("spread"),
+}
+
+
+def head_does(card: ScoreCard) -> str:
+    """Name the labels of a head: `aligns words, one word at a time`; often empty."""
+    return ", ".join(translated(label.name) for label in head_labels(card))
+
+
+def numbers(card: ScoreCard) -> str:
+    """Return the main numbers of a card in one line."""
+    known = (
+        (marked("rarest token {value}"), card.rare_token),
+        (marked("linked like the other heads {value}"), card.agreement),
+        (marked("AER {value}"), card.alignment_error_rate),
+    )
+    first = tr(
+        "Entropy {entropy}, largest weight {confidence}, most often at distance {distance}, weight on end mark, first "
+        "token and punctuation {sink_share}",
+        entropy=f"{card.entropy:.2f}",
+        confidence=f"{card.confidence:.2f}",
+        distance=offset_name(card),
+        sink_share=f"{card.sink_share:.2f}",
+    )
+    return ", ".join([first, *(tr(text, value=f"{value:.2f}") for text, value in known if not math.isnan(value))])
+
+
+def sentences(card: ScoreCard) -> str:
+    """Describe the labels, a sentence each; often empty."""
+    return " ".join(tr("It {does}.", does=translated(label.text)) for label in head_labels(card))
+
+
+def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
+    """Return the heads ordered by a number of their cards, those without one last.
+
+    None: by layer, as they are.
+    """
+    if by == "layer":
+        return None
+    names = list(DEFINITIONS)
+
+    def rank(card: ScoreCard) -> tuple[float, float]:
+        labels = head_labels(card)
+        first, second = {
+            "confidence": (-card.confidence, 0.0),
+            "entropy": (card.entropy, 0.0),
+            "offset": (card.offset, -card.offset_share),
+            "sink": (-card.sink_share, 0.0),
+            "rare": (-card.rare_token, 0.0),
+            "links": (-card.agreement, 0.0),
+            "aligner": (card.alignment_error_rate, 0.0),
+            "label": (names.index(labels[0].base_name) if labels else len(names), -card.confidence),
+        }[by]
+        return (math.inf if math.isnan(first) else first, 0.0 if math.isnan(second) else second)
+
+    return [(card.head.layer, card.head.head) for card in sorted(cards, key=rank)]
+
+
+def labelled(cards: Sequence[ScoreCard], names: Collection[str]) -> set[LayerHead]:
+    """Return the heads with one of these labels, named as in `DEFINITIONS`."""
+    return {
+        (card.head.layer, card.head.head)
+        for card in cards
+        if any(label.base_name in names for label in head_labels(card))
+    }
+
+
+def label_counts(cards: Sequence[ScoreCard]) -> dict[str, int]:
+    """Count the heads with each label of `DEFINITIONS`."""
+    counts = Counter(name for card in cards for name in {label.base_name for label in head_labels(card)})
+    return {name: counts[name] for name in DEFINITIONS}
+
+
+def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
+    """Return the notes of all heads; captions are empty in the order by layer."""
+    return {(card.head.layer, card.head.head): Note(_caption(card, by), _note(card, language())) for card in cards}
+
+
+def _caption(card: ScoreCard, by: Sort) -> str:
+    match by:
+        case "layer":
+            return ""
+        case "offset":
+            return offset_name(card)
+        case "label":
+            return tr(SHORT_NAMES[head_labels(card)[0].base_name]) if head_labels(card) else ""
+        case _:
+            value = {
+                "confidence": card.confidence,
+                "entropy": card.entropy,
+                "sink": card.sink_share,
+                "rare": card.rare_token,
+                "links": card.agreement,
+                "aligner": card.alignment_error_rate,
+            }[by]
+            return "" if math.isnan(value) else f"{value:.2f}"
+
+
+@functools.lru_cache(4096)
+def _note(card: ScoreCard, _language: str) -> str:
+    """Hover text of a head, kept for each language: every click on the grid shows those of all heads."""
+    name = head_name(card.head.layer, card.head.head)
+    return "\n".join(filter(None, (f"{name}: {head_does(card) or tr('mixed')}", sentences(card), f"{numbers(card)}.")))
+
+
+def offset_name(card: ScoreCard) -> str:
+    """`-1`, `0` or `+2`."""
+    return f"{card.offset:+d}" if card.offset else "0"

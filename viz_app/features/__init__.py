@@ -1,1 +1,0 @@
-"""One package for what only one page, or one family of pages, needs."""

@@ -1,1 +1,0 @@
-"""The page Switches: heads turned off or down."""

@@ -1,1 +1,0 @@
-"""The page "Why A rather than B"."""

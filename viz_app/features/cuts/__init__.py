@@ -1,1 +1,0 @@
-"""Cuts of attention weights on the page Heads."""

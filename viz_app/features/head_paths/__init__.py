@@ -1,1 +1,0 @@
-"""The page Head to head."""

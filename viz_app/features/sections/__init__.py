@@ -1,1 +1,0 @@
-"""The page The paper, section by section."""

@@ -1,0 +1,77 @@
+"""Badges: checks, made while the page is drawn, that it shows what the model did.
+
+Any page can end with them.
+"""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_app.controls.check_badge import badge, failure
+from viz_app.drawing.display_text import plain
+from viz_app.language import marked, tr
+from viz_app.session import readings
+
+if TYPE_CHECKING:
+    from core.analysis.sanity_checks import Check
+
+PAGES = ("Translate", "Heads", "Alignment")  # titles of the pages that end with badges
+ABOUT = {
+    marked("rows sum to 1"): marked("Every row of every head is a distribution: its weights must sum to 1."),
+    marked("masks respected"): marked(
+        "The decoder must not attend to later tokens and, where self-attention is restricted, no token to any outside "
+        "its neighbourhood: all those weights must be exactly 0."
+    ),
+    marked("tokens match axes"): marked(
+        "The tokens next to every map must be those that the model was given, and every head must be in its place."
+    ),
+    marked("replay equals page"): marked(
+        "One more pass over the finished translation must give each token the probability, and each head the weights, "
+        "that the page shows."
+    ),
+    marked("fused equals explicit"): marked(
+        "To record maps, attention is computed step by step; otherwise a fused kernel computes it. Both must give the "
+        "same result."
+    ),
+    marked("dropout off"): marked(
+        "Dropout switches off parts of a model at random in training. Here every module must be in evaluation mode."
+    ),
+}
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=readings.READING_HASH)
+def checks(about: readings.Reading) -> "list[Check]":
+    """Run all checks on a reading."""
+    from core.analysis.sanity_checks import check_explanation
+
+    return check_explanation(about.model.translator, about.explain(), about.hypothesis)
+
+
+@st.fragment
+def badges(about: readings.Reading) -> None:
+    """Draw the badges.
+
+    Call it last on a page: it runs the model twice, if there is one.
+    """
+    if about.model.explanation is not None:
+        st.caption(
+            tr(
+                "Read from {file}, where every row sums to 1 and no weight is on later tokens. More cannot be checked "
+                "without the model.",
+                file=plain(about.model.name),
+            )
+        )
+        return
+    if about.hypothesis.fed_ids is not None:
+        st.caption(
+            tr("The checks are of models that predict one token after the other: there are none for mask-predict.")
+        )
+        return
+    found = checks(about)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="trust"):
+        st.caption(tr("Checked now"), width="content")
+        for check in found:
+            badge(check.name, check.passed, ABOUT[check.name], check.detail)
+    for check in found:
+        if not check.passed:
+            failure(check.name, ABOUT[check.name], check.detail)

@@ -1,0 +1,181 @@
+"""Opening of another checkpoint in the sidebar: by upload, or by a path.
+
+The path is one on the machine that runs the app.
+"""
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from viz_app.controls.uploader_texts import uploader_texts
+from viz_app.drawing.display_text import plain, shortened
+from viz_app.language import marked, tr
+from viz_app.session import model_paths, models, uploads
+from viz_app.session.models import Model, ModelError
+from viz_app.session.open_models import OpenModels
+from viz_app.session.state import session_object
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+PROGRESS_DELAY = 0.4  # seconds before a progress bar is shown
+ABOUT_FILES = marked("Files stay on the machine that runs the app, and nothing in them is executed.")
+ABOUT_PATH = marked("A folder, a zip archive, or a .safetensors or .npz file. There is no limit on its size.")
+
+
+@dataclass
+class Opening:
+    """Requests of the visitor to open a file.
+
+    Attributes:
+        read: ids of the uploaded files that were read last.
+        path: as typed or selected; "" once it has been read, so that a run that a click interrupts starts again.
+        refused: why something was refused last, or "".
+        number: of the widgets; new ones are empty.
+    """
+
+    read: tuple[str, ...] = ()
+    path: str = ""
+    refused: str = ""
+    number: int = 0
+
+
+def opening_box(problem: "DeltaGenerator") -> str:
+    """Draw the uploader and the path, and open the files that they name.
+
+    Then the page runs again.
+
+    Args:
+        problem: where progress is shown.
+
+    Returns:
+        Why the last one was refused, or "".
+    """
+    opening = session_object(Opening)
+    uploader_texts(f"upload-{opening.number}", several=True)
+    files = st.file_uploader(  # of any type: what Streamlit itself refuses has no reason, and never comes here
+        tr("Open another checkpoint"),
+        accept_multiple_files=True,
+        key=f"upload-{opening.number}",
+        help=f"{tr(models.OPENABLE)} {tr(ABOUT_FILES)}",
+    )
+    _path_box(opening)
+    ids = tuple(file.file_id for file in files)
+    if not ids and opening.read:
+        opening.read, opening.refused = (), ""
+    if ids != opening.read:
+        new = [file for file in files if file.file_id not in opening.read]
+        found, refusals = _read(files, problem)
+        if not found and 0 < len(new) < len(files):  # those that were refused before may be no part of this model
+            found, _ = _read(new, problem)
+            if not found and len(refusals) == 1:
+                advice = tr(
+                    "The {count} files above were read as parts of one model: remove those that are not.",
+                    count=len(files),
+                )
+                refusals = [*refusals, ModelError(advice)]
+        if found and opening.read:  # the visitor knows that the files before them were refused
+            refusals = []
+        opening.read = ids  # after reading: if a click interrupts that, the next run starts again
+        _finish(opening, found, refusals, files)
+    elif path := opening.path:
+        with _reading(problem, path) as progress:
+            found, refusals = _at_path(path, progress)
+        opening.path = ""
+        _finish(opening, found, refusals)
+    return opening.refused
+
+
+def _read(files: "Sequence[UploadedFile]", problem: "DeltaGenerator") -> tuple[list[Model], list[ModelError]]:
+    name = files[0].name if len(files) == 1 else tr("{count} files", count=len(files))
+    with _reading(problem, name) as progress:
+        return uploads.uploaded_models([(file.name, file) for file in files], progress)
+
+
+def _path_box(opening: Opening) -> None:
+    """Draw the path.
+
+    A visitor on this machine may give any file, others choose from what the app offers, if anything.
+    """
+    is_typed, listed = model_paths.may_type_path(), list(model_paths.listed_paths())
+    if not is_typed and not listed:
+        return
+    with st.form("open_path", border=False):
+        if is_typed:
+            path = st.text_input(
+                tr("or by its path on this machine"),
+                key=f"path-{opening.number}",
+                placeholder="~/models/opus-mt-en-de",
+                help=tr(ABOUT_PATH),
+            )
+        else:
+            path = st.selectbox(
+                tr("or one that this app offers"),
+                listed,
+                None,
+                key=f"offered-{opening.number}",
+                placeholder=tr("Select"),
+            )
+        if st.form_submit_button(tr("Open"), width="stretch", key="open_path_button") and path and path.strip():
+            opening.path = path
+
+
+def _at_path(path: str, progress: Callable[[float], None]) -> tuple[list[Model], list[ModelError]]:
+    try:
+        found = model_paths.openable_path(path)
+        return [models.opened_model([found], str(found), progress)], []
+    except ModelError as error:
+        return [], [error]
+
+
+def _finish(
+    opening: Opening, found: Sequence[Model], refusals: Sequence[ModelError], files: "Sequence[UploadedFile]" = ()
+) -> None:
+    """Keep the models open and show the last one.
+
+    The widgets are emptied if there is one, and kept if not.
+    """
+    opening.refused = " ".join(models.with_advice(str(error)) for error in refusals)
+    for model in found:
+        session_object(OpenModels).add(model)
+    if found:
+        opening.number, opening.read = opening.number + 1, ()
+        _forget_files(files)
+        st.rerun()
+
+
+def _forget_files(files: "Sequence[UploadedFile]") -> None:
+    """Free the memory of uploaded files.
+
+    Streamlit keeps them to the end of the session.
+    """
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        for file in files:
+            context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+
+
+@contextmanager
+def _reading(place: "DeltaGenerator", name: str) -> Generator[Callable[[float], None]]:
+    """Show that something is read.
+
+    Once that takes longer, show how much of it has been.
+    """
+    text = tr("Reading {name}", name=plain(shortened(name)))
+    started = time.monotonic()
+    with place, st.spinner(text):
+        bar = st.empty()
+
+        def progress(share: float) -> None:
+            if time.monotonic() - started > PROGRESS_DELAY:
+                bar.progress(share, tr("{share:.0%} of the weights", share=share))
+
+        yield progress
+        bar.empty()

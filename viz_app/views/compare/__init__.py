@@ -1,0 +1,1 @@
+"""The page Compare: two translations side by side."""

@@ -1,0 +1,176 @@
+"""The second side of the page Compare: another hypothesis, sentence or checkpoint."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import streamlit as st
+
+from core.analysis.attribution.methods import Method
+from core.analysis.heads.head import Maps
+from viz_app.controls import search_progress
+from viz_app.drawing.display_text import sentence_case, shortened
+from viz_app.language import marked, tr
+from viz_app.session import model_passes, models, readings
+from viz_app.session.language_codes import codes_of, with_code
+from viz_app.session.open_models import OpenModels, distinct_names
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+Against = Literal["Hypothesis", "Sentence", "Checkpoint"]
+AGAINST: tuple[Against, ...] = (marked("Hypothesis"), marked("Sentence"), marked("Checkpoint"))
+
+HYPOTHESIS = Widget[int]("second_hypothesis")  # index, 0 the best
+HYPOTHESIS_NUMBER = "second"  # query parameter: the same counted from 1
+TEXT = Widget[str]("second_text")
+CHECKPOINT = Widget[str]("second_checkpoint")  # digest of an open model
+
+
+@dataclass(frozen=True)
+class ComparedSide:
+    """One of the two sides: the text of its target, a model, a source and a target.
+
+    Attributes:
+        is_by_model: whether the model is what differs from the other side.
+    """
+
+    text: str
+    model: models.Model
+    source: str
+    target: tuple[int, ...] | str
+    is_by_model: bool = False
+
+    @property
+    def title(self) -> str:
+        """Name of the side in a difference: its model, or else its text."""
+        return self.model.name if self.is_by_model else self.text
+
+    @property
+    def heading(self) -> str:
+        """The text, after the model if that differs from the other side's."""
+        return f"{self.model.name}: {self.text}" if self.is_by_model else self.text
+
+    def maps(self, method: Method) -> Maps:
+        """Return the maps of a method, see `model_passes.method_maps`."""
+        return model_passes.method_maps(self.model, self.source, self.target, method)
+
+
+def select_other(reading: readings.Reading, against: Against, place: "DeltaGenerator") -> ComparedSide | None:
+    """Select the second side; None, with the reason on the page, while there is none.
+
+    Args:
+        place: of the widgets.
+    """
+    waiting = st.empty()
+    try:
+        with place:
+            if against == "Hypothesis":
+                return other_hypothesis(reading)
+            return (other_sentence if against == "Sentence" else other_checkpoint)(reading, waiting)
+    except ValueError as error:
+        waiting.error(sentence_case(str(error)))
+        return None
+
+
+def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
+    """Select another hypothesis of the same search."""
+    hypotheses = reading.translation.hypotheses
+    others = [index for index in range(len(hypotheses)) if index != reading.index]
+    if not others:
+        st.info(tr("The search found only one hypothesis: ask for more in the settings next to the sentence."))
+        return None
+    if HYPOTHESIS.value not in others or is_history_navigation():
+        number = st.query_params.get(HYPOTHESIS_NUMBER, "")
+        HYPOTHESIS.set(next((index for index in others if str(index + 1) == number), others[0]))
+    names = {index: f"{index + 1}: {shortened(hypotheses[index].text)}" for index in others}
+    HYPOTHESIS.show_labels(names.values())
+    index = st.selectbox(
+        tr("Second hypothesis"),
+        others,
+        format_func=names.__getitem__,
+        key=HYPOTHESIS.key,
+        width=520,
+    )
+    put_in_address(HYPOTHESIS_NUMBER, str(index + 1))
+    other = hypotheses[index]
+    return ComparedSide(other.text, reading.model, reading.translation.source, other.token_ids)
+
+
+def other_sentence(reading: readings.Reading, waiting: "DeltaGenerator") -> ComparedSide | None:
+    """Select another sentence, translated with the same settings."""
+    if TEXT.requested is None:
+        TEXT.preset(reading.translation.source)
+    text = st.text_input(tr("Second sentence"), key=TEXT.key, bind="query-params", width=520)
+    if not text.strip():
+        st.info(tr("Type a second sentence."))
+        return None
+    if text == reading.translation.source:
+        st.caption(tr("Both sentences are the same: change a word of the second one."))
+    return translated(reading.model, replace(reading.search, text=text), waiting)
+
+
+def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> ComparedSide | None:
+    """Select another open model for the same sentence.
+
+    Raises:
+        ValueError: as `Search.run`.
+    """
+    others = [each for each in session_object(OpenModels).all() if each.digest != reading.model.digest]
+    fitting = {each.digest: each for each in others if each.translates}
+    if not fitting:
+        st.info(
+            tr(
+                "Open a second checkpoint in the sidebar to compare it on the same sentence. Those that are open do "
+                "not translate."
+            )
+            if others
+            else tr("Open a second checkpoint in the sidebar to compare it on the same sentence.")
+        )
+        return None
+    names = distinct_names(others)
+    CHECKPOINT.keep_within(fitting, next(iter(fitting)))
+    CHECKPOINT.show_labels(names[digest] for digest in fitting)
+    digest = st.selectbox(
+        tr("Second checkpoint"), list(fitting), format_func=names.__getitem__, key=CHECKPOINT.key, width=520
+    )
+    model = fitting[digest]
+    same_target = st.toggle(
+        tr("Same translation"),
+        True,
+        key="same_target",
+        bind="query-params",
+        help=tr("Both models explain the first one's translation. Off: the second makes its own."),
+    )
+    source = with_code(reading.translation.source, codes_of(model), codes_of(reading.model))
+    if not same_target:
+        return translated(model, replace(reading.search, text=source), waiting, is_by_model=True)
+    same_tokens = reading.model.translator.tokenizer.to_bytes() == model.translator.tokenizer.to_bytes()
+    target = reading.hypothesis.token_ids if same_tokens else reading.hypothesis.text
+    return ComparedSide(reading.hypothesis.text, model, source, target, is_by_model=True)
+
+
+def translated(
+    model: models.Model, search: readings.Search, waiting: "DeltaGenerator", is_by_model: bool = False
+) -> ComparedSide | None:
+    """Translate for the second side; None if the search was stopped.
+
+    Args:
+        is_by_model: see `ComparedSide`.
+
+    Raises:
+        ValueError: as `Search.run`.
+    """
+    progress = search_progress.stoppable(waiting, (model.digest, search), "second")
+    if progress is None:
+        return None
+    translation = search.run(model, progress)
+    waiting.empty()
+    best = translation.hypotheses[0]
+    return ComparedSide(best.text, model, translation.source, best.token_ids, is_by_model)
+
+
+def first_side(reading: readings.Reading, is_by_model: bool = False) -> ComparedSide:
+    """Return the current reading as a side."""
+    hypothesis = reading.hypothesis
+    return ComparedSide(hypothesis.text, reading.model, reading.translation.source, hypothesis.token_ids, is_by_model)

@@ -1,0 +1,352 @@
+"""Compare: two hypotheses, sentences or checkpoints, and their signed difference."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.comparison import Difference, difference, largest_differences, mean_distance
+from core.analysis.tokens.words import readable
+from core.capture import AttentionMap, Kind
+from viz_app.components.attention_lines import attention_lines
+from viz_app.controls import toolbar
+from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
+from viz_app.controls.tables import selectable_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import isolated, plain, sentence_case, shortened
+from viz_app.drawing.export.head_pictures import export_lines, export_map
+from viz_app.drawing.weight_tables import lines_table
+from viz_app.language import marked, tr
+from viz_app.session import chosen_heads, python_code, readings
+from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, MethodChoice
+from viz_app.session.map_pass import text_pass
+from viz_app.session.readings import TokenView
+from viz_app.session.state import Widget
+from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
+from viz_app.views.compare import other_side
+from viz_app.views.compare.other_side import AGAINST, Against, ComparedSide
+
+SideView = Literal["Lines", "Map"]
+VIEWS: tuple[SideView, ...] = (marked("Lines"), marked("Map"))
+HOW_TO_READ = marked("""
+Each cell is the first side's weight minus the second's: one colour where the first is larger, the other where the
+second is, none where both are equal. Only words shared by both, in the same order, can be subtracted; decoder rows are
+matched by the word they **predict**.
+
+A weight depends on the whole sentence: a difference shows where the weights changed, not which word changed them.
+""")
+MORE, LESS = marked("{query} attends to {key} {amount} more"), marked("{query} attends to {key} {amount} less")
+ABOUT_DISTANCE = marked("""
+Half the sum of the absolute differences of a row, averaged over the rows (total variation distance): 0 if both attend
+to the same words, 1 if they attend to different ones. Words that only one side has are left out.
+""")
+
+
+@dataclass(frozen=True)
+class CompareView:
+    """The settings of both sides."""
+
+    kind: Kind
+    weights: MethodChoice
+    tokens: TokenView
+    view: SideView
+
+
+@st.fragment
+def page() -> None:
+    """Draw the page below the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to compare it."))
+        return
+    with st.container(horizontal=True, gap="medium"):
+        names: dict[Against, str] = {each: tr(each) for each in AGAINST}
+        against = segments(tr("Compare with another"), names, "Hypothesis", "against")
+        place = st.container()
+    other = other_side.select_other(reading, against, place)
+    if other is None:
+        return
+    first = other_side.first_side(reading, against == "Checkpoint")
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compare-toolbar"):
+        head_place = st.container(width="content")
+        view = view_boxes()
+    method = view.weights.method
+    try:
+        maps = [
+            {each.layer: view.tokens.apply(each) for each in side.maps(method)[view.kind]} for side in (first, other)
+        ]
+    except (ValueError, RuntimeError) as error:
+        st.error(sentence_case(str(error)))
+        return
+    if method != "attention":
+        st.caption(
+            tr("**{name}**: {text}.", name=tr(METHOD_NAMES[method]), text=tr(METHOD_TEXTS[method])),
+            help=tr(METHOD_SOURCES[method]),
+        )
+    with head_place:
+        layer, head = head_box(view, maps[0], maps[1], lambda: reading.explain().maps[view.kind])
+    selection = Selection(reading.explain(), view.kind, view.tokens, selected_names(reading))
+    own, second = (layers[layer] for layers in maps)
+    left, right = st.container(key="side-by-side").columns(2, gap="large")
+    with left:
+        st.markdown(tr("**First**: {title}", title=isolated(plain(shortened(first.heading)))))
+        one_side("first", first, own, head, view, selection.drawing_options(own_positions(own)))
+    with right:
+        st.markdown(tr("**Second**: {title}", title=isolated(plain(shortened(other.heading)))))
+        one_side("second", other, second, head, view, selection.drawing_options(other_positions(own, second)))
+    st.divider()
+    options = selection.drawing_options(common_positions(own, second))
+    difference_part((first, other), maps, (layer, head), view, options, against == "Checkpoint")
+
+
+def difference_part(
+    sides: tuple[ComparedSide, ComparedSide],
+    maps: Sequence[Mapping[int, AttentionMap]],
+    selected: head_names.LayerHead,
+    view: CompareView,
+    options: dict[str, Any],
+    is_other_model: bool,
+) -> None:
+    """Draw first minus second for the selected head, and the ranking of all heads.
+
+    Args:
+        maps: of both sides, by layer.
+        options: of the selected words, see `Selection.drawing_options`.
+    """
+    layer, head = selected
+    left, right = st.container(key="difference").columns([3, 2], gap="large")
+    with left:
+        st.markdown(
+            tr("**Difference** of {head}: first minus second", head=view.weights.name(layer, head)),
+            help=tr(HOW_TO_READ),
+        )
+        try:
+            differences = {each: difference(maps[0][each], maps[1][each]) for each in maps[0] if each in maps[1]}
+        except ValueError as error:
+            st.info(sentence_case(tr("no difference is drawn: {problem}", problem=error)))
+            return
+        signed(sides, differences[layer], head, view, options)
+    with right:
+        ranking(differences, layer, head, view)
+        if is_other_model and not view.weights.per_layer:
+            st.caption(
+                tr(
+                    "In models trained separately, heads with the same number need not have the same function: their "
+                    "numbers are arbitrary."
+                )
+            )
+
+
+def view_boxes() -> CompareView:
+    """Select the settings of both sides."""
+    kind = toolbar.kind_box()
+    method = toolbar.method_box(key="compare_weights")
+    names: dict[SideView, str] = {each: tr(each) for each in VIEWS}
+    view = segments(tr("View"), names, "Map", "compare_view", hide_label=True)
+    return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
+
+
+def head_widget(view: CompareView) -> Widget[str]:
+    """The widget with the name of the head, or of the layer, that is compared."""
+    return Widget(f"compare_{'layer' if view.weights.per_layer else 'head'}_{view.kind}")
+
+
+def head_box(
+    view: CompareView,
+    first: dict[int, AttentionMap],
+    other: dict[int, AttentionMap],
+    raw: Callable[[], Sequence[AttentionMap]],
+) -> head_names.LayerHead:
+    """Select the head, or the layer, that is compared.
+
+    At first it is the one selected on the page Heads, or else a default head; of layers the last one.
+
+    Args:
+        raw: returns the first side's weights of all layers.
+    """
+    shared = [first[layer] for layer in first if layer in other]
+    names = [
+        view.weights.name(each.layer, head)
+        for each in shared
+        for head in range(min(each.num_heads, other[each.layer].num_heads))
+    ]
+    widget = head_widget(view)
+    if widget.requested not in names:
+        if view.weights.per_layer:
+            wanted = [names[-1]]
+        else:
+            selected = chosen_heads.heads_widget(view.kind).value
+            wanted = selected or [head_names.name_of(*chosen_heads.default_head(raw()))]
+        widget.preset(next((each for each in wanted if each in names), names[0]))
+    # Without a default, every selection differs from it, and so is in the address.
+    head = st.selectbox(
+        tr("Head"),
+        names,
+        None,
+        required=True,
+        key=widget.key,
+        bind="query-params",
+        width=110,
+        label_visibility="collapsed",
+    )
+    return head_names.parsed(head or names[0])
+
+
+def file_name(what: str, attention: AttentionMap, head: int, weights: MethodChoice) -> str:
+    """Name an exported file, without its suffix; layers and heads are counted from 0."""
+    numbers = f"layer{attention.layer}" + ("" if weights.per_layer else f"-head{head}")
+    return f"{what}-{attention.kind}-{numbers}{weights.file_part}"
+
+
+def side_part(side: ComparedSide, view: CompareView) -> str:
+    """Compute the `maps` of one side in Python."""
+    return "\n".join(
+        [
+            python_code.explanation_part(side.model, side.source, side.target),
+            python_code.maps_part(view.kind, view.weights.method, None, view.tokens),
+        ]
+    )
+
+
+def one_side(
+    which: str, side: ComparedSide, attention: AttentionMap, head: int, view: CompareView, options: dict[str, Any]
+) -> None:
+    """Draw one of the two sides.
+
+    Args:
+        which: "first" or "second".
+        options: of the selected words, see `Selection.drawing_options`.
+    """
+    theme, name, key = page_theme(), view.weights.name, f"compare_{which}_{attention.kind}"
+    if view.view == "Lines":
+        attention_lines(attention, [head], theme, name=name, key=key, **options)
+        draw = partial(export_lines, attention, [head], theme=theme, name=name)
+    else:
+        of = no_products(side.model, view.weights.method, True) or text_pass(side.model, side.source, side.target)
+        map_with_products(attention, head, theme, of, key=f"{key}_map", tokens=view.tokens, name=name, **options)
+        draw = partial(export_map, attention, head, theme=theme, name=name)
+    downloads(
+        file_name(which, attention, head, view.weights),
+        draw,
+        lambda: lines_table(attention, [head]),
+        title=f"{caption(attention, head, view)}: {side.source} \u2192 {side.text} ({side.model.name})",
+        of_sentence=False,
+        python=lambda file: python_code.script(
+            file, side_part(side, view), python_code.heads_part(attention.layer, [head])
+        ),
+    )
+
+
+def caption(attention: AttentionMap, head: int, view: CompareView) -> str:
+    """Name what is drawn of a layer, for the caption of a slide."""
+    kind, name = tr(head_names.KIND_NAMES[view.kind]), view.weights.name(attention.layer, head)
+    return tr("{kind} attention, {heads}", kind=kind, heads=name)
+
+
+def signed(
+    sides: tuple[ComparedSide, ComparedSide],
+    found: Difference,
+    head: int,
+    view: CompareView,
+    options: dict[str, Any],
+) -> None:
+    """Draw first minus second."""
+    attention, name = found.map, view.weights.name
+    st.caption(agreement(found))
+    options |= {"diverging": True, "name": name}
+    of = no_products(sides[0].model, view.weights.method, True) or DIFFERENCE
+    map_with_products(attention, head, page_theme(), of, key="difference_map", **options)
+    draw = partial(export_map, attention, head, theme=page_theme(), diverging=True, name=name)
+    layer, (first, second) = attention.layer, (side.title for side in sides)
+    downloads(
+        file_name("difference", attention, head, view.weights),
+        draw,
+        lambda: lines_table(attention, [head]),
+        title=tr(
+            "Difference of {picture}: {first} \u2212 {second}",
+            picture=caption(attention, head, view),
+            first=first,
+            second=second,
+        ),
+        of_sentence=False,
+        python=lambda file: python_code.script(
+            file,
+            side_part(sides[0], view),
+            f"first = maps[{layer}]",
+            side_part(sides[1], view),
+            f"""
+from core.analysis.comparison import difference
+from viz_app.drawing.weight_tables import lines_table
+table = lines_table(difference(first, maps[{layer}]).map, [{head}])""".strip(),
+        ),
+    )
+
+
+def ranking(differences: dict[int, Difference], layer: int, head: int, view: CompareView) -> None:
+    """Draw a table of all heads, most different first, and describe the selected one."""
+    title = (
+        tr("**All layers**, the most different first")
+        if view.weights.per_layer
+        else tr("**All heads**, the most different first")
+    )
+    st.markdown(title, help=tr(ABOUT_DISTANCE))
+    distances(differences, view)
+    st.caption(in_words(differences[layer], head))
+
+
+def agreement(found: Difference) -> str:
+    """Say which words are left out of the difference."""
+    if found.is_whole:
+        return tr("Both have the same words on both axes.")
+    first, second = (", ".join(map(named, words)) for words in (found.first_only, found.second_only))
+    parts = [
+        *([tr("{words} (first)", words=first)] if first else []),
+        *([tr("{words} (second)", words=second)] if second else []),
+    ]
+    return tr("Only words shared by both, in the same order, are shown. Left out: {words}.", words="; ".join(parts))
+
+
+def in_words(found: Difference, head: int) -> str:
+    """Describe the largest differences in a sentence."""
+    parts = [
+        (tr(MORE) if value > 0 else tr(LESS)).format(
+            query=named(found.map.row_tokens[row]), key=named(found.map.key_tokens[key]), amount=f"{abs(value):.2f}"
+        )
+        for row, key, value in largest_differences(found, head)
+    ]
+    if not parts:
+        return tr("This head is the same in both.")
+    return tr("In the first, {differences}.", differences="; ".join(parts))
+
+
+def named(token: str) -> str:
+    """Quote a token for use in a sentence."""
+    return f"\u201c{isolated(plain(readable(token)))}\u201d"
+
+
+def distances(differences: dict[int, Difference], view: CompareView) -> None:
+    """Draw a table of all heads; selecting a row compares that head."""
+    rows = [
+        (view.weights.name(layer, head), value)
+        for layer, each in differences.items()
+        for head, value in enumerate(mean_distance(each))
+    ]
+    table = pd.DataFrame(rows, columns=["head", "distance"]).sort_values("distance", ascending=False, ignore_index=True)
+    selectable_table(
+        table,
+        "distances",
+        lambda row: head_widget(view).set(str(table["head"].iloc[row])),
+        height=300,
+        column_config={
+            "head": st.column_config.TextColumn(tr("Layer") if view.weights.per_layer else tr("Head"), width=80),
+            "distance": st.column_config.ProgressColumn(tr("Distance"), format="%.3f", min_value=0, max_value=1),
+        },
+    )
+
+
+page()

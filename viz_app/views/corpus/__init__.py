@@ -1,0 +1,1 @@
+"""The page Corpus: heads and neurons over thousands of sentences."""

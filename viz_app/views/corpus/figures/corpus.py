@@ -1,0 +1,238 @@
+"""Heads and neurons of a corpus index: tables, and parallel coordinates.
+
+The latter are of heads.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
+from core.analysis.corpus.index import QUANTILES, CorpusIndex
+from core.analysis.corpus.recording import Neuron, Stack
+from core.analysis.heads.head import Head
+from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.tokens.words import JOINT, readable
+from core.capture import KINDS, Kind
+from core.text.byte_pieces import is_special
+from viz_app.drawing.head_names import KIND_NAMES
+from viz_app.drawing.head_names import head_title as head_name
+from viz_app.drawing.scorecard_text import head_does, offset_name
+from viz_app.drawing.theme import Theme
+from viz_app.language import marked, tr
+from viz_app.views.corpus.figures.parallel_coordinates import (
+    CoordinateAxis,
+    CoordinateLine,
+    LineGroup,
+    ParallelCoordinates,
+    Ranges,
+    within,
+)
+
+if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
+    import pandas as pd
+
+STRENGTH = "strength"  # key of the axis of the median strength
+AXIS_NAMES = {
+    "previous": marked("previous token"),
+    "itself": marked("same position"),
+    "next": marked("next token"),
+    "distance": marked("fixed distance"),
+    "same": marked("same word"),
+    "rare": marked("rarest token"),
+    "end": marked("end mark"),
+    "first": marked("first token"),
+    "punctuation": marked("punctuation"),
+    "copies": marked("copies"),
+    "translates": marked("writes translation"),
+    "links": marked("links words"),
+    "gold": marked("gold links"),
+    "one": marked("one token"),
+    "spread": marked("everywhere"),
+    STRENGTH: marked("median strength"),
+}
+PLACE_NAMES = {
+    "any": marked("anywhere"),
+    "elsewhere": marked("off the usual places"),
+    "previous": marked("the previous token"),
+    "same_position": marked("the same position"),
+    "following": marked("the next token"),
+    "same_token": marked("the same word"),
+    "sink_start": marked("the first token"),
+    "sink_end": marked("the end mark"),
+    "sink_punctuation": marked("punctuation"),
+    "copies": marked("a token it copies"),
+    "translates": marked("a token it translates"),
+}
+NeuronSort = Literal["tokens", "highest", "rare"]
+NEURON_SORTS: dict[NeuronSort, str] = {
+    "tokens": marked("Same word in most examples"),
+    "highest": marked("Highest activation"),
+    "rare": marked("Active for the fewest tokens"),
+}
+STACK_NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
+EVERYTHING: Ranges = MappingProxyType({})
+TOP_TOKENS = 4  # of a neuron, in the table
+
+
+def head_scores(index: CorpusIndex, card: ScoreCard) -> dict[str, float | None]:
+    """Return the scores of a head by the keys of `AXIS_NAMES`; None where it has none."""
+    scores: dict[str, float | None] = {}
+    for key, behaviour in BEHAVIOURS.items():
+        value = behaviour.score(card) if card.head.kind in behaviour.kinds else math.nan
+        scores[key] = None if math.isnan(value) else value
+    scores[STRENGTH] = float(index.heads.quantiles[index.rows[card.head], QUANTILES.index(0.5)])
+    return scores
+
+
+def chosen_heads(
+    index: CorpusIndex,
+    behaviour: str,
+    kinds: Sequence[Kind] = KINDS,
+    layer: int | None = None,
+    ranges: Ranges = EVERYTHING,
+) -> list[tuple[ScoreCard, float]]:
+    """Return the heads within all ranges, ranked by a behaviour.
+
+    They are of some kinds, and of one layer or all.
+    """
+    return [
+        (card, score)
+        for card, score in ranked(index, behaviour, kinds)
+        if layer in (None, card.head.layer) and within(head_scores(index, card), ranges)
+    ]
+
+
+def ranking_table(found: Sequence[tuple[ScoreCard, float]]) -> "pd.DataFrame":
+    """Return a row for each head, counted from 0, with its name, counted from 1."""
+    import pandas as pd
+
+    columns = ["name", "score", "does", "distance", "kind", "layer", "head"]
+    rows = [
+        (head_name(card.head), score, head_does(card) or tr("mixed"), offset_name(card), *card.head)
+        for card, score in found
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def scores_table(index: CorpusIndex, kinds: Sequence[Kind] = KINDS, layer: int | None = None) -> "pd.DataFrame":
+    """Return the scores of all these heads, by the keys of `AXIS_NAMES`.
+
+    Heads are counted from 0.
+    """
+    import pandas as pd
+
+    cards = shown_cards(index, kinds, layer)
+    return pd.DataFrame([card.head._asdict() | head_scores(index, card) for card in cards])
+
+
+def shown_cards(index: CorpusIndex, kinds: Sequence[Kind], layer: int | None) -> list[ScoreCard]:
+    """Return the cards of the heads of some kinds, of one layer or all."""
+    return [card for card in index.cards if card.head.kind in kinds and layer in (None, card.head.layer)]
+
+
+def head_coordinates(
+    index: CorpusIndex, cards: Sequence[ScoreCard], ranges: Ranges, head: Head | None, theme: Theme
+) -> ParallelCoordinates:
+    """Return heads as lines over the scores that all of them have."""
+    scores = [head_scores(index, card) for card in cards]
+    keys = [key for key in AXIS_NAMES if scores and all(each[key] is not None for each in scores)]
+    groups = [
+        LineGroup(name=tr(KIND_NAMES[kind]), color=theme.head_colors[number], dash=dash)
+        for number, (kind, dash) in enumerate(zip(KINDS, ("solid", "dash", "dot"), strict=True))
+    ]
+    return ParallelCoordinates(
+        axes=[_axis(key, [value for each in scores if (value := each[key]) is not None]) for key in keys],
+        lines=[
+            CoordinateLine(
+                name=head_name(card.head), values=[each[key] for key in keys], group=KINDS.index(card.head.kind)
+            )
+            for card, each in zip(cards, scores, strict=True)
+        ],
+        groups=groups,
+        ranges={key: ranges[key] for key in keys if key in ranges},
+        marked=next((number for number, card in enumerate(cards) if card.head == head), None),
+        name=tr("Heads by their scores"),
+    )
+
+
+def _axis(key: str, values: Sequence[float]) -> CoordinateAxis:
+    """Return the axis of a score: from 0 to 1 or, of the strength, to the largest."""
+    if key == STRENGTH:
+        text = tr("median over rows of the norm of what the head writes for its strongest key (Kobayashi et al. 2020)")
+        return CoordinateAxis(
+            key=key, name=tr(AXIS_NAMES[key]), text=text, low=0.0, high=max(values, default=1.0) or 1.0
+        )
+    low = min(0.0, *values)  # 1 minus an error rate may be below 0
+    return CoordinateAxis(
+        key=key, name=tr(AXIS_NAMES[key]), text=tr(BEHAVIOURS[key].text), low=low, high=max(1.0, *values)
+    )
+
+
+# --- neurons --------------------------------------------------------------------------------------------------------
+
+Tokens = Mapping[Stack, Sequence[Sequence[str]]]  # of each sentence of an index, by the stack that reads them
+
+
+def neuron_tokens(index: CorpusIndex, neuron: Neuron, tokens: Tokens) -> Counter[str]:
+    """Return the tokens of a neuron's examples, as they are read, with their number."""
+    table, at = index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
+    columns = table.activations[at].tolist(), table.sentences[at].tolist(), table.positions[at].tolist()
+    found: Counter[str] = Counter()
+    for activation, sentence, position in zip(*columns, strict=True):
+        if activation:
+            found[readable(tokens[neuron.stack][int(sentence)][int(position)]).removeprefix(JOINT)] += 1
+    return found
+
+
+def neurons_table(
+    index: CorpusIndex, stack: Stack, layer: int, tokens: Tokens, sort: NeuronSort = "tokens", containing: str = ""
+) -> "pd.DataFrame":
+    """Return a row for each neuron of a layer, counted from 0.
+
+    Neurons that are never active are left out.
+
+    Args:
+        containing: Only neurons with an example whose token has this in it, whatever its case; those with most first.
+    """
+    import pandas as pd
+
+    table, rows = index.neurons[stack], []
+    wanted = containing.strip().casefold()
+    for neuron, (highest, active) in enumerate(zip(table.activations[layer, :, 0], table.active[layer], strict=True)):
+        name = Neuron(stack, layer, neuron)
+        found = neuron_tokens(index, name, tokens) if highest > 0 else Counter[str]()
+        hits = sum(count for token, count in found.items() if wanted in token.casefold())
+        if not hits:
+            continue
+        most = found.most_common(TOP_TOKENS)
+        same = max((count for token, count in most if not is_special(token)), default=0)
+        shown = ", ".join(f"{token} \u00d7{count}" if count > 1 else token for token, count in most)
+        title = f"{tr(STACK_NAMES[stack])} L{layer + 1} N{neuron + 1}"
+        rows.append((title, same, float(highest), float(active), shown, hits, *name))
+    frame = pd.DataFrame(
+        rows, columns=["name", "same", "highest", "active", "tokens", "hits", "stack", "layer", "neuron"]
+    )
+    orders = {"tokens": ["same", "highest"], "highest": ["highest"], "rare": ["active", "highest"]}[sort]
+    by = ["hits", *orders] if wanted else orders
+    ascending = [name == "active" for name in by]
+    return frame.sort_values(by, ascending=ascending, kind="stable").drop(columns="hits").reset_index(drop=True)
+
+
+def quantile_text(quantiles: Sequence[float], unit: str) -> str:
+    """Describe the usual values: the median and the strongest percent.
+
+    Args:
+        unit: What the share is of, such as rows.
+    """
+    median, _, percent, _ = quantiles
+    if not median:
+        return tr("99 % of the {unit} are below {high}", unit=tr(unit), high=f"{percent:.2f}")
+    return tr(
+        "99 % of the {unit} are below {high}, half below {median}",
+        unit=tr(unit),
+        high=f"{percent:.2f}",
+        median=f"{median:.2f}",
+    )

@@ -1,0 +1,161 @@
+"""Examples of heads and neurons as sentences with marked tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from core.analysis.corpus.index import HeadExample, IndexedSentence, NeuronExample
+from core.analysis.corpus.recording import Neuron
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import readable
+from core.text.byte_pieces import is_special
+from core.text.tokenizer import SPACE_MARK
+from core.translator import Translator
+from viz_app.language import tr
+
+if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
+    import pandas as pd
+
+Mark = Literal["", "query", "key", "both"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkedText:
+    """Tokens of one side of a sentence, with a mark each.
+
+    The marks show the token that a head attends from, and the one it attends to.
+    """
+
+    tokens: Sequence[str]
+    marks: Sequence[Mark]
+
+    def written(self) -> list[tuple[str, bool, Mark]]:
+        """Return the tokens to write: each with whether a space precedes it, and its mark.
+
+        Special tokens and spaces of their own are left out unless they have a mark.
+        """
+        found: list[tuple[str, bool, Mark]] = []
+        space = False
+        for token, mark in zip(self.tokens, self.marks, strict=True):
+            space = space or token.startswith(SPACE_MARK) or is_special(token)
+            if mark or not (is_special(token) or token == SPACE_MARK):
+                found.append((token, space and bool(found), mark))
+                space = is_special(token)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownExample:
+    """One example.
+
+    Attributes:
+        texts: Source, or translation, or both; the part that has a mark.
+        value: Strength or activation.
+        query, key: Marked tokens; of a neuron `key` is its token and `query` is "".
+        predicted: Token that is predicted there; "" in the encoder.
+    """
+
+    texts: Sequence[MarkedText]
+    value: float
+    line: int
+    query: str
+    key: str
+    predicted: str = ""
+
+    @property
+    def note(self) -> str:
+        """The prediction in words; "" if it has a mark."""
+        if self.predicted in ("", self.query):
+            return ""
+        return tr("predicts {token}", token=readable(self.predicted))
+
+
+def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str, ...], ...]:
+    """Return the source tokens, the tokens fed to the decoder, and the predicted ones.
+
+    Raises:
+        ValueError: The sentence has other tokens with this model.
+    """
+    source, fed, predicted = translator.token_ids(sentence.source, sentence.target)
+    if len(source) != sentence.source_length:
+        raise ValueError(
+            tr(
+                "the sentence of line {line} has {count} tokens, the index {expected}: it belongs to another model",
+                line=sentence.line,
+                count=len(source),
+                expected=sentence.source_length,
+            )
+        )
+    return translator.source_pieces(source), translator.fed_pieces(fed), translator.pieces(predicted)
+
+
+def head_example(translator: Translator, head: Head, example: HeadExample) -> ShownExample:
+    """Return an example of a head.
+
+    A row of cross-attention is marked at the token that it predicts.
+
+    Raises:
+        ValueError: As `sides`.
+    """
+    source, fed, predicted = sides(translator, example.sentence)
+    query, key = example.query, example.key
+    if head.kind == "cross":
+        texts = [_marked(source, key=key), _marked(predicted, query=query)]
+        return _shown(texts, example, predicted[query], source[key], predicted[query])
+    tokens = source if head.kind == "encoder_self" else fed
+    ahead = predicted[query] if head.kind == "decoder_self" else ""
+    return _shown([_marked(tokens, query, key)], example, tokens[query], tokens[key], ahead)
+
+
+def neuron_example(translator: Translator, neuron: Neuron, example: NeuronExample) -> ShownExample:
+    """Return an example of a neuron; in the decoder its token is the one that was fed.
+
+    Raises:
+        ValueError: As `sides`.
+    """
+    source, fed, predicted = sides(translator, example.sentence)
+    tokens, at = source if neuron.stack == "encoder" else fed, example.position
+    ahead = predicted[at] if neuron.stack == "decoder" else ""
+    return ShownExample(
+        texts=[_marked(tokens, key=at)],
+        value=example.activation,
+        line=example.sentence.line,
+        query="",
+        key=tokens[at],
+        predicted=ahead,
+    )
+
+
+def examples_table(shown: Sequence[ShownExample], value: str) -> "pd.DataFrame":
+    """Return a row for each example.
+
+    Args:
+        value: Name of the column of values.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            value: [each.value for each in shown],
+            "line": [each.line for each in shown],
+            "from": [each.query for each in shown],
+            "token": [each.key for each in shown],
+            "predicted": [each.predicted for each in shown],
+            "text": [" / ".join("".join(text.tokens) for text in each.texts) for each in shown],
+        }
+    )
+
+
+def _shown(texts: Sequence[MarkedText], example: HeadExample, query: str, key: str, predicted: str) -> ShownExample:
+    return ShownExample(
+        texts=texts, value=example.strength, line=example.sentence.line, query=query, key=key, predicted=predicted
+    )
+
+
+def _marked(tokens: Sequence[str], query: int = -1, key: int = -1) -> MarkedText:
+    marks: list[Mark] = ["" for _ in tokens]
+    if query >= 0:
+        marks[query] = "query"
+    if key >= 0:
+        marks[key] = "both" if key == query else "key"
+    return MarkedText(tokens=tokens, marks=marks)

@@ -1,0 +1,237 @@
+"""The heads of a corpus index: a ranking, parallel coordinates, and examples.
+
+They are ranked by a behaviour; the examples are those of one head.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.index import HeadExample
+from core.analysis.corpus.recomputation import head_strength
+from core.analysis.heads.head import Head
+from core.analysis.heads.scorecards import ScoreCard
+from core.capture import KINDS, Kind
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import selectable_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.scorecard_text import head_does, sentences
+from viz_app.language import marked, tr
+from viz_app.session import python_code
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.views.corpus import selection
+from viz_app.views.corpus.export.corpus_examples import export_examples
+from viz_app.views.corpus.export.parallel_coordinates import export_parallel
+from viz_app.views.corpus.figures import corpus as figures
+from viz_app.views.corpus.figures.corpus_examples import examples_table, head_example
+from viz_app.views.corpus.opened_index import OpenedIndex
+from viz_app.views.corpus.parallel_coordinates import parallel_coordinates
+from viz_app.views.corpus.python_parts import index_part
+
+ABOUT_RANKING = marked("""
+Scores are means over all tokens of the corpus, from 0 to 1, by the definitions of the score-cards of the page Heads.
+"Does" names what a head does by the criteria listed there, at "What heads do". A score says where a head attends, not
+that it matters: see Switches.
+""")
+ABOUT_EXAMPLES = marked("""
+The **strength** is the norm of what the head writes for one token in one row, ||a f(x)|| (Kobayashi et al. 2020): a
+large weight on a token with a short vector writes little. A sentence gives at most one example. The **frame** is where
+the head attends from, in the decoder the token that was fed or, in cross-attention, the token that is predicted; the
+**filled** token is what it attends to.
+
+The ten strongest of thousands show the extreme, not the usual case.
+""")
+ABOUT_PARALLEL = marked("""
+Each line is a head, each axis a score. Drag along an axis, or move its two ends, to keep the heads in this range;
+a click on the axis, or Escape on one of its ends, shows all again. With the keyboard, Tab reaches the ends and arrow
+keys move them. The list above has the same heads.
+""")
+ABOUT_BADGE = marked(
+    "The strongest example shown is computed again by the model, in a pass of its own sentence alone and by the code "
+    "of the page Heads. It must agree with the index to one part in a thousand."
+)
+TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class HeadSearch:
+    """The heads to show, and the place of their examples.
+
+    Heads are chosen by a behaviour, by kinds of attention, and by layer.
+    """
+
+    behaviour: str
+    kinds: Sequence[Kind] = KINDS
+    layer: int | None = None
+    place: str = "any"
+
+
+def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
+    """Draw the ranked heads, the examples of one, and the parallel coordinates."""
+    chosen, index = selection.selected(), opened.index
+    found = figures.chosen_heads(index, search.behaviour, search.kinds, search.layer, chosen.ranges)
+    behaviour = BEHAVIOURS[search.behaviour]
+    name = tr(behaviour.name[:1].upper() + behaviour.name[1:])
+    st.caption(f"**{name}**: {plain(tr(behaviour.text))}.", help=tr(ABOUT_RANKING))
+    if not found:
+        st.info(
+            tr("No head has this score here. Widen the ranges below.")
+            if chosen.ranges
+            else tr("No head has this score here. Select another kind or layer.")
+        )
+    head = selection.known_head(index, chosen.head) or (found[0][0].head if found else None)
+    left, right = st.container(key="side-by-side").columns([5, 6], gap="large")
+    with left:
+        if found:
+            ranking(opened, search, found)
+    with right:
+        if head is not None:
+            one_head(model, opened, head, search.place)
+    coordinates(opened, search, head)
+
+
+def ranking(opened: OpenedIndex, search: HeadSearch, found: list[tuple[ScoreCard, float]]) -> None:
+    """Draw the list of heads; a click on one selects it."""
+    chosen = selection.selected()
+    table = figures.ranking_table(found)
+    selectable_table(
+        table,
+        "corpus-ranking",
+        lambda row: setattr(chosen, "head", found[row][0].head),
+        height=430,
+        column_order=["name", "score", "does"],
+        column_config={
+            "name": st.column_config.TextColumn(tr("Head"), width=100),
+            "score": st.column_config.ProgressColumn(tr("Score"), format="%.3f", min_value=0, max_value=1, width=110),
+            "does": st.column_config.TextColumn(tr("Does")),
+        },
+    )
+    code = f"""
+from viz_app.views.corpus.figures.corpus import chosen_heads, ranking_table
+found = chosen_heads(index, {search.behaviour!r}, {list(search.kinds)}, {search.layer}, {chosen.ranges})""".strip()
+    downloads(
+        "corpus-heads",
+        table=lambda: table.drop(columns="name"),
+        of_sentence=False,
+        python=index_part(opened, code, 'table = ranking_table(found).drop(columns="name")'),
+    )
+
+
+def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
+    """Draw what a head does, and its strongest examples.
+
+    A click on one opens it on the page Heads.
+    """
+    index, name = opened.index, figures.head_name(head)
+    card = index.card(head)
+    st.markdown(f"**{name}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")
+    usual = figures.quantile_text(index.heads.quantiles[index.rows[head]].tolist(), marked("rows"))
+    st.caption(
+        tr(
+            "Strongest examples, attending to: **{place}**. Strength: {strength}.",
+            place=tr(figures.PLACE_NAMES[place]),
+            strength=usual,
+        ),
+        help=tr(ABOUT_EXAMPLES),
+    )
+    examples = index.head_examples(head, place)
+    if not examples:
+        st.info(tr("{head} has no example of this in the corpus. Select other examples above.", head=name))
+        return
+    try:
+        shown = [head_example(model.translator, head, example) for example in examples]
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    selection.examples(shown, lambda number: selection.open_head(model, head, examples[number]), key="corpus-examples")
+    code = f"""
+from core.analysis.heads.head import Head
+from viz_app.views.corpus.figures.corpus_examples import examples_table, head_example
+head = Head{tuple(head)}
+shown = [head_example(translator, head, each) for each in index.head_examples(head, {place!r})]
+table = examples_table(shown, "strength")""".strip()
+    title = tr("{head}, strongest examples attending to {place}", head=name, place=tr(figures.PLACE_NAMES[place]))
+    downloads(
+        "corpus-examples",
+        partial(export_examples, shown, theme=page_theme(), title=title),
+        lambda: examples_table(shown, "strength"),
+        title=title,
+        of_sentence=False,
+        python=index_part(opened, python_code.model_part(model), code),
+    )
+    check(model, opened, head, place, examples[0])
+
+
+def check(model: Model, opened: OpenedIndex, head: Head, place: str, example: HeadExample) -> None:
+    """Draw the badge: the first example, computed again."""
+    try:
+        again = recomputed(model, opened.key, head, place, example)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    check_badge(
+        marked("index agrees with the model"),
+        abs(again - example.strength) <= TOLERANCE * example.strength,
+        ABOUT_BADGE,
+        tr(
+            "{indexed:.5f} in the index, {again:.5f} now, gap {gap:.1g}",
+            indexed=example.strength,
+            again=again,
+            gap=abs(again - example.strength),
+        ),
+    )
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
+def recomputed(model: Model, key: str, head: Head, place: str, _example: HeadExample) -> float:
+    """Return the strength of the first example of a head at a place, from the model."""
+    return head_strength(model.translator, head, _example)
+
+
+def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> None:
+    """Draw all heads of these kinds as parallel coordinates."""
+    chosen, index, theme = selection.selected(), opened.index, page_theme()
+    cards = figures.shown_cards(index, search.kinds, search.layer)
+    drawing = figures.head_coordinates(index, cards, chosen.ranges, head, theme)
+    within = sum(drawing.is_within(line) for line in drawing.lines)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(
+            tr("**All scores**: {shown} of {total} heads in the selected ranges", shown=within, total=len(cards))
+            if chosen.ranges
+            else tr("**All scores**: {shown} of {total} heads", shown=within, total=len(cards)),
+            help=tr(ABOUT_PARALLEL),
+            width="content",
+        )
+        if chosen.ranges:
+            st.button(tr("All heads again"), on_click=chosen.ranges.clear, key="clear_ranges", type="tertiary")
+    parallel_coordinates(
+        drawing, chosen.set_range, lambda number: setattr(chosen, "head", cards[number].head), key="corpus-parallel"
+    )
+    if chosen.ranges:
+        st.caption(
+            "; ".join(
+                tr(
+                    "{axis} from {low} to {high}",
+                    axis=tr(figures.AXIS_NAMES[key]),
+                    low=decimal(low, 2),
+                    high=decimal(high, 2),
+                )
+                for key, (low, high) in chosen.ranges.items()
+            )
+        )
+    code = f"""
+from viz_app.views.corpus.figures.corpus import scores_table
+table = scores_table(index, {list(search.kinds)}, {search.layer})""".strip()
+    downloads(
+        "corpus-scores",
+        partial(export_parallel, drawing, theme=theme),
+        lambda: figures.scores_table(index, search.kinds, search.layer),
+        title=tr("Heads by their scores over a corpus"),
+        of_sentence=False,
+        python=index_part(opened, code),
+    )

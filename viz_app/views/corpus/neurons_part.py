@@ -1,0 +1,203 @@
+"""The feed-forward neurons of a corpus index: one layer's, and one's examples."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.corpus.index import NeuronExample
+from core.analysis.corpus.promotion import promoted_by_neuron
+from core.analysis.corpus.recomputation import neuron_activation
+from core.analysis.corpus.recording import Neuron, Stack
+from core.analysis.tokens.words import readable
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import selectable_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing.display_text import isolated, plain, sentence_case
+from viz_app.language import marked, tr, tr_lower, tr_values
+from viz_app.session import python_code
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.views.corpus import selection
+from viz_app.views.corpus.export.corpus_examples import export_examples
+from viz_app.views.corpus.figures import corpus as figures
+from viz_app.views.corpus.figures.corpus_examples import examples_table, neuron_example
+from viz_app.views.corpus.opened_index import OpenedIndex, sentence_tokens
+from viz_app.views.corpus.python_parts import index_part
+
+ABOUT_NEURONS = marked("""
+A feed-forward network computes max(0, x W1 + b1) W2 + b2 (3.3): a **neuron** is a column of W1 and a row of W2, and its
+**activation** is its number after the activation function. In the encoder its token is the one at its position, in the
+decoder the one that was fed. **Active** is the share of tokens with an activation above 0.
+
+The ten strongest of thousands show the extreme: what a neuron does at small activations may be something else, and most
+neurons have no single meaning.
+""")
+ABOUT_PROMOTES = marked("""
+When active, a neuron of the decoder adds a multiple of one vector to the state. Read through the norms that follow and
+through the output matrix, this vector promotes some tokens (Geva et al. 2022). Only the direct path counts.
+""")
+ABOUT_BADGE = marked(
+    "The strongest example shown is computed again by the model, from the input of the layer in a pass of its own "
+    "sentence alone. It must agree with the index to one part in a thousand."
+)
+STACK_NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
+TOLERANCE = 1e-3
+PROMOTED = 8
+
+
+@dataclass(frozen=True)
+class NeuronSearch:
+    """The neurons to show: those of a layer, or of a text.
+
+    Those of a text have an example whose token contains it.
+    """
+
+    stack: Stack
+    layer: int
+    sort: figures.NeuronSort
+    containing: str
+
+
+def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> None:
+    """Draw the neurons of a layer, and the examples of one of them."""
+    index, chosen = opened.index, selection.selected()
+    try:
+        tokens = sentence_tokens(model, opened)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    stack, layer, sort, containing = search.stack, search.layer, search.sort, search.containing
+    table = figures.neurons_table(index, stack, layer, tokens, sort, containing)
+    st.caption(
+        tr(
+            "**{count:,} neurons** of {total:,}: {stack}, layer {layer}. Tokens are those of their ten strongest "
+            "examples.",
+            count=len(table),
+            total=len(index.neurons[stack].active[layer]),
+            stack=tr_lower(STACK_NAMES[stack]),
+            layer=layer + 1,
+        ),
+        help=tr(ABOUT_NEURONS),
+    )
+    neurons = [Neuron(stack, layer, neuron) for neuron in table["neuron"].tolist()]
+    neuron = chosen.neuron if chosen.neuron is not None and index.has_neuron(chosen.neuron) else None
+    if not neurons:
+        st.info(
+            tr("No neuron of this layer has such a token among its examples. Type another, or select another layer.")
+        )
+    neuron = neuron or (neurons[0] if neurons else None)
+    left, right = st.container(key="side-by-side").columns([5, 6], gap="large")
+    with left:
+        if neurons:
+            selectable_table(
+                table,
+                "corpus-neurons",
+                lambda row: setattr(chosen, "neuron", neurons[row]),
+                height=520,
+                column_order=["name", "tokens", "highest", "active"],
+                column_config={
+                    "name": st.column_config.TextColumn(tr("Neuron"), width=130),
+                    "tokens": st.column_config.TextColumn(tr("Tokens of its examples")),
+                    "highest": st.column_config.NumberColumn(tr("Highest"), format="%.2f", width=70),
+                    "active": st.column_config.NumberColumn(tr("Active"), format="percent", width=70),
+                },
+            )
+            code = f"""
+from viz_app.views.corpus.figures.corpus import neurons_table
+from viz_app.views.corpus.figures.corpus_examples import sides
+tokens = [sides(translator, each) for each in index.sentences]
+tokens = {{"encoder": [each[0] for each in tokens], "decoder": [each[1] for each in tokens]}}
+table = neurons_table(index, {stack!r}, {layer}, tokens, {sort!r}, {containing!r}).drop(columns="name")""".strip()
+            downloads(
+                "corpus-neurons",
+                table=lambda: table.drop(columns="name"),
+                of_sentence=False,
+                python=index_part(opened, python_code.model_part(model), code),
+            )
+    with right:
+        if neuron is not None:
+            one_neuron(model, opened, neuron)
+
+
+def boxes(model: Model) -> NeuronSearch:
+    """Select a stack, a layer, an order, and a token."""
+    stack: Stack = segments(tr("Neurons of"), tr_values(STACK_NAMES), "encoder", "corpus_stack")
+    stacks = {"encoder": model.translator.model.encoder, "decoder": model.translator.model.decoder}
+    layers = [str(layer + 1) for layer in range(max(len(each.layers) for each in stacks.values()))]
+    layer = st.selectbox(tr("Layer"), layers, key="neuron_layer", bind="query-params", width=90)
+    sort: figures.NeuronSort = st.selectbox(
+        tr("Sorted"),
+        figures.NEURON_SORTS,
+        format_func=tr_values(figures.NEURON_SORTS).__getitem__,
+        key="neuron_sort",
+        bind="query-params",
+        width=240,
+    )
+    containing = st.text_input(
+        tr("Token"),
+        key="neuron_token",
+        bind="query-params",
+        width=180,
+        placeholder=tr("such as not"),
+        help=tr("Only neurons with an example whose token has this in it."),
+    )
+    return NeuronSearch(stack, min(layers.index(layer), len(stacks[stack].layers) - 1), sort, containing or "")
+
+
+def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
+    """Draw the strongest examples of a neuron.
+
+    A click on one opens its sentence on the page Heads.
+    """
+    table, at = opened.index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
+    name = f"{tr(STACK_NAMES[neuron.stack])} {str(neuron).removeprefix(neuron.stack).strip()}"
+    usual = figures.quantile_text(table.quantiles[at].tolist(), marked("tokens"))
+    st.markdown(
+        tr(
+            "**{neuron}**: active for {percent:.1f} % of the tokens; {activation}",
+            neuron=name,
+            percent=100 * float(table.active[at]),
+            activation=usual,
+        )
+    )
+    if neuron.stack == "decoder":
+        ids = promoted_by_neuron(model.translator.model, neuron.layer, neuron.neuron, PROMOTED)
+        pieces = [plain(isolated(readable(model.translator.tokenizer.target.piece(each)))) for each in ids]
+        st.caption(tr("Promotes: {tokens}", tokens=", ".join(pieces)), help=tr(ABOUT_PROMOTES))
+    examples = opened.index.neuron_examples(neuron)
+    if not examples:
+        st.info(tr("{neuron} is not active for any token of the corpus.", neuron=name))
+        return
+    shown = [neuron_example(model.translator, neuron, example) for example in examples]
+    selection.examples(
+        shown, lambda number: selection.open_neuron(model, neuron, examples[number]), key="neuron-examples"
+    )
+    code = f"""
+from core.analysis.corpus.recording import Neuron
+from viz_app.views.corpus.figures.corpus_examples import examples_table, neuron_example
+neuron = Neuron{tuple(neuron)}
+shown = [neuron_example(translator, neuron, each) for each in index.neuron_examples(neuron)]
+table = examples_table(shown, "activation")""".strip()
+    title = tr("{neuron}, strongest examples", neuron=name)
+    downloads(
+        "corpus-neuron-examples",
+        partial(export_examples, shown, theme=page_theme(), title=title),
+        lambda: examples_table(shown, "activation"),
+        title=title,
+        of_sentence=False,
+        python=index_part(opened, python_code.model_part(model), code),
+    )
+    again = recomputed(model, opened.key, neuron, examples[0])
+    check_badge(
+        marked("index agrees with the model"),
+        abs(again - examples[0].activation) <= TOLERANCE * examples[0].activation,
+        ABOUT_BADGE,
+        tr("{indexed:.5f} in the index, {again:.5f} now", indexed=examples[0].activation, again=again),
+    )
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
+def recomputed(model: Model, key: str, neuron: Neuron, _example: NeuronExample) -> float:
+    """Return the activation of a neuron's first example, from the model."""
+    return neuron_activation(model.translator, neuron, _example)

@@ -1,0 +1,206 @@
+"""The index of the current model.
+
+It is beside its checkpoint, uploaded, or built here step by step.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from core.analysis.corpus.cli import index_beside, translations_of
+from core.analysis.corpus.collection import CorpusPass
+from core.analysis.corpus.index import CorpusFacts, CorpusIndex
+from core.analysis.corpus.index_file import CorpusIndexError, load_index, parse_index
+from core.analysis.word_scores.scored_lines import parse_lines
+from viz_app.language import marked, tr
+from viz_app.session import model_paths
+from viz_app.session.aligner_ranking import TextRankings
+from viz_app.session.jobs import Job
+from viz_app.session.models import MODEL_HASH, Model, ModelError
+from viz_app.session.state import MayHoldModel, put_in_address, session_object
+from viz_app.session.uploaded_text import decoded
+from viz_app.views.corpus.figures.corpus import Tokens
+from viz_app.views.corpus.figures.corpus_examples import sides
+
+MAX_LINES = 2_000
+MAX_BYTES = 2**20  # of an uploaded text
+TOO_LARGE = marked("{name} is larger than {most} MB: use `python -m core corpus`")
+NOT_TEXT = marked("{name} is not UTF-8 text: {error}. Upload a text file with one sentence per line")
+MAX_INDEX_BYTES = 2**26  # of an uploaded index
+ADDRESS, OWN_NAME = "corpus_index", "own"  # query parameter: the link is to an index that it does not include
+BATCH_SIZE = 8  # sentences between two clicks
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class OpenedIndex:
+    """An index of the current model.
+
+    Attributes:
+        key: different for every index and state of one, for caches.
+        path: of its file; None if it was uploaded or built here.
+    """
+
+    index: CorpusIndex
+    key: str
+    path: Path | None = None
+
+
+@dataclass
+class OwnIndex(MayHoldModel):
+    """The visitor's own index.
+
+    Attributes:
+        digest: of the model.
+        opened: the index, or its part that is built; None before the first batch.
+        job: builds it; None if it was uploaded.
+    """
+
+    digest: str = ""
+    opened: OpenedIndex | None = None
+    job: Job | None = None
+    _corpus: CorpusPass | None = None
+    _facts: CorpusFacts | None = None
+
+    def begin(self, model: Model, name: str, text: str) -> None:
+        """Start to build an index.
+
+        Raises:
+            ValueError: there are no sentences, or too many, or as `parse_lines`.
+        """
+        lines = parse_lines(text)
+        if len(lines) > MAX_LINES:
+            raise ValueError(
+                tr(
+                    "{name} has {count} sentences, at most {most} are indexed here: use `python -m core corpus`",
+                    name=name,
+                    count=len(lines),
+                    most=MAX_LINES,
+                )
+            )
+        error_rates = session_object(TextRankings).error_rates(model)
+        corpus = CorpusPass(model.translator, lines, error_rates=error_rates, batch_size=BATCH_SIZE)
+        self.digest, self.opened, self._corpus = model.digest, None, corpus
+        self._facts = CorpusFacts(model.name, model.digest, name, translations=translations_of(lines, 1))
+        self.job = Job(self._steps(corpus), len(corpus.lines), marked("sentences"))
+
+    def _steps(self, corpus: CorpusPass) -> Iterator[int]:
+        for count in corpus.steps():
+            self.opened = None
+            yield count
+
+    def open(self, model: Model, name: str, content: bytes) -> None:
+        """Open an uploaded index, or build one of an uploaded text.
+
+        Raises:
+            ValueError: the file cannot be used; the message says why.
+        """
+        if name.endswith(".npz"):
+            return self.upload(model, name, content)
+        return self.begin(model, name, decoded(name, content, MAX_BYTES, TOO_LARGE, NOT_TEXT))
+
+    def upload(self, model: Model, name: str, content: bytes) -> None:
+        """Open an uploaded index.
+
+        Raises:
+            CorpusIndexError: it is not an index, or belongs to another model.
+        """
+        if len(content) > MAX_INDEX_BYTES:
+            raise CorpusIndexError(tr("{name} is larger than {most} MB", name=name, most=MAX_INDEX_BYTES // 2**20))
+        index = parse_index(content, name)
+        if index.facts.digest != model.digest:
+            raise CorpusIndexError(
+                tr(
+                    "{name} is the index of another checkpoint, {other} ({other_digest}), this one is {model} "
+                    "({digest}): build it again",
+                    name=name,
+                    other=index.facts.checkpoint,
+                    other_digest=index.facts.digest[:8],
+                    model=model.name,
+                    digest=model.digest[:8],
+                )
+            )
+        self.digest, self.job, self._corpus = model.digest, None, None
+        self.opened = OpenedIndex(index, f"own-{next(_numbers)}")
+
+    def of(self, model: Model) -> OpenedIndex | None:
+        """The index, as far as it is built, if it is of this model."""
+        if self.digest != model.digest:
+            return None
+        if self.opened is None and self._corpus is not None and self._corpus.done and self._facts is not None:
+            self.opened = OpenedIndex(self._corpus.index(self._facts), f"own-{next(_numbers)}")
+        return self.opened
+
+    def unfinished_job(self, model: Model) -> Job | None:
+        """The job, if it is about this model and not at its end."""
+        return self.job if self.job is not None and not self.job.finished and self.digest == model.digest else None
+
+    def forget_model(self, digest: str) -> None:
+        """Drop the job and the index of a model that is closed."""
+        if self.digest == digest:
+            if self.job is not None:
+                self.job.close()
+            self.digest, self.opened, self.job, self._corpus, self._facts = "", None, None, None, None
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _read(path: str, mtime_ns: int, size: int) -> CorpusIndex:
+    return load_index(path)
+
+
+def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
+    """Return the index of a model, and why the one beside it cannot be used.
+
+    The visitor's own comes first. The address says if it is shown.
+    """
+    own = session_object(OwnIndex).of(model)
+    put_in_address(ADDRESS, OWN_NAME if own is not None else "")
+    if own is not None:
+        return own, ""
+    if not Path(model.path).is_absolute():  # uploaded
+        return None, ""
+    beside = index_beside(Path(model.path))
+    try:
+        if (path := model_paths.file_in(beside.parent, beside.name)) is None:
+            return None, ""
+        stat = path.stat()
+        index = _read(str(path), stat.st_mtime_ns, stat.st_size)
+    except (ModelError, CorpusIndexError, OSError) as error:
+        return None, str(error)
+    if index.facts.digest != model.digest:
+        return None, tr(
+            "{name} is the index of another checkpoint ({other_digest}), this one is {model} ({digest}): build it "
+            "again",
+            name=path.name,
+            other_digest=index.facts.digest[:8],
+            model=model.name,
+            digest=model.digest[:8],
+        )
+    return OpenedIndex(index, f"{path} {stat.st_mtime_ns} {stat.st_size}", path), ""
+
+
+def is_missing(opened: OpenedIndex | None) -> bool:
+    """Whether the address is for an index of its author's own.
+
+    Ask before `opened_index`, which writes the address.
+    """
+    return opened is None and st.query_params.get(ADDRESS) == OWN_NAME
+
+
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={**MODEL_HASH, OpenedIndex: lambda each: each.key})
+def sentence_tokens(model: Model, opened: OpenedIndex) -> Tokens:
+    """Return the tokens of every sentence of an index.
+
+    They are those of the source, and those fed to the decoder.
+
+    Raises:
+        ValueError: as `sides`.
+    """
+    found: Sequence[tuple[tuple[str, ...], ...]] = [
+        sides(model.translator, sentence) for sentence in opened.index.sentences
+    ]
+    return {"encoder": [each[0] for each in found], "decoder": [each[1] for each in found]}

@@ -1,0 +1,172 @@
+"""Selection on the page Corpus, and examples opened on the page Heads.
+
+A head, a neuron and ranges of scores can be selected.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
+from core.analysis.corpus.recording import STACKS, Neuron, Stack
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import word_groups
+from core.capture import Kind
+from viz_app.components.sentence_bar import Side, WordSelection
+from viz_app.language import tr
+from viz_app.page_list import script_of
+from viz_app.session import chosen_heads, readings
+from viz_app.session.models import Model
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
+from viz_app.views.corpus.corpus_examples import corpus_examples
+from viz_app.views.corpus.figures.corpus import AXIS_NAMES
+from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
+from viz_app.views.corpus.figures.parallel_coordinates import Range
+
+HEAD, NEURON, RANGE = "corpus_head", "corpus_neuron", "corpus_range"  # query parameters
+KINDS_BY_NAME: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
+BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sentence
+
+
+@dataclass
+class CorpusSelection:
+    """Selection of a session on the page.
+
+    Attributes:
+        head, neuron: None: the first of the list.
+        ranges: of the axes of the parallel coordinates.
+        num_opened: number of examples that were clicked; after each, the browser goes to the page Heads.
+    """
+
+    head: Head | None = None
+    neuron: Neuron | None = None
+    ranges: dict[str, Range] = field(default_factory=dict[str, Range])
+    num_opened: int = 0
+    was_restored: bool = False
+
+    def restore(self) -> None:
+        """Select what the address names, at first and after going back."""
+        if self.was_restored and not is_history_navigation():
+            return
+        self.was_restored = True
+        self.head = parsed_head(st.query_params.get(HEAD, ""))
+        self.neuron = parsed_neuron(st.query_params.get(NEURON, ""))
+        self.ranges = dict(filter(None, map(parsed_range, st.query_params.get_all(RANGE))))
+
+    def write_address(self) -> None:
+        """Write the selection to the address."""
+        put_in_address(HEAD, str(self.head) if self.head else "")
+        put_in_address(NEURON, str(self.neuron) if self.neuron else "")
+        put_in_address(RANGE, [f"{key}_{low:.4g}_{high:.4g}" for key, (low, high) in self.ranges.items()])
+
+    def set_range(self, key: str, found: Range | None) -> None:
+        """Select a range of an axis; None: the whole axis."""
+        self.ranges.pop(key, None)
+        if found is not None:
+            self.ranges[key] = float(f"{found[0]:.4g}"), float(f"{found[1]:.4g}")
+
+
+def selected() -> CorpusSelection:
+    """Return the session's selection."""
+    found = session_object(CorpusSelection)
+    found.restore()
+    return found
+
+
+def parsed_head(name: str) -> Head | None:
+    """Parse a head such as `cross L5 H3`; None for other text."""
+    parts = re.fullmatch(r"(encoder|decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
+    return Head(KINDS_BY_NAME[parts[1]], int(parts[2]) - 1, int(parts[3]) - 1) if parts else None
+
+
+def parsed_neuron(name: str) -> Neuron | None:
+    """Parse a neuron such as `encoder L3 N512`; None for other text."""
+    parts = re.fullmatch(r"(encoder|decoder) L([1-9]\d{0,2}) N([1-9]\d{0,6})", name)
+    if parts is None:
+        return None
+    stack: Stack = STACKS[0] if parts[1] == STACKS[0] else STACKS[1]
+    return Neuron(stack, int(parts[2]) - 1, int(parts[3]) - 1)
+
+
+def parsed_range(text: str) -> tuple[str, Range] | None:
+    """Parse a range such as `previous_0.5_1`; None for other text."""
+    key, *ends = text.split("_")
+    try:
+        low, high = map(float, ends)
+    except ValueError:
+        return None
+    return (key, (low, high)) if key in AXIS_NAMES and math.isfinite(low) and math.isfinite(high) else None
+
+
+def known_head(index: CorpusIndex, head: Head | None) -> Head | None:
+    """Return the head if the model has it."""
+    return head if head in index.rows else None
+
+
+def open_head(model: Model, head: Head, example: HeadExample) -> None:
+    """Show an example's sentence on all pages, with this head and its words.
+
+    Both are then selected. Call it in a callback.
+    """
+    _open(model, example.sentence, example_words(model, head, example.sentence, example.query, example.key))
+    chosen_heads.select_head(head)
+    chosen_heads.keep_heads(chosen_heads.heads_widget(head.kind))
+
+
+def open_neuron(model: Model, neuron: Neuron, example: NeuronExample) -> None:
+    """Show an example's sentence on all pages, with its word selected.
+
+    Call it in a callback.
+    """
+    _open(model, example.sentence, neuron_words(model, neuron, example))
+
+
+def example_words(model: Model, head: Head, sentence: IndexedSentence, query: int, key: int) -> list[WordSelection]:
+    """Return the words of a query and a key.
+
+    Row t of the decoder predicts token t; the key at t in its self-attention is token t - 1 of the translation.
+    """
+    if head.kind == "encoder_self":
+        return _words(model, sentence, ("source", query), ("source", key))
+    if head.kind == "decoder_self":
+        return _words(model, sentence, ("target", query), ("target", key - 1))
+    return _words(model, sentence, ("target", query), ("source", key))
+
+
+def neuron_words(model: Model, neuron: Neuron, example: NeuronExample) -> list[WordSelection]:
+    """Return the word of a neuron's token; none for `<s>`."""
+    if neuron.stack == "encoder":
+        return _words(model, example.sentence, ("source", example.position))
+    return _words(model, example.sentence, ("target", example.position - 1))
+
+
+def _words(model: Model, sentence: IndexedSentence, *places: tuple[Side, int]) -> list[WordSelection]:
+    """The words of tokens, each once, in order; a token before the first has none."""
+    source, _, predicted = sides(model.translator, sentence)
+    groups = {"source": word_groups(source), "target": word_groups(predicted)}
+    found: list[WordSelection] = [
+        (side, group) for side, position in places for group in groups[side] if position in group
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -> None:
+    target = (*sentence.target, model.translator.model.config.eos_id)
+    search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
+    readings.show_target(model, search, target, words)
+    session_object(CorpusSelection).num_opened += 1
+
+
+def examples(shown: Sequence[ShownExample], on_click: Callable[[int], None], key: str) -> None:
+    """Draw examples; a click on one opens it.
+
+    The browser then follows the link to the page Heads. `st.switch_page` would have to clear the address, which
+    Streamlit refuses while widgets are bound to it.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(tr("Click an example to see its sentence and these words on the page"), width="content")
+        st.page_link(script_of("heads"), label=tr("Heads"), icon=":material/arrow_forward:", width="content")
+    corpus_examples(shown, tr("See it on Heads"), on_click, followed="heads", count=selected().num_opened, key=key)

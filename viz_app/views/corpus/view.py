@@ -1,0 +1,226 @@
+"""Corpus: the strongest examples of every head and neuron over many sentences."""
+
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.cli import index_beside
+from core.analysis.corpus.index_file import index_bytes
+from core.capture import KINDS, Kind
+from viz_app.controls.job_control import job_control
+from viz_app.controls.uploader_texts import uploader_texts
+from viz_app.controls.widgets import segments
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.head_names import KIND_NAMES
+from viz_app.language import marked, tr
+from viz_app.session import readings
+from viz_app.session.models import Model
+from viz_app.session.python_code import shown_path
+from viz_app.session.state import Widget, session_object
+from viz_app.views.corpus import opened_index, selection
+from viz_app.views.corpus.figures.corpus import PLACE_NAMES
+from viz_app.views.corpus.heads_part import HeadSearch, heads_part
+from viz_app.views.corpus.neurons_part import NeuronSearch, neurons_part
+from viz_app.views.corpus.neurons_part import boxes as neuron_boxes
+from viz_app.views.corpus.opened_index import OpenedIndex, OwnIndex
+
+HOW_TO_READ = marked("""
+One pass over a corpus keeps, for every **head**, the sentences in which it writes most, anywhere and at each kind of
+place, and for every **neuron** of the feed-forward networks those in which its activation is highest. Heads are found
+by what they do on average over the corpus.
+
+Click an example to see its sentence, this head and these words on the page Heads.
+
+Examples show what a head or neuron responds to most in these sentences. They do not show what the model would do
+without it (see Switches and Patching), and a corpus of other sentences has other examples.
+""")
+ABOUT_FORM = marked("""
+Sentences, one per line; after a tab their translations, if they are not to be the model's own, by greedy search. A few
+hundred take a minute or two, and the result grows while you read it. For thousands, use the command.
+""")
+ORIGINS = {
+    "given": marked("{corpus}; with given translations by {model}."),
+    "1": marked("{corpus}; translated greedily by {model}."),
+}
+SEARCHED = marked("{corpus}; translated with beam size {size} by {model}.")
+PASTED = marked("the text")
+VIEWS = (marked("Heads"), marked("Neurons"))
+EVERY_KIND, EVERY_LAYER = "all", marked("All")
+BEHAVIOUR, PLACE = Widget[str]("behaviour"), Widget[str]("corpus_place")
+
+
+def capital(name: str) -> str:
+    """Begin a name with a capital letter."""
+    return name[:1].upper() + name[1:]
+
+
+BEHAVIOUR_NAMES = (
+    marked("attends to the previous token"),
+    marked("attends to the same position"),
+    marked("attends to the next token"),
+    marked("attends at a fixed distance"),
+    marked("attends to the same word"),
+    marked("attends to the rarest token"),
+    marked("attends to the end mark"),
+    marked("attends to the first token"),
+    marked("attends to punctuation"),
+    marked("copies"),
+    marked("writes the translation"),
+    marked("links words like the other heads"),
+    marked("agrees with gold links"),
+    marked("attends to one token at a time"),
+    marked("attends everywhere"),
+)  # of `BEHAVIOURS`
+BEHAVIOUR_TITLES = {capital(each.name): key for key, each in BEHAVIOURS.items()}
+PLACE_TITLES = {capital(name): key for key, name in PLACE_NAMES.items()}
+
+
+def page() -> None:
+    """Draw the page."""
+    model, own = readings.model(), session_object(OwnIndex)
+    is_missing = opened_index.is_missing(own.of(model))  # before the address is written
+    opened, problem = opened_index.opened_index(model)
+    chosen = selection.selected()
+    job = own.unfinished_job(model)
+    headline(opened)
+    if opened is not None and opened.path is None and job is None:
+        save_button(model, opened)
+    if problem:
+        st.warning(sentence_case(problem))
+    if is_missing:
+        st.caption(
+            tr("This link was made with its author's own index, which it does not include: build or open it below.")
+        )
+    if opened is not None or job is not None:
+        search = toolbar(model)
+        if job is not None:
+            job_control(job, "corpus_job", below=partial(shown, model, search))
+        else:
+            shown(model, search)
+        chosen.write_address()
+    form(model, is_open=opened is None and job is None)
+
+
+def headline(opened: OpenedIndex | None) -> None:
+    """Say what is indexed, from where."""
+    if opened is None:
+        st.markdown(tr("**Strongest examples** of every head and neuron over a corpus"), help=tr(HOW_TO_READ))
+        return
+    facts = opened.index.facts
+    st.markdown(
+        tr(
+            "**Strongest examples** of every head and neuron in {sentences:,} sentences, {tokens:,} predicted tokens",
+            sentences=facts.num_sentences,
+            tokens=facts.num_tokens,
+        ),
+        help=tr(HOW_TO_READ),
+    )
+    origin = plain(", ".join(filter(None, (tr(facts.corpus), facts.attribution, facts.licence))))
+    text = tr(ORIGINS.get(facts.translations, SEARCHED))
+    st.caption(text.format(corpus=origin, size=plain(facts.translations), model=plain(facts.checkpoint)))
+
+
+def save_button(model: Model, opened: OpenedIndex) -> None:
+    """Offer the visitor's own index as a file."""
+    st.download_button(
+        tr("Save this index"),
+        partial(index_bytes, opened.index),
+        index_beside(Path(model.name)).name,
+        on_click="ignore",
+        key="corpus_save",
+        icon=":material/download:",
+        help=tr("Open it again below, in any session. The app opens it by itself if it is beside the checkpoint."),
+    )
+
+
+def toolbar(model: Model) -> HeadSearch | NeuronSearch:
+    """Select heads by a behaviour, or neurons of a layer."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        view = segments(tr("Show"), {each: tr(each) for each in VIEWS}, VIEWS[0], "corpus_view")
+        return head_boxes(model) if view == VIEWS[0] else neuron_boxes(model)
+
+
+def head_boxes(model: Model) -> HeadSearch:
+    """Select a behaviour, a kind of attention, a layer, and the place of examples."""
+    title = st.selectbox(
+        tr("Behaviour"),
+        list(BEHAVIOUR_TITLES),
+        format_func=behaviour_title,
+        key=BEHAVIOUR.key,
+        bind="query-params",
+        width=270,
+    )
+    names: dict[str, str] = {EVERY_KIND: tr("All"), **{kind: tr(KIND_NAMES[kind]) for kind in KINDS}}
+    kind = segments(tr("Attention"), names, EVERY_KIND, "corpus_kind")
+    layers = len(model.translator.model.encoder.layers), len(model.translator.model.decoder.layers)
+    options = [EVERY_LAYER, *(str(layer + 1) for layer in range(max(layers)))]
+    layer = st.selectbox(tr("Layer"), options, format_func=tr, key="corpus_layer", bind="query-params", width=90)
+    behaviour = BEHAVIOUR_TITLES[title]
+    PLACE.preset_for(behaviour, lambda: capital(PLACE_NAMES[BEHAVIOURS[behaviour].place]), place_title)
+    place = st.selectbox(
+        tr("Examples attending to"),
+        list(PLACE_TITLES),
+        format_func=place_title,
+        key=PLACE.key,
+        bind="query-params",
+        width=200,
+        help=tr(
+            "Off the usual places: neither at a special or the first token or punctuation, nor at the same position "
+            "or one next to it. There, heads show what else they do."
+        ),
+    )
+    kinds: tuple[Kind, ...] = tuple(each for each in KINDS if kind in (EVERY_KIND, each))
+    return HeadSearch(behaviour, kinds, None if layer == EVERY_LAYER else int(layer) - 1, PLACE_TITLES[place])
+
+
+def behaviour_title(title: str) -> str:
+    """Return the title of a behaviour in the visitor's language."""
+    return capital(tr(BEHAVIOURS[BEHAVIOUR_TITLES[title]].name))
+
+
+def place_title(title: str) -> str:
+    """Return the title of a place in the visitor's language."""
+    return capital(tr(PLACE_NAMES[PLACE_TITLES[title]]))
+
+
+def shown(model: Model, search: HeadSearch | NeuronSearch) -> None:
+    """Draw the index as far as it is built."""
+    opened, _ = opened_index.opened_index(model)
+    if opened is None:
+        st.caption(tr("The first sentences are being read."))
+    elif isinstance(search, NeuronSearch):
+        neurons_part(model, opened, search)
+    else:
+        heads_part(model, opened, search)
+
+
+@st.fragment
+def form(model: Model, is_open: bool) -> None:
+    """Build an index of other sentences, or open one."""
+    own, path = session_object(OwnIndex), Path(model.path)
+    with st.expander(tr("Index of your own sentences"), expanded=is_open):
+        st.caption(tr(ABOUT_FORM))
+        with st.form("corpus_form", border=False):
+            left, right = st.columns(2, gap="large")
+            uploader_texts("corpus_file", 64)
+            file = left.file_uploader(tr("File of sentences, or an index"), key="corpus_file", max_upload_size=64)
+            text = right.text_area(tr("Or paste lines"), key="corpus_text", height=100, persist_state="session")
+            submitted = st.form_submit_button(tr("Index"), key="corpus_submit")
+        name = shown_path(path) if path.is_absolute() else model.name
+        st.caption(tr("For thousands of sentences, and an index that the app finds beside the checkpoint:"))
+        st.code(f"python -m core corpus --checkpoint {name} --input sentences.txt", language=None, wrap_lines=True)
+    if submitted:
+        try:
+            if file is None:
+                own.begin(model, PASTED, text or "")
+            else:
+                own.open(model, file.name, file.getvalue())
+        except ValueError as error:
+            st.error(sentence_case(str(error)))
+            return
+        st.rerun()
+
+
+page()

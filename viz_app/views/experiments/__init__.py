@@ -1,0 +1,1 @@
+"""The page Experiments: a model that is changed, and what becomes of its translation."""

@@ -1,0 +1,1 @@
+"""The view Head to head: which head reads what another writes."""

@@ -1,0 +1,193 @@
+"""The survey of edges of the page Head to head, and the question it answers.
+
+It grows step by step.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from core.analysis.composition.edge_effects import EdgeFlow, edge_flow, exact_effects, repeated_with_hooks
+from core.analysis.composition.edges import Edge, sender_side
+from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
+from core.analysis.composition.survey import Survey, num_steps, survey_steps
+from core.analysis.interventions.minimal_pairs import minimal_pairs
+from core.analysis.interventions.pair_runs import Metric
+from viz_app.controls.predicted_token import alternative_box, alternatives, metric_box, token_box
+from viz_app.controls.widgets import segments
+from viz_app.language import marked, tr, tr_values
+from viz_app.session.job_slot import JobSlot
+from viz_app.session.jobs import Job
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.readings import Reading
+from viz_app.session.state import Widget, session_object
+
+MEASURED = 200  # edges that are measured exactly
+MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measuring starts by itself
+AGAINST = Widget[str]("paths_against")
+SECOND = Widget[str]("paths_second")
+BEST = marked("best other token")
+BY_NAMES: dict[ReplacedBy, str] = {
+    "mean": marked("Its mean"),
+    "zero": marked("Zero"),
+    "sentence": marked("A second sentence"),
+}
+ABOUT_BY = marked("""
+The output of a sender is replaced on one path alone. **Its mean** over the positions of this sentence removes what
+differs between tokens. **Zero** also removes what is the same for all, further from anything the model has seen. **A
+second sentence** of equal length in tokens shows which paths carry the difference between both.
+""")
+
+
+@dataclass(frozen=True)
+class EdgeQuestion:
+    """The token to explain, and the settings of the survey.
+
+    Attributes:
+        position: of the predicted token A.
+        against: id of B, None for the most probable other token.
+        second: the second sentence, None unless outputs are replaced by its outputs.
+    """
+
+    position: int
+    against: int | None
+    by: ReplacedBy
+    second: str | None
+    metric: Metric
+
+
+@dataclass
+class QuestionSurvey:
+    """The survey of one question.
+
+    Attributes:
+        known: effects by sender position, and what flows, by edge.
+    """
+
+    question: EdgeQuestion
+    run: Replacement
+    found: Survey
+    job: Job
+    positions: dict[Edge, list[float]] = field(default_factory=dict[Edge, list[float]])
+    flows: dict[Edge, EdgeFlow] = field(default_factory=dict[Edge, EdgeFlow])
+    gap: float | None = None
+
+    def by_position(self, edge: Edge) -> list[float]:
+        """Return the effect of the sender's output at each position through an edge."""
+        if edge not in self.positions:
+            count = self.run.runs.entered[sender_side(edge.sender)].size(1)
+            self.positions[edge] = exact_effects(self.run, [(edge, position) for position in range(count)]).tolist()
+        return self.positions[edge]
+
+    def flow(self, edge: Edge) -> EdgeFlow:
+        """Return the attention of an edge's receiver before and after."""
+        if edge not in self.flows:
+            self.flows[edge] = edge_flow(self.run, edge)
+        return self.flows[edge]
+
+    def checked(self) -> tuple[Edge, float] | None:
+        """Return an edge that was repeated with hooks and its gap in nats.
+
+        None until one is measured.
+        """
+        edge = self.found.checked_edge()
+        if edge is None:
+            return None
+        if self.gap is None:
+            self.gap = abs(repeated_with_hooks(self.run, edge) - self.found.effects[edge])
+        return edge, self.gap
+
+
+class SurveySlot(JobSlot[QuestionSurvey]):
+    """The session's survey."""
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def proposal(model: Model, source: str) -> str:
+    """Return a proposal for the second sentence, "" if there is none."""
+    found = minimal_pairs(model.translator, source)
+    return next((pair.text for pair in found if pair.contrast == "noun"), found[0].text if found else "")
+
+
+def question_boxes(about: Reading) -> EdgeQuestion:
+    """Select the token, what it is compared with, and what replaces outputs."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        position = token_box(about)
+        pieces = alternatives(about, position)
+        chosen = BEST
+        if AGAINST.value not in (None, BEST):
+            AGAINST.preset_for((about.identity, position), lambda: BEST)
+        if pieces:
+            about_b = tr("B: the effect of an edge is on the logit of the predicted token A minus that of B.")
+            chosen = alternative_box(about, position, AGAINST, tr("minus"), (BEST,), BEST, about_b)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        metric = metric_box("paths_metric")
+        by: ReplacedBy = segments(
+            tr("Replace what a sender sends by"), tr_values(BY_NAMES), "mean", "paths_by", help=tr(ABOUT_BY)
+        )
+        second = None
+        if by == "sentence":
+            source = about.translation.source
+            SECOND.preset_for((about.model.digest, source), lambda: proposal(about.model, source))
+            label = tr("Second sentence, of equal length in tokens")
+            second = st.text_input(label, key=SECOND.key, bind="query-params", width="stretch").strip()
+    against = None if chosen == BEST else about.model.translator.tokenizer.target.token_id(chosen)
+    return EdgeQuestion(position, against, by, second, metric)
+
+
+def surveyed(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
+    """Return the session's survey for a question.
+
+    Raises:
+        ValueError: as `record_replacement`.
+    """
+    return session_object(SurveySlot).of((about.identity, question), lambda: _begun(about, question))
+
+
+def _begun(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
+    run = record_replacement(
+        about.model.translator,
+        about.translation.source,
+        about.hypothesis.token_ids,
+        question.position,
+        question.by,
+        question.second,
+        against=question.against,
+        metric=question.metric,
+    )
+    found = Survey()
+    is_short = run.runs.source_ids.size(1) + run.runs.fed.size(1) <= MEASURED_AT_ONCE
+
+    def steps() -> Iterator[int]:
+        return survey_steps(run, MEASURED, found)
+
+    return QuestionSurvey(question, run, found, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
+
+
+# --- Python ---------------------------------------------------------------------------------------------------------
+
+
+def run_part(surveyed: QuestionSurvey) -> str:
+    """Record the run as `run`, after `reading_part`."""
+    question, runs = surveyed.question, surveyed.run.runs
+    second = "" if question.second is None else f"'second': {question.second!r}, "
+    options = f"{second}'against': {runs.against}, 'metric': {question.metric!r}"
+    return f"""
+from core.analysis.composition.replacement import record_replacement
+by, options = {question.by!r}, {{{options}}}
+run = record_replacement(translator, source, target, {question.position}, by, **options)""".strip()
+
+
+def products_part(edge: Edge, moment: int, query: int, key: int) -> str:
+    """Compute the products of an edge's receiver's cell as `found`, after `run_part`."""
+    return f"""
+from core.analysis.composition.edge_effects import edge_flow
+from core.analysis.composition.edges import Edge, Node
+found = edge_flow(run, {edge!r}).products({moment}, {query}, {key})""".strip()
+
+
+SURVEY_TABLE = f"""
+from core.analysis.composition.survey import survey
+from viz_app.views.experiments.head_paths.figures import edges_table
+table = edges_table(survey(run, {MEASURED}))""".strip()

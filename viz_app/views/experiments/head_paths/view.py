@@ -1,0 +1,222 @@
+"""Head to head: the strongest paths between heads to one output token."""
+
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.composition.edges import Edge, Input, sender_side
+from core.analysis.tokens.words import readable
+from core.capture import AttentionMap
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.score_products import map_with_products
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
+from viz_app.language import marked, tr
+from viz_app.page_list import script_of
+from viz_app.session import python_code, readings
+from viz_app.session.map_pass import MapPass
+from viz_app.views.experiments.head_paths import figures, paths_survey, selected_path
+from viz_app.views.experiments.head_paths.export import export_path_graph
+from viz_app.views.experiments.head_paths.path_graph import path_graph
+from viz_app.views.experiments.head_paths.paths_survey import QuestionSurvey
+
+HOW_TO_READ = marked("""
+**Path patching** (Wang et al. 2022; Goldowsky-Dill et al. 2023). What one sender writes, a head, a feed-forward network
+or an embedding, is replaced, but only one input of one receiver reads the replacement: the queries, keys or values of a
+head, the input of a network, or the logit. Between both lie residual connections and norms alone; norms are computed
+again. Then everything after the receiver is computed again, and the **effect** of the edge is by how much the logit of
+A minus that of B, or the log-probability of A, falls: above 0 the edge speaks for A.
+
+All edges are estimated first, to first order; the strongest are then measured exactly.
+""")
+NOT_MEANT = marked(
+    "An edge shows what this sentence loses without it, one edge at a time. Edges need not add up, an edge without "
+    "effect may matter where another does the same, and what replaces an output decides what is seen as an effect."
+)
+ABOUT_BADGE = marked(
+    "The effect of an edge between two heads is computed a second time, by passes of the model's own modules with "
+    "hooks. Both must agree."
+)
+ABOUT_WEIGHTS = marked(
+    "Composition scores of Elhage et al. (2021) are products of the weights of two heads and know no sentence. "
+    "Spearman's rank correlation with the measured change of the receiver's output, over all edges between two heads."
+)
+INPUTS: dict[Input, str] = {"query": marked("query"), "key": marked("key"), "value": marked("value")}
+TOLERANCE = 1e-3  # nats
+
+
+@st.fragment
+def page() -> None:
+    """Draw everything below the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to see which head feeds which."))
+        return
+    question = paths_survey.question_boxes(reading)
+    if question.second == "":
+        st.info(tr("Type a second sentence: the same as above with one word changed."))
+        return
+    try:
+        found = paths_survey.surveyed(reading, question)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    headline(found)
+    count = st.slider(tr("Edges to draw"), 5, 100, 30, 5, key="paths_drawn", bind="query-params", width=320)
+    job_control(found.job, "head_paths", tr("Measure"), partial(graph, reading, found, count))
+
+
+def headline(found: QuestionSurvey) -> None:
+    """Say what the effects are on."""
+    runs = found.run.runs
+    first, second = (plain(isolated(readable(each))) for each in map(runs.translator.piece, (runs.token, runs.against)))
+    value = decimal(found.run.metric, 2, sign=True)
+    if runs.metric == "difference":
+        text = tr(
+            "Logit of **{first}** (A) minus **{second}** (B): **{value}** nats", first=first, second=second, value=value
+        )
+    else:
+        text = tr("Log-probability of **{first}** (A): **{value}** nats", first=first, value=value)
+    st.markdown(text, help=tr(HOW_TO_READ))
+
+
+def graph(reading: readings.Reading, found: QuestionSurvey, count: int) -> None:
+    """Draw the strongest edges found so far, and the selected one."""
+    theme, state = page_theme(), selected_path.selection()
+    ranked = found.found.ranked()
+    edges = {each.edge: each for each in ranked}
+    edge = state.edge if state.edge in edges else None
+    if edge is None and found.job.finished:
+        edge = next((each.edge for each in ranked[:count] if each.edge.receiver.as_head), ranked[0].edge)
+    if found.job.finished or state.edge in edges:
+        selected_path.keep_in_address(state.edge if state.edge in edges else None)
+    shown = found.run.runs, found.found, count, theme, edge, state.node
+    drawn = figures.path_graph(*shown)
+    left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
+    with left:
+        path_graph(drawn, figures.path_graph(*shown, is_narrow=True), theme, state.select, key="path-graph")
+        code = python_code.reading_part(reading), paths_survey.run_part(found), paths_survey.SURVEY_TABLE
+        downloads(
+            "paths",
+            partial(export_path_graph, drawn, theme=theme, title=drawn.effect),
+            lambda: figures.edges_table(found.found),
+            title=tr("Strongest direct paths"),
+            python=lambda file: python_code.script(file, *code),
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(tr("Click an edge to see what flows, a head to select it on the page Heads."), width="content")
+            if state.node is not None and state.node.as_head is not None:
+                label = tr("{head} on Heads", head=figures.node_title(state.node))
+                st.page_link(script_of("heads"), label=label, icon=":material/arrow_forward:", width="content")
+    with right:
+        if edge is not None and ranked:
+            one_edge(reading, found, edge)
+    st.caption(tr(NOT_MEANT))
+    agreement(found)
+    with st.expander(tr("Table of the {count} strongest edges", count=min(count, len(ranked)))):
+        table(found, count)
+    checked = found.checked()
+    if checked is not None:
+        name, gap = tr("an edge repeated with hooks"), checked[1]
+        detail = tr("{edge}, gap {gap:.1g} nats", edge=figures.edge_title(checked[0]), gap=gap)
+        check_badge(name, gap < TOLERANCE, tr(ABOUT_BADGE), detail)
+
+
+def one_edge(reading: readings.Reading, found: QuestionSurvey, edge: Edge) -> None:
+    """Draw what flows through an edge.
+
+    The part has its numbers, the receiver's map before and after, and effects by position.
+    """
+    theme, runs = page_theme(), found.run.runs
+    measured = next(each for each in found.found.edges if each.edge == edge)
+    st.markdown(f"**{plain(figures.edge_title(edge))}**")
+    effect, exact = found.found.effect(measured), edge in found.found.effects
+    values = {"effect": decimal(effect, 3, sign=True), "change": decimal(100 * measured.change, 1)}
+    if exact:
+        st.markdown(tr("Effect **{effect}** nats; the receiver's output changes by **{change} %**", **values))
+    else:
+        st.markdown(
+            tr("Effect **{effect}** nats (estimated); the receiver's output changes by **{change} %**", **values)
+        )
+    source, _ = runs.source_tokens
+    own = source if sender_side(edge.sender) == "encoder" else runs.fed_tokens
+    head = edge.receiver.as_head
+    if head is not None:
+        flow = found.flow(edge)
+        queries = source if head.kind == "encoder_self" else runs.fed_tokens
+        keys = runs.fed_tokens if head.kind == "decoder_self" else source
+        if edge.input == "value":
+            st.caption(tr("The map of the receiver stays as it is; the values that it reads change:"))
+            cell_grid(figures.values_grid(flow, keys, theme), key="paths-values")
+        title = figures.node_title(edge.receiver)
+        names = (tr("Map of the receiver"),) if edge.input == "value" else (tr("Before"), tr("After the replacement"))
+        for index, name in enumerate(names):
+            st.caption(name)
+            weights = flow.weights[index].float().cpu().expand(head.head + 1, -1, -1)  # only the last head is drawn
+            attention = AttentionMap(head.kind, head.layer, weights, queries, keys)
+            of = flow_pass(reading, found, edge, index, attention)
+            map_with_products(attention, head.head, theme, of, key=f"paths-map-{index}", name=lambda *_: title)
+    st.caption(tr("Effect by the position at which the sender's output is replaced"))
+    cell_grid(figures.positions_grid(found.by_position(edge), own, theme), key="paths-positions")
+
+
+def flow_pass(
+    reading: readings.Reading, found: QuestionSurvey, edge: Edge, moment: int, attention: AttentionMap
+) -> MapPass:
+    """Return the pass that the map of an edge's receiver shows.
+
+    0 before the replacement, 1 after.
+    """
+    flow, code = found.flow(edge), (python_code.reading_part(reading), paths_survey.run_part(found))
+    return MapPass(
+        (reading.identity, found.question, edge, moment),
+        {(attention.kind, attention.layer): attention},
+        lambda cell: flow.products(moment, cell.query, cell.key),
+        lambda cell: "\n".join([*code, paths_survey.products_part(edge, moment, cell.query, cell.key)]),
+    )
+
+
+def agreement(found: QuestionSurvey) -> None:
+    """Say how far estimates and weights agree with what was measured."""
+    effects = found.found.effects
+    if len(effects) > 1:
+        value = decimal(found.found.estimate_agreement(), 2)
+        text = tr(
+            "{estimated:,} edges estimated, {measured} measured; rank correlation of both: {value}.",
+            estimated=len(found.found.edges),
+            measured=len(effects),
+            value=value,
+        )
+        st.caption(text)
+    scores = found.found.composition_agreement() if found.found.scores else {}
+    if scores:
+        parts = ", ".join(f"{tr(INPUTS[which])} {decimal(value, 2, sign=True)}" for which, (_, value) in scores.items())
+        st.caption(
+            tr("Composition by weights alone and measured change, rank correlation: {values}.", values=parts),
+            help=tr(ABOUT_WEIGHTS),
+        )
+
+
+def table(found: QuestionSurvey, count: int) -> None:
+    """Draw the edges as a table."""
+    number = st.column_config.NumberColumn
+    show_table(
+        figures.readable_table(found.found, count),
+        height="content",
+        column_config={
+            "from": tr("From"),
+            "to": tr("To"),
+            "input": tr("Input"),
+            "effect": number(tr("Effect"), format="%+.3f", help=tr("In nats, by path patching.")),
+            "estimate": number(tr("Estimate"), format="%+.3f", help=tr("To first order.")),
+            "change": number(tr("Change"), format="%.3f", help=tr("Of the receiver's output, relative to it.")),
+            "composition": number(tr("By weights"), format="%.3f", help=tr("Composition score of two heads.")),
+        },
+    )
+
+
+page()

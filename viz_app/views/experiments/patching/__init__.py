@@ -1,0 +1,1 @@
+"""The view Patching: activations of one sentence put into the pass of another."""

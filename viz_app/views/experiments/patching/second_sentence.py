@@ -1,0 +1,234 @@
+"""The second sentence of the page Patching, its proposals, and two tokens.
+
+The tokens are the pair to compare.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, PairContrast, minimal_pairs
+from core.analysis.interventions.pair_runs import Metric
+from core.analysis.interventions.patching import Into
+from core.analysis.tokens.words import readable
+from viz_app.controls.predicted_token import metric_box, restore_position
+from viz_app.controls.widgets import segments
+from viz_app.drawing.display_text import sentence_case
+from viz_app.language import marked, tr, tr_count, tr_values
+from viz_app.session import model_passes, readings
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.readings import Reading
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+
+CORRUPTED = Widget[str]("corrupted")
+TOKEN = Widget[int]("patched_token")  # in the address it counts from 1
+AGAINST = Widget[str]("patched_against")  # a piece, or the one below
+BEST = marked("best other token")
+FEW = 3  # proposals of each contrast that are shown at once
+INTO_NAMES: dict[Into, str] = {"corrupted": marked("First into second"), "clean": marked("Second into first")}
+CONTRAST_NAMES: dict[PairContrast, str] = {
+    "noun": marked("Noun"),
+    "adjective": marked("Adjective"),
+    "pronoun": marked("Pronoun"),
+    "number": marked("Number"),
+    "tense": marked("Tense"),
+}
+ABOUT_SENTENCE = marked("""
+The same sentence with a word changed. Both must have equally many tokens, so that each position has its counterpart.
+The proposals below replace words that this model's tokenizer splits into as many tokens; hover one to see them.
+""")
+ABOUT_INTO = marked("""
+**First into second** shows which outputs suffice to bring the first sentence's prediction back, **second into first**
+which are needed to keep it. With redundant parts the two differ.
+""")
+
+
+@dataclass(frozen=True)
+class PatchingQuestion:
+    """The sentences and tokens to compare, and the settings of the patches.
+
+    Attributes:
+        corrupted: the second sentences, the one of the text box first.
+        position: of the predicted token A.
+        against: B as a piece; None: the best other token of each second sentence.
+    """
+
+    corrupted: tuple[str, ...]
+    position: int
+    against: str | None
+    metric: Metric
+    into: Into
+
+
+@dataclass
+class SelectedWords:
+    """The words that were selected on the page when the token was."""
+
+    words: object = ()
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def proposals(model: Model, source: str) -> list[MinimalPair]:
+    """Return proposals for the second sentence."""
+    return minimal_pairs(model.translator, source)
+
+
+def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
+    """Select the second sentence.
+
+    Returns:
+        The sentence, "" if there is none, and other proposals for the same words.
+    """
+    source = about.translation.source
+    found = proposals(about.model, source)
+    first = next((pair for pair in found if pair.contrast == "noun"), found[0] if found else None)
+    CORRUPTED.preset_for((about.model.digest, source), lambda: first.text if first else "")
+    text = st.text_input(
+        tr("Second sentence, of equal length in tokens"),
+        key=CORRUPTED.key,
+        bind="query-params",
+        placeholder=tr("Change a word of the sentence above"),
+        help=tr(ABOUT_SENTENCE),
+    )
+    few, more = few_and_more(found)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="proposals"):
+        _buttons(few, text)
+        if more:
+            with st.popover(tr("{count} more", count=len(more)), type="tertiary"):
+                _buttons(more, text)
+    if not found:
+        st.caption(tr("No word of this sentence is in the project's word list: type a second sentence yourself."))
+    own = next((pair for pair in found if pair.text == text), None)
+    same = [
+        pair
+        for pair in found
+        if own is not None and pair is not own and (pair.contrast, pair.words) == (own.contrast, own.words)
+    ]
+    return text.strip(), same
+
+
+def few_and_more(found: list[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
+    """Return the first proposals of each contrast, and all others.
+
+    The first ones are for as many words as possible.
+    """
+    few: list[MinimalPair] = []
+    for contrast in CONTRASTS:
+        pairs, seen = [pair for pair in found if pair.contrast == contrast], Counter[tuple[int, ...]]()
+        turns: list[tuple[int, MinimalPair]] = []
+        for pair in pairs:
+            turns.append((seen[pair.words], pair))
+            seen[pair.words] += 1
+        few += [pair for _, pair in sorted(turns, key=lambda turn: turn[0])[:FEW]]
+    return few, [pair for pair in found if pair not in few]
+
+
+def _buttons(pairs: list[MinimalPair], text: str) -> None:
+    """Draw a button for each proposal, by contrast.
+
+    That of the current second sentence is disabled.
+    """
+    for contrast in CONTRASTS:
+        of_contrast = [pair for pair in pairs if pair.contrast == contrast]
+        if of_contrast:
+            st.caption(tr(CONTRAST_NAMES[contrast]), width="content")
+        for pair in of_contrast:
+            st.button(
+                ", ".join(f"{old} \u2192 {new}" for old, new in pair.changes),
+                on_click=CORRUPTED.set,
+                args=(pair.text,),
+                type="tertiary",
+                disabled=pair.text == text,
+                help=_reason(pair),
+                key=f"proposal: {pair.text}",
+            )
+
+
+def _reason(pair: MinimalPair) -> str:
+    """Say why both sentences have equally many tokens, as `pair.reason` does."""
+    return tr_count(
+        "{count} of {total} tokens differs: {pairs}",
+        "{count} of {total} tokens differ, each in its place: {pairs}",
+        len(pair.tokens),
+        total=pair.num_tokens,
+        pairs=", ".join(f"{readable(old)} \u2192 {readable(new)}" for old, new in pair.tokens),
+    )
+
+
+def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> PatchingQuestion:
+    """Select the tokens to compare, the metric, the direction, and the averaging.
+
+    Averaging is over several pairs.
+
+    Raises:
+        ValueError: as `model_passes.explanation`.
+    """
+    second = model_passes.explanation(about.model, corrupted, about.hypothesis.token_ids)
+    own = about.explain()
+    drops = [before - after for before, after in zip(own.log_probs, second.log_probs, strict=True)]
+    words = readings.selected_words(about)
+    state, target = session_object(SelectedWords), [group.start for side, group in words if side == "target"]
+    if target and words != state.words:
+        TOKEN.set(target[-1])
+    state.words = words
+    restore_position(TOKEN, len(drops))
+    TOKEN.preset_for((about.identity, corrupted), lambda: max(range(own.num_forced, len(drops)), key=drops.__getitem__))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        position = st.selectbox(
+            tr("Predicted token"),
+            range(len(drops)),
+            format_func=lambda each: f"{each + 1} {readable(own.predicted_tokens[each])}",
+            key=TOKEN.key,
+            width=170,
+            help=tr(
+                "Or click a word of the translation above. At first it is the one that the second sentence makes least "
+                "probable."
+            ),
+        )
+        put_in_address(TOKEN.key, str(position + 1))
+        alternatives = [*second.alternatives[position], *own.alternatives[position]]
+        against = _against_box(str(own.predicted_tokens[position]), [str(token) for token, _ in alternatives])
+        metric = metric_box("patch_metric")
+        into: Into = segments(tr("Patch"), tr_values(INTO_NAMES), "corrupted", "patch_into", help=tr(ABOUT_INTO))
+        names = ", ".join(new for pair in others for _, new in pair.changes)
+        is_mean = st.toggle(
+            tr("Average over pairs"),
+            False,
+            key="patch_mean",
+            bind="query-params",
+            disabled=not others,
+            help=tr("Also patches the other proposals for these words ({words}) and shows the mean.", words=names)
+            if others
+            else tr("There are no other proposals for the words that differ."),
+        )
+    texts = (corrupted, *(pair.text for pair in others)) if is_mean and others else (corrupted,)
+    return PatchingQuestion(texts, position, against, metric, into)
+
+
+def _against_box(predicted: str, alternatives: list[str]) -> str | None:
+    """Select the token to compare with."""
+    names = [BEST, *dict.fromkeys(token for token in alternatives if token != predicted)]
+    if AGAINST.value is None or is_history_navigation():
+        requested = st.query_params.get(AGAINST.key)
+        AGAINST.set(requested if requested in names else BEST)
+    AGAINST.keep_within(names, BEST)
+    chosen = st.selectbox(
+        tr("Compared with"),
+        names,
+        format_func=lambda name: tr(name) if name == BEST else readable(name),
+        key=AGAINST.key,
+        width=170,
+        help=tr("By default the most probable other token in the second sentence."),
+    )
+    put_in_address(AGAINST.key, "" if chosen in (None, BEST) else chosen)
+    return None if chosen in (None, BEST) else chosen
+
+
+def problem_text(error: ValueError) -> str:
+    """Return an error of a pair as a sentence, with the words of the page."""
+    text = str(error)
+    for name, shown in (("clean", "first"), ("corrupted", "second")):
+        text = re.sub(rf"{name}(?= sentence)|(?<=the ){name}(?= one)", shown, text)
+    return sentence_case(text)

@@ -1,0 +1,206 @@
+"""The selected cell, receiver and sender of the page Patching, and its Python."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.analysis.heads.head import Head
+from core.analysis.interventions.pair_runs import COMPONENTS, Component, PairRuns
+from core.analysis.interventions.path_patching import HeadInput, Receiver
+from core.capture import KINDS, Kind
+from viz_app.controls.widgets import segments
+from viz_app.drawing.head_names import head_title, parsed
+from viz_app.drawing.theme import head_name
+from viz_app.language import marked, tr, tr_lower, tr_values
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+from viz_app.views.experiments.patching.figures import PatchedCell
+from viz_app.views.experiments.patching.measurement import Patching
+from viz_app.views.experiments.patching.second_sentence import PatchingQuestion
+
+CELL, SENDER = "patch", "sender"  # query parameters, counted from 1: cross.5.3, and cross.5.3 for a head
+RECEIVER_KIND, HOLD = Widget[Kind]("receiver_kind"), "hold_networks"
+KIND_NAMES: dict[Kind, str] = {
+    "encoder_self": marked("Encoder"),
+    "decoder_self": marked("Decoder"),
+    "cross": marked("Cross"),
+}
+INPUT_NAMES: dict[HeadInput, str] = {"query": marked("Queries"), "key": marked("Keys"), "value": marked("Values")}
+
+
+@dataclass
+class PatchingSelection:
+    """The selected cell of the map and the selected sender of a session.
+
+    None before a click.
+    """
+
+    cell: PatchedCell | None = None
+    sender: Head | None = None
+    was_restored: bool = False
+
+    def restore(self) -> None:
+        """Select what the address names, at first and after going back."""
+        if not self.was_restored or is_history_navigation():
+            self.was_restored = True
+            self.cell = parsed_cell(st.query_params.get(CELL, ""))
+            cell = parsed_cell(st.query_params.get(SENDER, ""))
+            self.sender = None
+            if cell is not None and cell.component in KINDS:
+                self.sender = Head(cell.component, cell.layer, cell.position)
+
+    def select_cell(self, cell: PatchedCell) -> None:
+        """Select a cell of the map."""
+        self.cell = cell
+
+    def select_sender(self, head: Head | None) -> None:
+        """Select a sender."""
+        self.sender = head
+
+
+def parsed_cell(text: str) -> PatchedCell | None:
+    """Parse a cell such as `cross.5.3`; None for other text."""
+    parts = re.fullmatch(rf"({'|'.join(COMPONENTS)})\.([1-9]\d{{0,2}})\.([1-9]\d{{0,3}})", text)
+    if parts is None:
+        return None
+    component: Component = next(each for each in COMPONENTS if each == parts[1])
+    return PatchedCell(component, int(parts[2]) - 1, int(parts[3]) - 1)
+
+
+def selected_cell(found: Patching) -> PatchedCell | None:
+    """Return the selected cell, and write it to the address.
+
+    By default it is the attention layer with the largest effect, or None until all are measured.
+    """
+    state, runs = session_object(PatchingSelection), found.pairs[0]
+    state.restore()
+    cell = state.cell
+    if cell is not None and not (
+        cell.layer < runs.num_layers(cell.component) and cell.position < runs.num_positions(cell.component)
+    ):
+        cell = state.cell = None
+    put_in_address(CELL, f"{cell.component}.{cell.layer + 1}.{cell.position + 1}" if cell else "")
+    if cell is not None or not found.job.finished:
+        return cell
+    effects, best = found.effects(), PatchedCell("encoder_self", 0, 0)
+    largest = -1.0
+    for kind in KINDS:
+        shares = effects[kind].moved(found.question.into).nan_to_num(0).abs()
+        if float(shares.max()) > largest:
+            largest = float(shares.max())
+            layer, position = divmod(int(shares.argmax()), shares.size(1))
+            best = PatchedCell(kind, layer, position)
+    return best
+
+
+def receiver_box(found: Patching) -> tuple[Receiver, bool]:
+    """Select the receiver, and whether feed-forward networks are held on the way."""
+    runs = found.pairs[0]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        kind: Kind = segments(tr("Receiver"), tr_values(KIND_NAMES), "cross", RECEIVER_KIND.key)
+        names = [
+            head_name(layer, head) for layer in range(runs.num_layers(kind)) for head in range(runs.num_heads(kind))
+        ]
+        widget = Widget[str](f"receiver_{kind}")
+        if widget.requested not in names:
+            widget.preset(head_name(*found.strongest_head(kind)[1:]))
+        name = st.selectbox(tr("Head"), names, None, required=True, key=widget.key, bind="query-params", width=110)
+        which: HeadInput = segments(tr("Through its"), tr_values(INPUT_NAMES), "value", "receiver_input")
+        hold_networks = st.toggle(
+            tr("Hold feed-forward networks"),
+            False,
+            key=HOLD,
+            bind="query-params",
+            help=tr(
+                "On: only residual connections and norms carry the change from the sender to the receiver "
+                "(Goldowsky-Dill et al. 2023). Off: the feed-forward networks between them change, too (Wang et al. "
+                "2022)."
+            ),
+        )
+    return Receiver(Head(kind, *parsed(name or names[0])), which), hold_networks
+
+
+def receiver_title(receiver: Receiver) -> str:
+    """Name a receiver: `Cross L5 H3, values`."""
+    return f"{head_title(receiver.head)}, {tr_lower(INPUT_NAMES[receiver.input])}"
+
+
+def selected_sender(senders: Sequence[Head]) -> Head | None:
+    """Return the selected sender, None if there is none, and write it to the address."""
+    state = session_object(PatchingSelection)
+    state.restore()
+    if state.sender not in senders:
+        state.sender = None
+    sender = state.sender
+    put_in_address(SENDER, f"{sender.kind}.{sender.layer + 1}.{sender.head + 1}" if sender else "")
+    return sender
+
+
+# --- Python ---------------------------------------------------------------------------------------------------------
+
+
+def pairs_part(pairs: Sequence[PairRuns], question: PatchingQuestion) -> str:
+    """Record the runs as `pairs`, after `reading_part`."""
+    sources = [(runs.texts[1], runs.against) for runs in pairs]
+    metric = "" if question.metric == "difference" else f", metric={question.metric!r}"
+    return f"""
+from core.analysis.interventions.recorded_runs import record_runs
+sources = {sources}
+pairs = [
+    record_runs(translator, source, corrupted, target, {question.position}, against=against{metric})
+    for corrupted, against in sources
+]""".strip()
+
+
+def map_part(question: PatchingQuestion, side: str) -> str:
+    """Make the `table` of the map of a side, after `pairs_part`."""
+    return f"""
+from core.analysis.interventions.patching import mean_map, patching_map
+from viz_app.views.experiments.patching.figures import map_table
+table = map_table(pairs, mean_map([patching_map(runs, {question.into!r}) for runs in pairs]), {side!r})""".strip()
+
+
+def heads_part(question: PatchingQuestion, cell: PatchedCell) -> str:
+    """Make the `table` of the heads of a cell, after `pairs_part`."""
+    return f"""
+from core.analysis.interventions.patching import head_effects, mean_effects
+from viz_app.views.experiments.patching.figures import heads_table
+place = {tuple(cell)}
+found = mean_effects([head_effects(runs, *place, {question.into!r}) for runs in pairs])
+table = heads_table(found)""".strip()
+
+
+def paths_part(question: PatchingQuestion, receiver: Receiver, hold_networks: bool) -> str:
+    """Compute the effects of all senders as `found`, after `pairs_part`."""
+    return f"""
+{_receiver_part(receiver)}
+from core.analysis.interventions.patching import mean_effects
+from core.analysis.interventions.path_patching import path_effects, possible_senders
+from viz_app.views.experiments.patching.figures import paths_table
+senders = possible_senders(translator.model, receiver)
+options = {{"into": {question.into!r}, "hold_networks": {hold_networks}}}
+found = mean_effects([path_effects(runs, senders, [receiver], **options) for runs in pairs])
+table = paths_table(senders, found)""".strip()
+
+
+def positions_part(
+    question: PatchingQuestion, receiver: Receiver, hold_networks: bool, sender: Head, names: Sequence[str]
+) -> str:
+    """Make the `table` of the positions of a sender, after `pairs_part`."""
+    return f"""
+{_receiver_part(receiver)}
+from core.analysis.interventions.patching import mean_effects
+from core.analysis.interventions.path_patching import path_effects
+from viz_app.views.experiments.patching.figures import positions_table
+sender, names = Head{tuple(sender)}, {list(names)}
+options = {{"into": {question.into!r}, "hold_networks": {hold_networks}, "positions": range(len(names))}}
+found = mean_effects([path_effects(runs, [sender], [receiver], **options) for runs in pairs])
+table = positions_table(found, names)""".strip()
+
+
+def _receiver_part(receiver: Receiver) -> str:
+    return f"""
+from core.analysis.heads.head import Head
+from core.analysis.interventions.path_patching import Receiver
+receiver = Receiver(Head{tuple(receiver.head)}, {receiver.input!r})""".strip()

@@ -1,0 +1,267 @@
+"""Patching: what carries the difference between two sentences to the next token."""
+
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.heads.head import Head
+from core.analysis.interventions.pair_runs import Side
+from core.analysis.tokens.words import readable
+from core.capture import KINDS, Kind
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing.ablation import head_title
+from viz_app.drawing.display_text import decimal, isolated, plain
+from viz_app.drawing.export.cell_grid import export_grid
+from viz_app.language import marked, tr
+from viz_app.page_list import script_of
+from viz_app.session import python_code, readings
+from viz_app.session.chosen_heads import select_head
+from viz_app.session.state import session_object
+from viz_app.views.experiments.patching import figures, measurement, second_sentence, selection
+from viz_app.views.experiments.patching.measurement import Patching
+from viz_app.views.experiments.patching.selection import PatchingSelection
+
+HOW_TO_READ = marked("""
+**Activation patching** (Vig et al. 2020; Meng et al. 2022). The model reads both sentences with the same translation up
+to the predicted token. Then the output of one component, in one layer at one position, is taken from one run and put
+into the other, and everything after it is computed again. A cell says what share of the difference between the two runs
+this makes: **0** none of it, **1** all of it. Outside 0 to 1, it went the other way or beyond.
+
+Self-attention, cross-attention and feed-forward networks add to a state; "state after the layer" replaces the state
+itself, with all that earlier layers have put there. Click a cell; of attention it shows the heads.
+""")
+NOT_MEANT = marked(
+    "A patch shows that an output carries this difference, in this pair of sentences. Shares need not sum to 1, and an "
+    "output with a share of 0 may matter where another one does the same."
+)
+IN_BOTH = marked("{measure}: **{first}** with the first sentence, **{second}** with the second")
+MEAN_IN_BOTH = marked(
+    "{measure}: **{first}** with the first sentence, **{second}** with the second, mean of {count} pairs"
+)
+ABOUT_PATHS = marked("""
+**Path patching** (Wang et al. 2022; Goldowsky-Dill et al. 2023). The output of one head, the sender, is taken from the
+other run, but only the queries, keys or values of the receiver may notice: all other attention outputs on the way stay
+as they are. Then everything after the receiver is computed again. Each cell is a sender. Effects are small where the
+word itself, rather than a head, brings the difference to the receiver.
+""")
+ABOUT_BADGE = marked(
+    "With every output of every component taken from the other run, the patched run must give that run's number; 0 and "
+    "1 are then where they should be."
+)
+TOLERANCE = 1e-3  # nats
+VIEWS = (marked("Components"), marked("Paths between heads"))
+NAMES: dict[Side, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
+ROWS: dict[Side, str] = {
+    "encoder": marked("a row for each token of the sentences"),
+    "decoder": marked("a row for each token of the translation so far; the last one predicts the token"),
+}
+
+
+@st.fragment
+def page() -> None:
+    """Draw everything below the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to compare it with a second one."))
+        return
+    corrupted, others = second_sentence.sentence_box(reading)
+    if not corrupted:
+        st.info(tr("Type a second sentence: the same as above with one word changed."))
+        return
+    try:
+        question = second_sentence.question_boxes(reading, corrupted, others)
+        found = measurement.patching(reading, question)
+    except ValueError as error:
+        st.error(second_sentence.problem_text(error))
+        return
+    headline(found)
+    view = segments(tr("View"), {each: tr(each) for each in VIEWS}, VIEWS[0], "patch_view", hide_label=True)
+    if view == VIEWS[0]:
+        job_control(found.job, "patching", tr("Measure"), partial(components, reading, found))
+    else:
+        paths(reading, found)
+    detail = tr("largest gap {gap:.1g} nats", gap=found.gap)
+    check_badge(tr("all patched equals the other run"), found.gap < TOLERANCE, tr(ABOUT_BADGE), detail)
+
+
+def headline(found: Patching) -> None:
+    """Say what is measured, in both runs."""
+    runs, question = found.pairs[0], found.question
+    first, second = (plain(isolated(readable(each))) for each in map(runs.translator.piece, (runs.token, runs.against)))
+    measure = tr("Logit of **{first}** minus **{second}**", first=first, second=second)
+    if question.metric == "log_prob":
+        measure = tr("Log-probability of **{first}**", first=first)
+    elif len(found.pairs) > 1 and question.against is None:
+        measure = tr("Logit of **{first}** minus the best other token", first=first)
+    clean, corrupted = (
+        sum(values) / len(found.pairs) for values in zip(*((r.clean, r.corrupted) for r in found.pairs), strict=True)
+    )
+    first, second = (decimal(value, 2, sign=True) for value in (clean, corrupted))
+    text = tr(
+        IN_BOTH if len(found.pairs) == 1 else MEAN_IN_BOTH,
+        measure=measure,
+        first=first,
+        second=second,
+        count=len(found.pairs),
+    )
+    st.markdown(text, help=tr(HOW_TO_READ))
+    if found.left_out:
+        st.caption(
+            tr("Left out of the mean: {count}.", count=len(found.left_out)), help=plain("; ".join(found.left_out))
+        )
+
+
+def components(reading: readings.Reading, found: Patching) -> None:
+    """Draw the effects measured so far; a click on a cell shows its heads."""
+    theme, question = page_theme(), found.question
+    effects, pairs, cell = found.effects(), found.shown, selection.selected_cell(found)
+    if len(found.pairs) > 1:
+        st.caption(
+            tr("Mean of {measured} of {count} pairs.", measured=len(pairs), count=len(found.pairs))
+            if len(pairs) > 1
+            else tr("The first pair.")
+        )
+    for side, name in NAMES.items():
+        st.markdown(tr("**{name}**: {text}", name=tr(name), text=tr(ROWS[side])))
+        grid = figures.side_grid(effects, pairs, side, question.into, theme, cell)
+        layers = pairs[0].num_layers(figures.components_of(side)[0])
+
+        def select(place: tuple[int, int], side: Side = side, layers: int = layers) -> None:
+            session_object(PatchingSelection).select_cell(figures.grid_cell(place, side, layers))
+
+        cell_grid(grid, select, key=f"patching-{side}")
+        code = (
+            python_code.reading_part(reading),
+            selection.pairs_part(pairs, question),
+            selection.map_part(question, side),
+        )
+        downloads(
+            f"patching-{side}",
+            partial(export_grid, grid, theme=theme, title=tr(figures.SHARE_NAMES[question.into])),
+            partial(figures.map_table, pairs, effects, side),
+            title=f"{tr(name)}: {tr(figures.SHARE_NAMES[question.into])}",
+            python=lambda file, code=code: python_code.script(file, *code),
+        )
+        if cell is not None and side == figures.side_of(cell.component):
+            one_cell(reading, found, cell)
+    st.caption(tr(NOT_MEANT))
+
+
+def one_cell(reading: readings.Reading, found: Patching, cell: figures.PatchedCell) -> None:
+    """Draw the numbers of a cell and, if it is one of attention, its heads."""
+    question, theme = found.question, page_theme()
+    share = float(found.effects()[cell.component].moved(question.into)[cell.layer, cell.position])
+    token = figures.position_names(found.shown, cell.component)[cell.position]
+    values = {
+        "component": figures.cell_title(cell),
+        "token": plain(isolated(token)),
+        "share": tr("not measured yet") if share != share else f"**{decimal(share, 3)}**",
+    }
+
+    kind: Kind | None = next((kind for kind in KINDS if kind == cell.component), None)
+    if kind is None:
+        st.markdown(tr("**{component}** at **{token}**: {share}. It has no heads.", **values))
+        return
+    st.markdown(tr("**{component}** at **{token}**: {share}, and each of its heads alone", **values))
+    heads = found.heads(kind, cell.layer, cell.position)
+    grid = figures.heads_grid(heads, kind, cell.layer, question.into, theme)
+
+    def show(place: tuple[int, int]) -> None:
+        select_head(Head(kind, cell.layer, place[1]))
+
+    cell_grid(grid, show, key="patching-heads")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(tr("Click a head to select it on the page Heads."), width="content")
+        st.page_link(script_of("heads"), label=tr("Open Heads"), icon=":material/arrow_forward:", width="content")
+    code = (
+        python_code.reading_part(reading),
+        selection.pairs_part(found.pairs, question),
+        selection.heads_part(question, cell),
+    )
+    downloads(
+        "patching-heads",
+        partial(export_grid, grid, theme=theme, title=f"{figures.cell_title(cell)}, {token}"),
+        lambda: figures.heads_table(heads),
+        title=tr("Heads of {component} at {token}", component=figures.cell_title(cell), token=token),
+        python=lambda file: python_code.script(file, *code),
+    )
+
+
+def paths(reading: readings.Reading, found: Patching) -> None:
+    """Draw the effects of all heads through the paths to one receiver."""
+    receiver, hold_networks = selection.receiver_box(found)
+    measured = measurement.paths_to(found, receiver, hold_networks)
+    if not measured.senders:
+        st.info(tr("No head comes before {head}: select a higher layer.", head=plain(head_title(receiver.head))))
+        return
+    draw = partial(senders, reading, found, receiver, hold_networks, measured)
+    job_control(measured.job, "paths", tr("Measure"), draw)
+
+
+def senders(
+    reading: readings.Reading,
+    found: Patching,
+    receiver: measurement.Receiver,
+    hold_networks: bool,
+    measured: measurement.Paths,
+) -> None:
+    """Draw the effects of the senders measured so far.
+
+    A click on one shows its positions.
+    """
+    theme, question = page_theme(), found.question
+    sender = selection.selected_sender(measured.senders)
+    name = selection.receiver_title(receiver)
+    st.markdown(tr("**Heads that feed {input}**", input=plain(name)), help=tr(ABOUT_PATHS))
+    grid = figures.senders_grid(measured.senders, measured.found, question.into, theme, sender)
+
+    def select(place: tuple[int, int]) -> None:
+        session_object(PatchingSelection).select_sender(figures.grid_sender(place, measured.senders))
+
+    cell_grid(grid, select, key="patching-senders")
+    code = python_code.reading_part(reading), selection.pairs_part(found.pairs, question)
+    downloads(
+        "patching-paths",
+        partial(export_grid, grid, theme=theme, title=tr("to {input}", input=name)),
+        lambda: figures.paths_table(measured.senders, measured.found),
+        title=tr("Heads that feed {input}", input=name),
+        python=lambda file: python_code.script(file, *code, selection.paths_part(question, receiver, hold_networks)),
+    )
+    if sender is None:
+        st.caption(tr("Click a head to see at which position its output matters."))
+    else:
+        positions(reading, found, receiver, hold_networks, sender)
+    st.caption(tr(NOT_MEANT))
+
+
+def positions(
+    reading: readings.Reading, found: Patching, receiver: measurement.Receiver, hold_networks: bool, sender: Head
+) -> None:
+    """Draw the effect of a sender's output at each position."""
+    theme, question = page_theme(), found.question
+    effects = found.path_positions(sender, receiver, hold_networks)
+    names, to = figures.position_names(found.pairs, sender.kind), selection.receiver_title(receiver)
+    st.markdown(tr("**{head}**, by the position of its output", head=head_title(sender)))
+    grid = figures.positions_grid(effects, names, question.into, theme)
+    cell_grid(grid, key="patching-positions")
+    part = selection.positions_part(question, receiver, hold_networks, sender, names)
+    code = python_code.reading_part(reading), selection.pairs_part(found.pairs, question), part
+    downloads(
+        "patching-positions",
+        partial(
+            export_grid,
+            grid,
+            theme=theme,
+            title=tr("{sender} to {receiver}", sender=head_title(sender), receiver=to),
+        ),
+        lambda: figures.positions_table(effects, names),
+        title=tr("{sender} to {receiver}, by position", sender=head_title(sender), receiver=to),
+        python=lambda file: python_code.script(file, *code),
+    )
+
+
+page()

@@ -1,0 +1,1 @@
+"""The view Switches: heads turned off."""

@@ -1,0 +1,221 @@
+"""Switches: turn heads off or down, and see how the translation changes."""
+
+import math
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.correlation import spearman
+from viz_app.controls.changed_translation import changed_translation
+from viz_app.controls.charts import show_chart
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing import ablation
+from viz_app.drawing.display_text import decimal, sentence_case
+from viz_app.drawing.export.ablation import export_changes, export_switches, switches_table
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.language import marked, tr
+from viz_app.session import python_code, readings
+from viz_app.session.state import session_object
+from viz_app.views.experiments.switches import switched_heads
+from viz_app.views.experiments.switches.head_switches import switchboard
+from viz_app.views.experiments.switches.switched_heads import HeadGates, Switches
+
+MEASURED_AT_ONCE = 80  # tokens of source and target together up to which measuring starts by itself
+HOW_TO_READ = marked("""
+Click a head to switch it, click it again to switch it back; click the name of a layer for all its heads. A head's
+output is multiplied by the value of the slider: 0 turns it off, 1 leaves it unchanged.
+
+The number in a cell is the change of the log-probability of the translation above when **only that head** is off, in
+nats: -0.7 makes it half as probable. The colours have a logarithmic scale, linear below 0.1 nats, so that heads beside
+one with a very large effect can be told apart: compare sizes by the numbers. Heads compensate for each other, so
+effects do not add up, and a head without an effect here may matter in another sentence.
+""")
+ABOUT_IMPORTANCE = marked("""
+**Change when off**: the head's output is set to 0, and the same translation is scored again. **Importance by gradient**
+(Michel et al. 2019): the slope of the loss as the head is turned down. It takes one pass for all heads, but holds only
+for small changes. The two need not agree; the rank correlation says how far they do on this sentence. Both are in nats.
+To rank heads, Michel et al. divide the importances of each layer by their Euclidean norm: the last column.
+""")
+
+
+def page(reading: readings.Reading) -> None:
+    """Draw everything below the sentence."""
+    explanation, switches, model = reading.explain(), session_object(Switches), reading.model
+    measured = switched_heads.heads_off(
+        reading, start=len(explanation.source_tokens) + len(explanation.fed_tokens) <= MEASURED_AT_ONCE
+    )
+    switches.restore(model)
+    if switches.problem:
+        st.error(sentence_case(switches.problem))
+    set_to = switches.of(model)
+    gates = tuple(sorted(set_to.items()))
+    switched_heads.write_address(gates)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        gate = st.slider(
+            tr("Clicking a head scales its output to"),
+            0.0,
+            0.9,
+            0.0,
+            0.1,
+            key="gate",
+            bind="query-params",
+            width=260,
+            help=tr(HOW_TO_READ),
+        )
+        st.button(tr("All back on"), on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
+    theme = page_theme()
+    switchboard(measured.heads, set_to, measured.changes, theme, lambda heads: switches.switch(model, heads, gate))
+    drawn = (measured.heads, dict(set_to), dict(measured.changes))
+    code = python_code.reading_part(reading), python_code.gates_part(dict(set_to)), effects_part(len(measured.changes))
+    downloads(
+        "switches",
+        partial(export_switches, *drawn, theme=theme),
+        lambda: switches_table(*drawn),
+        title=tr("Change of the log-probability with each head alone off"),
+        python=lambda file: python_code.script(file, *code, SWITCHES_TABLE),
+    )
+    outcome(reading, gates)
+    effects(reading, measured)
+
+
+SWITCHES_TABLE = """
+from core.analysis.heads.head import all_heads
+from viz_app.drawing.export.ablation import switches_table
+table = switches_table(all_heads(translator.model), gates, changes)""".strip()
+TOKENS_TABLE = """
+from core.analysis.heads.ablation import gate_effect
+from viz_app.drawing.ablation import tokens_table
+changes = gate_effect(translator, source, target, gates).changes if gates else [0.0] * len(explanation.log_probs)
+table = tokens_table(explanation.predicted_tokens, explanation.log_probs, changes)""".strip()
+EFFECTS_TABLE = """
+from core.analysis.attribution.gradients import attention_gradients, head_importance
+from viz_app.drawing.ablation import effects_table
+table = effects_table(changes, head_importance(attention_gradients(translator, source, target)))""".strip()
+
+
+def effects_part(count: int) -> str:
+    """Measure in Python, as `changes`, each of the first heads off alone."""
+    return f"""
+from itertools import islice
+from core.analysis.heads.ablation import ablate_each_head
+measured = islice(ablate_each_head(translator, source, target), {count})
+changes = {{head: effect.change for head, effect in measured}}""".strip()
+
+
+def outcome(reading: readings.Reading, gates: HeadGates) -> None:
+    """Draw the effect of the switches on the translation and on its log-probability."""
+    left, right = st.container(key="switch-outcome").columns(2, gap="large")
+    with left:
+        st.markdown(
+            tr("**Translation**: before and after"),
+            help=tr(
+                "The best translation with all heads on, and with the switches. Words that only one of them has are "
+                "marked."
+            ),
+        )
+        changed_translation(
+            reading.translation.hypotheses[0].tokens,
+            partial(switched_heads.gated_translation, reading.model, reading.search, gates) if gates else None,
+            (reading.model.digest, reading.search, gates),
+            "gated",
+            tr("All heads are on. Click one above to see the translation without it."),
+        )
+    with right:
+        st.markdown(
+            tr("**Log-probability of the translation above**, token by token"),
+            help=tr(
+                "The same tokens, scored with the switches: blue is less probable, orange more. Hover a token for its "
+                "numbers."
+            ),
+        )
+        effect = switched_heads.gated_effect(reading, gates) if gates else None
+        before, tokens = reading.explain().log_probs, reading.explain().predicted_tokens
+        changes = effect.changes if effect else [0.0] * len(before)
+        st.html(ablation.changed_tokens(tokens, before, changes, page_theme()))
+        log_prob = decimal(sum(before), 2)
+        if effect:
+            now, change = decimal(sum(before) + effect.change, 2), decimal(effect.change, 2, sign=True)
+            st.markdown(
+                tr(
+                    "All heads on: **{before}**, now **{now}**: a change of **{change}** nats.",
+                    before=log_prob,
+                    now=now,
+                    change=change,
+                )
+            )
+        else:
+            st.markdown(tr("All heads on: **{before}**.", before=log_prob))
+        draw = partial(export_changes, tokens, changes, theme=page_theme())
+        code = python_code.reading_part(reading), python_code.gates_part(dict(gates)), TOKENS_TABLE
+        downloads(
+            "switched-tokens",
+            draw,
+            lambda: ablation.tokens_table(tokens, before, changes),
+            title=tr("Change of the log-probability with {count} changed heads", count=len(gates)),
+            python=lambda file: python_code.script(file, *code),
+        )
+
+
+def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> None:
+    """Draw the effect of each head off alone, and its importance by gradient."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(tr("**Each head off alone**"), help=tr(ABOUT_IMPORTANCE), width="content")
+        job_control(measured.job, "measure", tr("Measure every head"))
+    if not measured.changes:
+        return
+    importance = switched_heads.importance(reading)
+    table = ablation.effects_table(measured.changes, importance)
+    left, right = st.container(key="switch-effects").columns(2, gap="large")
+    with left:
+        show_table(
+            table,
+            height=420,
+            column_config={
+                "head": st.column_config.TextColumn(tr("Head off")),
+                "change": st.column_config.NumberColumn(
+                    tr("Change when off"),
+                    format="%+.3f",
+                    help=tr("Of the log-probability of the translation, in nats."),
+                ),
+                "importance": st.column_config.NumberColumn(
+                    tr("Importance by gradient"), format="%.3f", help=tr("In nats per token.")
+                ),
+                "within_layer": st.column_config.NumberColumn(
+                    tr("Within its layer"),
+                    format="%.2f",
+                    help=tr("The importance divided by the Euclidean norm of its layer's (Michel et al. 2019)."),
+                ),
+            },
+        )
+    with right:
+        theme = page_theme()
+        figure = ablation.effects_figure(measured.changes, importance, theme)
+        show_chart(figure, "effects", tr("Change when off by importance, a mark for every head"))
+        code = python_code.reading_part(reading), effects_part(len(measured.changes)), EFFECTS_TABLE
+        downloads(
+            "heads-off",
+            partial(export_chart, figure, theme=theme),
+            lambda: table,
+            title=tr("Change of the log-probability with each head off, by its importance by gradient"),
+            python=lambda file: python_code.script(file, *code),
+        )
+        correlation = spearman(table["change"].abs(), table["importance"])
+        if not math.isnan(correlation):
+            st.caption(
+                tr(
+                    "Rank correlation between the size of the change and the importance by gradient: {value}, over "
+                    "{count} heads.",
+                    value=decimal(correlation, 2),
+                    count=len(table),
+                )
+            )
+
+
+reading = readings.reading()
+if reading is None:
+    st.caption(tr("Enter a sentence above to see the switches."))
+else:
+    page(reading)

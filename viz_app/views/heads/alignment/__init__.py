@@ -1,0 +1,1 @@
+"""The view Alignment: ribbons between the words of a sentence and its translation."""

@@ -1,0 +1,357 @@
+"""Alignment: word alignments by any head or method, compared with gold links."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import streamlit as st
+from torch import Tensor
+
+from core.analysis.alignment.aligners import Rows
+from core.analysis.alignment.coverage import (
+    absentmindedness_in,
+    absentmindedness_out,
+    attention_confidence,
+    coverage_deviation,
+    coverage_penalty,
+)
+from core.analysis.alignment.first_head import head_links
+from core.analysis.alignment.pharaoh import GoldLinks, Link, format_links, parse_links
+from core.analysis.alignment.sentence_alignment import (
+    HeadOrMean,
+    WordAlignment,
+    align_words,
+    aligner_name,
+    all_aligners,
+    rank_sentence,
+    token_weights,
+    word_shares,
+)
+from core.analysis.attribution.rollout import source_share
+from core.capture import AttentionMap
+from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import MapCells, no_products
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing.core_texts import translated
+from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
+from viz_app.language import marked, tr, tr_values
+from viz_app.session import python_code, readings
+from viz_app.session.attributions import METHOD_HELP, METHOD_NAMES, Method
+from viz_app.session.chosen_heads import default_head, keep_heads, preset_heads
+from viz_app.session.state import session_object
+from viz_app.views.heads import gold_links
+from viz_app.views.heads.alignment import aligner_list
+from viz_app.views.heads.alignment.aligner_list import ALIGNER, METHOD, ROWS, AlignerClick
+from viz_app.views.heads.alignment.alignment_ribbons import ribbon
+from viz_app.views.heads.alignment.corpus_ranking import text_with_gold
+from viz_app.views.heads.alignment.export import export_ribbon
+from viz_app.views.heads.alignment.figures import ROW_NAMES, aligner_title, coverage_table, ribbon_table, target_table
+from viz_app.views.heads.alignment.ribbon_cells import ribbon_cells
+from viz_app.views.heads.gold_links import LINKS, SentenceLinks
+
+SIDES = TARGET, _ = marked("Target words"), marked("Source words")
+HOW_TO_READ = marked("""
+A ribbon is as thick as the weight from a target word to a source word: summed over the pieces of the source word,
+averaged over those of the target word. The strongest ribbon of each target word is its **link**. A word's ribbons may
+sum to less than 1; the rest went to special tokens or, with rollout and ALTI, to the prefix.
+
+**Gold links** are yours: click a source word, then a target word; the same again removes the link. With the keyboard:
+Tab, arrow keys, Enter. The bar under a target word is the share of its prediction that comes from the **source**; the
+rest comes from the **prefix**, the target words before it (ALTI, rolled out). A high share does not prove that the
+translation is faithful.
+""")
+ABOUT_ROWS = marked("""
+A decoder row is fed one word and predicts the next. A word can be aligned by the row that **predicts** it, or by the
+next row, which it is **fed** to and which therefore knows the word (Chen et al. 2020).
+""")
+ABOUT_AER = marked("""
+**AER**, the alignment error rate (Och & Ney 2003): 0 if all sure links were found and nothing else, 1 if none was.
+**Precision**: the share of the links found that are gold. **Recall**: the share of the sure gold links that were found.
+Every target word gets one link, so gold links that leave words out cannot be matched exactly. One sentence says little
+about a head; rank a text below.
+""")
+ABOUT_COVERAGE = marked("""
+For the aligner above, over all tokens, special ones included, in nats: 0 is best; lower is worse. **Coverage penalty**
+(Wu et al. 2016): the sum of the logarithms of the source tokens' total weights, each at most 1; it is lower if source
+tokens are left out. **Deviation**: how far these totals are from 1. **Absentmindedness**: minus the mean entropy of the
+weights from a target token, and of those to a source token. **Attention confidence**: the sum of the last three
+(Rikters et al. 2017). They compare translations of one sentence; they correlate only weakly with human judgements of
+translation quality (Rikters & Fishel 2017).
+""")
+
+
+@st.fragment
+def sentence() -> None:
+    """Draw the part about the current sentence.
+
+    A click in it runs only this part again.
+    """
+    session_object(AlignerClick).take()
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to see its alignment."))
+        return
+    if "cross" not in reading.explain().maps:
+        st.info(tr("{model} has no cross-attention, which aligns words.", model=plain(reading.model.name)))
+        return
+    method, place, rows, cross = toolbar(reading)
+    alignment = align_words(cross, place, rows)
+    left, right = st.container(key="side-by-side").columns(2, gap="large")
+    with left:
+        st.markdown(
+            tr(
+                "**{method}**, {head}: what each target word attends to",
+                method=tr(METHOD_NAMES[method]),
+                head=aligner_title(place),
+            ),
+            help=tr(HOW_TO_READ),
+        )
+        if place[0] is not None and place[1] is not None:
+            st.caption(links_text(aligner_title(place), head_links(cross, place[0], place[1])), help=tr(ABOUT_LINKS))
+        below = st.container()
+        links = links_box(reading, alignment)
+        with below:
+            drawn = links or GoldLinks(frozenset(), frozenset())
+            none = no_products(reading.model, method, None not in place)
+            python = partial(script, reading, method, place, rows, drawn)
+            cells = None if none else ribbon_cells(reading, place, rows)
+            picture(reading, alignment, drawn, f"{tr(METHOD_NAMES[method])}, {aligner_title(place)}", python, cells)
+            if cells is None:
+                st.caption(none)
+            else:
+                cells.show(lambda cell: cell.head == ("cross", *place))
+    with right:
+        if links is not None:
+            ranking(cross, links, len(alignment.target))
+        numbers(reading, alignment)
+        st.caption(coverage_text(token_weights(cross, place)), help=tr(ABOUT_COVERAGE))
+
+
+def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequence[AttentionMap]]:
+    """Select a method, one of its heads or means, and the decoder rows to align by."""
+    METHOD.keep_within(reading.methods, "attention")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        method: Method = st.selectbox(
+            tr("Method"),
+            reading.methods,
+            format_func=tr_values(METHOD_NAMES).__getitem__,
+            key=METHOD.key,
+            bind="query-params",
+            help=tr(METHOD_HELP),
+            width=230,
+        )
+        try:
+            cross = reading.method_maps(method)["cross"]
+        except (RuntimeError, ValueError) as error:
+            st.error(tr("{problem}. Attention weights are shown instead.", problem=sentence_case(str(error))))
+            method, cross = "attention", reading.explain().maps["cross"]
+        by_name = {aligner_name(place): place for place in all_aligners(cross)}
+        titles = {name: aligner_title(place) for name, place in by_name.items()}
+        several = cross[0].num_heads > 1
+
+        def default() -> str:
+            return aligner_name(default_head(reading.explain().maps["cross"]) if several else (None, None))
+
+        preset_heads(reading, ALIGNER, default, titles.__getitem__)
+        if ALIGNER.requested_of(titles) is None:  # of another method
+            ALIGNER.preset(default(), titles.__getitem__)
+        name = st.selectbox(
+            tr("Head"),
+            by_name,
+            None,
+            required=True,
+            format_func=titles.__getitem__,
+            key=ALIGNER.key,
+            bind="query-params",
+            width=130,
+            on_change=keep_heads,
+            args=(ALIGNER,),
+        )
+        rows = segments(tr("Rows"), tr_values(ROW_NAMES), "predicted", ROWS.key, help=tr(ABOUT_ROWS))
+    return method, by_name[name or next(iter(by_name))], rows, cross
+
+
+def script(
+    reading: readings.Reading, method: Method, place: HeadOrMean, rows: Rows, links: GoldLinks, file: str
+) -> str:
+    """Return Python that writes the table of the ribbons."""
+    return python_code.script(
+        file,
+        python_code.reading_part(reading),
+        python_code.all_maps_part(method, None),
+        f"""
+from core.analysis.alignment.pharaoh import parse_links
+from core.analysis.alignment.sentence_alignment import align_words
+from viz_app.views.heads.alignment.figures import ribbon_table
+alignment = align_words(all_maps["cross"], {place}, {rows!r})
+table = ribbon_table(alignment, parse_links({format_links(links)!r}))""".strip(),
+    )
+
+
+def picture(
+    reading: readings.Reading,
+    alignment: WordAlignment,
+    links: GoldLinks,
+    title: str,
+    python: Callable[[str], str],
+    cells: MapCells | None,
+) -> None:
+    """Draw the ribbons, and warnings about the alignment.
+
+    Args:
+        python: as for `downloads`.
+        cells: the weights between two words, if they are those of one head.
+    """
+    from_source = shares(reading)
+
+    def link(clicked: Link) -> None:
+        LINKS.set(gold_links.toggled(links, clicked))
+        if cells is not None:
+            cells.select_words(*reversed(clicked))
+
+    ribbon(alignment, links, link, shares=from_source)
+    options = {"theme": page_theme(), "shares": from_source, "title": title}
+    downloads(
+        "alignment",
+        partial(export_ribbon, alignment, links, **options),
+        lambda: ribbon_table(alignment, links),
+        title=tr("Alignment by {method}", method=title),
+        python=python,
+    )
+    for concern in alignment.concerns():
+        st.warning(plain(translated(concern)), icon=":material/visibility_off:")
+    if note := alignment.left_out_note():
+        st.caption(plain(translated(note)))
+
+
+def shares(reading: readings.Reading) -> tuple[float, ...]:
+    """Return the share of each target word that comes from the source.
+
+    The result is empty if ALTI cannot be applied to this model, or there is none.
+    """
+    if reading.model.explanation is not None:
+        return ()
+    try:
+        rolled = reading.method_maps("rolled_contributions")
+    except (RuntimeError, ValueError) as error:
+        st.caption(sentence_case(str(error)))
+        return ()
+    return word_shares(source_share(rolled), reading.explain().predicted_tokens)
+
+
+def links_box(reading: readings.Reading, alignment: WordAlignment) -> GoldLinks | None:
+    """Edit the gold links as text.
+
+    Returns None, with the reason on the page, if they cannot be parsed.
+    """
+    sentences = session_object(SentenceLinks)
+    restored = sentences.before_box(reading.identity, LINKS.value)
+    if restored is not None:
+        LINKS.set(restored)
+    line = st.text_input(
+        tr("Gold links"),
+        key=LINKS.key,
+        bind="query-params",
+        placeholder=tr("Click a source word, then a target word, or type 0-0 1-2"),
+        help=tr(
+            "In the Pharaoh format, counted from 0 as in the picture, the source word first: `0-0` is a sure link, "
+            "`1?2` a possible one."
+        ),
+    )
+    sentences.lines[reading.identity] = line
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            tr("Start from the links of this head"),
+            on_click=LINKS.set,
+            args=(format_links(alignment.links),),
+            type="tertiary",
+            key="seed",
+        )
+        st.button(tr("Clear"), on_click=LINKS.set, args=("",), type="tertiary", disabled=not line, key="clear")
+    try:
+        return parse_links(line, len(alignment.source), len(alignment.target))
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return None
+
+
+def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None:
+    """Draw a table of all aligners on this sentence, best first.
+
+    Selecting a row shows that aligner.
+    """
+    st.markdown(tr("**Heads as aligners of this sentence**, best first"), help=tr(ABOUT_AER))
+    if not links.possible:
+        st.caption(tr("Link a few words in the picture to rank all heads by agreement with your links."))
+        return
+    linked = len({target for _, target in links.possible})
+    if linked < words:
+        st.caption(
+            tr(
+                "{linked} of {words} target words are linked; links of the others count as wrong.",
+                linked=linked,
+                words=words,
+            )
+        )
+    aligner_list.show_aligners(rank_sentence(cross, links), "sentence")
+
+
+def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
+    """Draw the tables behind the picture."""
+    view = segments(tr("Numbers"), {each: tr(each) for each in SIDES}, TARGET, "numbers_of")
+    if view == TARGET:
+        table = target_table(alignment, shares(reading)).dropna(axis="columns", how="all")
+        columns = {
+            "target": st.column_config.TextColumn(tr("Target"), width=90),
+            "looks_at": st.column_config.TextColumn(
+                tr("Linked to"), width=90, help=tr("The source word of largest weight.")
+            ),
+            "weight": st.column_config.NumberColumn(
+                tr("Weight"), format="%.2f", help=tr("Of that source word, from 0 to 1.")
+            ),
+            "from_source": st.column_config.ProgressColumn(
+                tr("From source"),
+                format="%.2f",
+                min_value=0,
+                max_value=1,
+                width=110,
+                help=tr("Share of the prediction that comes from the source (ALTI, rolled out)."),
+            ),
+            "from_prefix": st.column_config.NumberColumn(
+                tr("From prefix"), format="%.2f", help=tr("The rest, from the target words before it.")
+            ),
+        }
+    else:
+        table = coverage_table(alignment)
+        columns = {
+            "source": st.column_config.TextColumn(tr("Source"), width=120),
+            "coverage": st.column_config.NumberColumn(
+                tr("Attention received"),
+                format="%.2f",
+                help=tr("From all target words together; 1 is that of one word."),
+            ),
+            "linked_to": st.column_config.TextColumn(tr("Linked to"), help=tr("The target words linked to it.")),
+        }
+    show_table(table, height="content" if len(table) < 16 else 420, column_config=columns)
+
+
+def coverage_text(weights: Tensor) -> str:
+    """Say in numbers how well weights [T, S], whose rows sum to 1, cover the source."""
+    scores = (coverage_penalty, coverage_deviation, absentmindedness_out, absentmindedness_in, attention_confidence)
+    penalty, deviation, out, back, confidence = (decimal(score(weights), 2) for score in scores)
+    return tr(
+        "Coverage penalty {penalty}, deviation {deviation}; absentmindedness {out} from the target, {back} from the "
+        "source; attention confidence {confidence}",
+        penalty=penalty,
+        deviation=deviation,
+        out=out,
+        back=back,
+        confidence=confidence,
+    )
+
+
+sentence()
+if readings.reading() is not None and readings.model().explanation is None:
+    st.divider()
+    text_with_gold()

@@ -1,0 +1,190 @@
+"""Cutting on the page Heads: the mode, the list of cuts, and their effect."""
+
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.interventions.cuts import Cut
+from core.analysis.tokens.words import readable
+from core.capture import AttentionMap, Kind
+from viz_app.components import word_links
+from viz_app.components.attention_clicks import ClickedWeights, Cutting
+from viz_app.controls.changed_translation import changed_translation
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing import ablation
+from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
+from viz_app.drawing.export.ablation import export_changes
+from viz_app.drawing.theme import head_name
+from viz_app.language import marked, tr, tr_count
+from viz_app.session import readings
+from viz_app.session.readings import TokenView
+from viz_app.session.state import Widget, session_object
+from viz_app.views.heads.cuts import cut_weights
+from viz_app.views.heads.cuts.cut_weights import Cuts, FoundCuts
+
+ABOUT = marked("""
+Click a **cell or a line** to cut one weight, a **word** at the side for its whole row or column; click again to undo
+it. A cut weight is set to the number beside the switch, and everything after it is computed again. "Scale the rest"
+lets the other weights of the row share what is left, so that it sums to 1 again. With 0, that is the attention knockout
+of Geva et al. 2023, who use it in all heads of several layers. Without it, the row sums to less than 1.
+
+With whole words, a cut covers all sub-words. In the new translation, a row is a step of the search, whatever has been
+written before it. A cut shows that this model, as it is, depends on the weight. It never saw such weights in training.
+""")
+ABOUT_SEARCH = marked("""
+Greedy: in each round the sixteen weights whose gradient promises most are tried, and the one that lowers the token's
+lead most is cut, until another token is more probable. Then cuts that are not needed are taken back. No cut of the
+result can be left out, but a smaller set of other weights may exist.
+""")
+ABOUT_BADGE = marked("In the pass with the cuts, the weights of each cut must sum to its number in each of its rows.")
+TOLERANCE = 1e-5
+NUMBER, REST = Widget[float]("cut_to"), Widget[bool]("cut_rest")
+
+
+def cut_toggle() -> bool:
+    """Draw the switch that turns clicks in Lines and Map into cuts."""
+    return st.toggle(tr("Cut"), False, key="cutting", bind="query-params", help=tr(ABOUT))
+
+
+def cutting(reading: readings.Reading, kind: Kind, tokens: TokenView, attention: AttentionMap) -> Cutting:
+    """Return the cuts to mark in a drawing of one layer, and what a click does."""
+    places = word_links.positions(reading.explain(), kind, tokens.words, tokens.hide_special)
+    value, renormalise = NUMBER.value or 0.0, bool(REST.value)
+
+    def clicked(weights: ClickedWeights) -> None:
+        heads, row, key = weights
+        rows = None if row is None else places["query"][row]
+        keys = None if key is None else places["key"][key]
+        cuts = cut_weights.clicked_cuts(kind, attention.layer, heads, rows, keys, value, renormalise)
+        session_object(Cuts).toggle(reading, cuts)
+
+    def shown(positions: range | None, groups: list[range]) -> range | None:
+        if positions is None:
+            return None
+        touched = [
+            index for index, group in enumerate(groups) if group.start < positions.stop and positions.start < group.stop
+        ]
+        return range(touched[0], touched[-1] + 1) if touched else range(0)
+
+    marks = [
+        (head_name(*cut.head[1:]), shown(cut.rows, places["query"]), shown(cut.keys, places["key"]))
+        for cut in session_object(Cuts).of(reading)
+        if (cut.head.kind, cut.head.layer) == (kind, attention.layer)
+    ]
+    drawn = [mark for mark in marks if range(0) not in mark]  # hidden tokens have neither row nor column
+    return Cutting(drawn, clicked)
+
+
+def panel(reading: readings.Reading, kind: Kind) -> None:
+    """Draw the list of cuts, their effect, and the search for few that change a token."""
+    state = session_object(Cuts)
+    cuts = state.of(reading)
+    if state.problem:
+        st.error(sentence_case(state.problem))
+    cut_weights.write_address(cuts)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.number_input(tr("Set to"), 0.0, 1.0, 0.0, 0.05, key=NUMBER.key, width=110)
+        st.toggle(
+            tr("Scale the rest"), False, key=REST.key, help=tr("The other weights of the row share what is left of 1.")
+        )
+        st.button(tr("Undo"), on_click=state.set, args=(reading, cuts[:-1]), disabled=not cuts, key="cut-undo")
+        st.button(tr("Remove all"), on_click=state.set, args=(reading, ()), disabled=not cuts, key="cut-clear")
+    if not cuts:
+        st.caption(tr("No weight is cut. Click a cell, a line or a word in the drawing above."))
+    for number, cut in enumerate(cuts):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(plain(_text(cut)), width="content")
+            others = cuts[:number] + cuts[number + 1 :]
+            st.button(
+                tr("Remove"), on_click=state.set, args=(reading, others), type="tertiary", key=f"cut-remove-{number}"
+            )
+    if cuts:
+        try:
+            _effect(reading, cuts)
+        except ValueError as error:
+            st.error(sentence_case(str(error)))
+    _search(reading, kind)
+
+
+def _text(cut: Cut) -> str:
+    name = ablation.head_title(cut.head) + str(cut).removeprefix(str(cut.head)).removesuffix(" rest")
+    if not cut.renormalise:
+        return name if cut.value else tr("{weight} to 0", weight=name)
+    if cut.value:
+        return tr("{weight}, the rest scaled", weight=name)
+    return tr("{weight} to 0, the rest scaled", weight=name)
+
+
+def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
+    """Draw the change of each token, and the translation before and after."""
+    found, theme = cut_weights.effect(reading, cuts), page_theme()
+    before, tokens = found.before.log_probs, found.before.predicted_tokens
+    st.markdown(tr("**Log-probability of the translation above**, token by token: blue is less probable, orange more"))
+    st.html(ablation.changed_tokens(tokens, before, found.changes, theme))
+    now, change = decimal(sum(found.after.log_probs), 2), decimal(found.change, 2, sign=True)
+    st.markdown(
+        tr(
+            "Without cuts: **{before}**, now **{now}**: a change of **{change}** nats.",
+            before=decimal(sum(before), 2),
+            now=now,
+            change=change,
+        )
+    )
+    draw = partial(export_changes, tokens, found.changes, theme=theme)
+    downloads("cut-tokens", draw, lambda: ablation.tokens_table(tokens, before, found.changes))
+    st.markdown(tr("**Translation**: without cuts and with them"))
+    changed_translation(
+        reading.translation.hypotheses[0].tokens,
+        partial(cut_weights.cut_translation, reading.model, reading.search, cuts),
+        (reading.model.digest, reading.search, cuts),
+        "cut",
+    )
+    gap = found.gap(cuts)
+    check_badge(marked("weights as set"), gap < TOLERANCE, ABOUT_BADGE, tr("largest difference {gap:.1g}", gap=gap))
+    downloads("cuts", table=lambda: pd.DataFrame({"cut": list(map(str, cuts))}))
+
+
+def _search(reading: readings.Reading, kind: Kind) -> None:
+    """Draw the search for few cuts that change the selected word."""
+    targets = [group.start for side, group in readings.selected_words(reading) if side == "target"]
+    if not targets:
+        st.caption(tr("Select a word of the translation to search for few cuts that change it."), help=tr(ABOUT_SEARCH))
+        return
+    found = cut_weights.cut_search(reading, targets[-1], kind)
+    token = plain(isolated(readable(reading.explain().predicted_tokens[targets[-1]])))
+    st.markdown(tr("**Few cuts that change {token}**", token=token), help=tr(ABOUT_SEARCH))
+    job_control(found.job, "find-cuts", marked("Search"), partial(_found, reading, found, token))
+
+
+def _found(reading: readings.Reading, found: FoundCuts, token: str) -> None:
+    """Draw the result of a search so far."""
+    if not found.states:
+        return
+    last = found.states[-1]
+    winner = plain(readable(reading.model.translator.piece(last.winner)))
+    lead = decimal(last.margin, 2, sign=True)
+    st.caption(
+        tr_count(
+            "{count} cut: {token} becomes {winner}. Lead over the next token: {lead} nats.",
+            "{count} cuts: {token} becomes {winner}. Lead over the next token: {lead} nats.",
+            len(last.cuts),
+            token=token,
+            winner=winner,
+            lead=lead,
+        )
+        if last.has_changed
+        else tr_count(
+            "{count} cut: it is still the most probable. Lead over the next token: {lead} nats.",
+            "{count} cuts: it is still the most probable. Lead over the next token: {lead} nats.",
+            len(last.cuts),
+            lead=lead,
+        )
+    )
+    keep = session_object(Cuts).set
+    st.button(
+        tr("Use these cuts"), on_click=keep, args=(reading, last.cuts), disabled=not last.is_minimal, key="use-cuts"
+    )

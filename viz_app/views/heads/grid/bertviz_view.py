@@ -1,0 +1,128 @@
+"""The head view and the model view of BertViz on the page Heads."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
+
+import streamlit as st
+
+from core.capture import AttentionMap, Kind
+from viz_app.controls.downloads import downloads
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing import head_names
+from viz_app.drawing.export.head_pictures import export_lines
+from viz_app.drawing.export.map_panels import export_panels
+from viz_app.drawing.theme import head_name
+from viz_app.drawing.weight_tables import grid_table, lines_table
+from viz_app.language import marked, tr, tr_lower, tr_values
+from viz_app.session import chosen_heads, python_code, readings
+from viz_app.session.attributions import MethodChoice
+from viz_app.session.chosen_heads import ShownHeads
+from viz_app.session.readings import TokenView
+from viz_app.session.state import session_object
+from viz_app.views.heads.grid.figures.bertviz_views import (
+    MAX_TOKENS,
+    VIEWS,
+    BertVizView,
+    bertviz_page,
+    page_height,
+    too_long,
+)
+
+HEAD_VIEW, MODEL_VIEW = VIEWS
+VIEW_NAMES: dict[BertVizView, str] = {HEAD_VIEW: marked("Head view"), MODEL_VIEW: marked("Model view")}
+HOW_TO_READ = {
+    HEAD_VIEW: marked("""
+        Lines lead from each token at the left to the tokens it attends to, at the right; each head of the layer has a
+        colour. Hover a token to see only its lines. Click a coloured square to hide or show a head, double-click it to
+        see only that head. With the keyboard: Tab moves between groups, arrow keys within one, Enter clicks,
+        Shift+Enter double-clicks."""),
+    MODEL_VIEW: marked("""
+        Rows are layers, columns are heads. Click a small picture to enlarge it, click it again to close it; hover a
+        token of the large one to see only its lines. With the keyboard: Tab moves to the small pictures, arrow keys
+        between them, Enter clicks."""),
+}
+ABOUT = marked("""
+ BertViz (Vig 2019, *A Multiscale Visualization of Attention in the Transformer Model*) draws the raw weights, rounded
+ to three decimals. On its own it counts layers and heads from 0; here they are counted from 1.""")
+
+
+def page(
+    reading: readings.Reading,
+    kind: Kind,
+    tokens: TokenView,
+    heads_box: Callable[[Sequence[AttentionMap]], Sequence[head_names.LayerHead]],
+) -> None:
+    """Draw everything below the toolbar.
+
+    Args:
+        heads_box: selects heads of these maps; BertViz opens with them.
+    """
+    if find_spec("bertviz") is None:
+        st.info(
+            tr("BertViz is not installed here: `pip install bertviz` does it. Lines and Map show the same weights.")
+        )
+        return
+    chosen_heads.restore_selection(reading)  # of a link to the former page of BertViz
+    maps = reading.maps(kind, tokens)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        view: BertVizView = segments(tr("BertViz"), tr_values(VIEW_NAMES), HEAD_VIEW, "bertviz_view", hide_label=True)
+        heads = heads_box(maps)
+    session_object(ShownHeads).remember(reading, kind, MethodChoice(), heads)
+    rows = tr("a row is named by the word it predicts") if maps[0].predicted_tokens else tr(head_names.KIND_TEXTS[kind])
+    title = tr(
+        "**BertViz**, {view} of {kind} attention: {rows}",
+        view=tr_lower(VIEW_NAMES[view]),
+        kind=tr_lower(head_names.KIND_NAMES[kind]),
+        rows=rows,
+    )
+    st.markdown(title, help=tr(HOW_TO_READ[view]) + tr(ABOUT))
+    if count := too_long(maps):
+        st.info(
+            tr(
+                "BertViz draws up to {most} tokens on an axis, this sentence has {count}. Shorten it, or select Lines, "
+                "Map or Table.",
+                most=MAX_TOKENS,
+                count=count,
+            )
+        )
+        return
+    layer = next((layer for layer, _ in heads if layer >= 0), 0)
+    of_layer = [head for each, head in heads if each == layer] or list(range(maps[layer].num_heads))
+    content = bertviz_page(maps, view, page_theme(), layer, of_layer)
+    st.iframe(content, height=page_height(maps, view), alt=tr("BertViz {view}", view=tr_lower(VIEW_NAMES[view])))
+    _export_row(reading, tokens, maps, view, layer, of_layer, content)
+
+
+def _export_row(
+    reading: readings.Reading,
+    tokens: TokenView,
+    maps: Sequence[AttentionMap],
+    view: BertVizView,
+    layer: int,
+    heads: list[int],
+    content: str,
+) -> None:
+    """Offer what is shown as files: the BertViz page, and the same heads as pictures."""
+    theme = page_theme()
+    singles = [(each.layer, head) for each in maps for head in range(each.num_heads)]
+    if view == HEAD_VIEW:
+        draw, table = partial(export_lines, maps[layer], heads, theme=theme), lambda: lines_table(maps[layer], heads)
+    else:
+        panels = [
+            [(head_name(each.layer, head), weights.float().numpy()) for head, weights in enumerate(each.weights)]
+            for each in maps
+        ]
+        draw = partial(export_panels, panels, theme=theme)
+        table = partial(grid_table, maps, singles)
+    kind, name = maps[0].kind, f"bertviz-{view.lower().replace(' ', '-')}-{maps[0].kind}"
+    parts = python_code.reading_part(reading), python_code.maps_part(kind, "attention", None, tokens)
+    last = python_code.heads_part(layer, heads) if view == HEAD_VIEW else python_code.grid_part(singles)
+    downloads(
+        name,
+        draw,
+        table,
+        lambda: content,
+        title=tr("{kind} attention", kind=tr(head_names.KIND_NAMES[kind])),
+        python=lambda file: python_code.script(file, *parts, last),
+    )

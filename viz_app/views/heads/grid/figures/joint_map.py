@@ -1,0 +1,96 @@
+"""The joint view as a table and as a file: one block matrix with named axes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.analysis.joint_map import JointMap
+from core.analysis.tokens.words import is_special, readable
+from viz_app.drawing.export.canvas import (
+    LABEL_POINTS,
+    PITCH,
+    Format,
+    cells,
+    check_format,
+    color_scale,
+    inches,
+    paper,
+    saved,
+    short,
+)
+from viz_app.drawing.theme import LIGHT, Theme
+from viz_app.language import tr
+
+
+def joint_table(joint: JointMap) -> pd.DataFrame:
+    """Return every weight, a row each; positions are counted from 0.
+
+    Columns: block, row, query, (in the decoder) predicted, column, key, weight.
+    """
+    weights = joint.weights.numpy()
+    rows, columns = np.nonzero(~np.isnan(weights))
+    return pd.DataFrame(
+        {
+            "block": [_block(joint, row, column) for row, column in zip(rows.tolist(), columns.tolist(), strict=True)],
+            "row": rows,
+            "query": [readable(joint.rows[row]) for row in rows],
+            "predicted": [
+                readable(joint.predicted[row - joint.source_rows]) if row >= joint.source_rows else None for row in rows
+            ],
+            "column": columns,
+            "key": [readable(joint.columns[column]) for column in columns],
+            "weight": weights[rows, columns],
+        }
+    )
+
+
+def export_joint(joint: JointMap, name: str, file_format: Format, theme: Theme = LIGHT) -> bytes:
+    """Return the matrix as a file.
+
+    Args:
+        name: Of the layer and the head, for the scale.
+
+    Raises:
+        ValueError: The format is not one of `FORMATS`.
+    """
+    check_format(file_format)
+    written = [short(token) for token in _row_labels(joint)]
+    columns = [short(token) for token in joint.columns]
+    figure, axes = paper(
+        PITCH * len(columns) + inches(written) + 0.75, PITCH * len(written) + inches(columns) + 1.3, theme
+    )
+    cells(axes, joint.weights.numpy(), theme.sequential, 0.0, 1.0)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    _write(axes.set_xticks(range(len(columns)), columns, rotation=90), joint.columns, theme)
+    _write(axes.set_yticks(range(len(written)), written), _row_labels(joint), theme)
+    axes.axhline(joint.source_rows - 0.5, color=theme.faint, linewidth=1)
+    axes.axvline(joint.source_columns - 0.5, color=theme.faint, linewidth=1)
+    for spine in axes.spines.values():
+        spine.set_color(theme.hairline)
+    axes.set_ylabel(f"{tr('target queries')}          {tr('source queries')}", color=theme.faint, fontsize=LABEL_POINTS)
+    axes.xaxis.set_label_position("top")
+    axes.set_xlabel(f"{tr('source keys')}          {tr('target keys')}", color=theme.faint, fontsize=LABEL_POINTS)
+    color_scale(figure, axes, theme.sequential, 0.0, 1.0, tr("{head}, weight", head=name), theme)
+    return saved(figure, file_format)
+
+
+def _write(ticks: Sequence[Any], tokens: Sequence[str], theme: Theme) -> None:
+    """Style tick labels: no formulas, special tokens faint."""
+    for tick, token in zip(ticks, tokens, strict=True):
+        for text in (tick.label1, tick.label2):
+            text.set_parse_math(False)
+            text.set(color=theme.faint if is_special(token) else theme.text, fontsize=LABEL_POINTS)
+
+
+def _row_labels(joint: JointMap) -> tuple[str, ...]:
+    """Return the labels of the rows: in the decoder the predicted tokens."""
+    return (*joint.rows[: joint.source_rows], *joint.predicted)
+
+
+def _block(joint: JointMap, row: int, column: int) -> str:
+    if row < joint.source_rows:
+        return "encoder_self"
+    return "cross" if column < joint.source_columns else "decoder_self"

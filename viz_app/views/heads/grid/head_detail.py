@@ -1,0 +1,283 @@
+"""The selected heads on the page Heads, large: as lines, maps or tables."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.alignment.first_head import head_links
+from core.analysis.tokens.words import readable
+from core.capture import AttentionMap, Kind
+from core.drawing.drawing_data import FED_ARROW
+from viz_app.components.attention_clicks import Cutting
+from viz_app.components.attention_lines import attention_lines
+from viz_app.components.highlight import Highlight, Links, line_highlight
+from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import map_with_products, no_products
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import isolated, plain
+from viz_app.drawing.export.head_pictures import Format, export_lines, export_map
+from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
+from viz_app.drawing.weight_tables import lines_table
+from viz_app.language import marked, tr
+from viz_app.session import chosen_heads, python_code, readings
+from viz_app.session.map_pass import reading_pass
+from viz_app.session.readings import TokenView
+from viz_app.session.state import Widget, session_object
+from viz_app.views.heads.grid import selected_words
+from viz_app.views.heads.grid.heads_view import HeadsView
+
+if TYPE_CHECKING:
+    from viz_app.components.sentence_bar import WordSelection
+
+MASSES = (1.0, 0.9, 0.75, 0.5)
+STEP = Widget[int]("step")  # the decoding step, counted from 1; 0 for all
+ABOUT_STEP = marked("""
+The row that predicts one token or, with whole words, one word. Move the slider with the arrow keys; 0 shows all steps.
+The row depends on the tokens fed up to that step, and on none after.
+""")
+NOTHING_TO_COMBINE = marked("Select heads too: the mean or the maximum of the selected heads needs some.")
+
+
+@dataclass
+class StepWords:
+    """The words that were selected when the decoding step was.
+
+    The later of the two selections is shown.
+    """
+
+    words: "tuple[WordSelection, ...]" = ()
+
+
+def mass_box(view: str) -> float | None:
+    """Select the share of each row's weight that is drawn as lines; None: all lines."""
+    share = st.selectbox(
+        tr("Lines"),
+        MASSES,
+        format_func=lambda share: tr("All lines") if share == 1 else tr("{share} of mass", share=share),
+        key="mass",
+        bind="query-params",
+        label_visibility="collapsed",
+        disabled=view != "Lines",
+        width=135,
+    )
+    return None if share == 1 else share
+
+
+def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | None:
+    """Select a decoding step, as a row of the maps.
+
+    Returns None for all steps, as in the encoder.
+    """
+    attention = tokens.apply(reading.explain().maps[kind][0])
+    if attention.predicted_tokens is None:
+        return None
+    count, words, previous = (
+        len(attention.predicted_tokens),
+        readings.selected_words(reading),
+        session_object(StepWords),
+    )
+    if previous.words != words or (STEP.value or 0) > count:
+        STEP.set(0)
+    previous.words = words
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="decoding-step"):
+        step = st.slider(
+            tr("Decoding step"), 0, count, key=STEP.key, bind="query-params", width=200, label_visibility="collapsed"
+        )
+        text = tr("All decoding steps")
+        if step:
+            fed, predicted = (
+                isolated(plain(readable(names[step - 1])))
+                for names in (attention.query_tokens, attention.predicted_tokens)
+            )
+            text = tr(
+                "Step {step} of {count}: fed {fed} {arrow} predicts **{predicted}**",
+                step=step,
+                count=count,
+                fed=fed,
+                arrow=FED_ARROW,
+                predicted=predicted,
+            )
+        st.caption(text, width="content", help=tr(ABOUT_STEP))
+    return step - 1 if step else None
+
+
+def large(
+    reading: readings.Reading,
+    view: HeadsView,
+    maps: Sequence[AttentionMap],
+    heads: Sequence[head_names.LayerHead],
+    cutting: Callable[[AttentionMap], Cutting] | None = None,
+) -> None:
+    """Draw the selected heads: as lines and tables layer by layer, as maps one by one.
+
+    Args:
+        cutting: the cuts of a layer's heads, if clicks are to cut weights.
+        maps: of all layers, with the combined heads.
+        heads: the selected ones.
+    """
+    if not heads:
+        st.caption(tr("Click a head in the grid, or select one by name above."))
+    by_layer = {attention.layer: attention for attention in maps}
+    if any(layer not in by_layer for layer, _ in heads):
+        st.caption(tr(NOTHING_TO_COMBINE))
+        heads = [(layer, head) for layer, head in heads if layer in by_layer]
+    groups = grouped(view, heads)
+    _links(reading, view, heads)
+    options = drawing_options(view, groups, view.highlight(reading), view.links(reading.explain()))
+    for number, (layer, group) in enumerate(groups):
+        attention, key = by_layer[layer], drawing_key(view, number)
+        cuts = cutting(attention) if cutting and layer >= 0 else None
+        if view.view == "Lines":
+            attention_lines(attention, group, page_theme(), key=key, cutting=cuts, **options)
+        elif view.view == "Map":
+            _map(reading, view, attention, group[0], key, cuts, options)
+        else:
+            _table(view, attention, group)
+        _export_row(reading, view, attention, group)
+    selected_words.tables(
+        [(by_layer[layer], head) for layer, head in heads],
+        line_highlight(view.highlight(reading), view.links(reading.explain())),
+        view.weights.name,
+    )
+
+
+def grouped(view: HeadsView, heads: Sequence[head_names.LayerHead]) -> list[tuple[int, list[int]]]:
+    """Return layer and heads of each drawing."""
+    if view.view == "Map":
+        return [(layer, [head]) for layer, head in heads]
+    layers = dict.fromkeys(layer for layer, _ in heads)
+    return [(layer, [head for other, head in heads if other == layer]) for layer in layers]
+
+
+def drawing_key(view: HeadsView, number: int) -> str:
+    """Return the key of the component of a drawing, lines or a map."""
+    return f"{'map' if view.view == 'Map' else 'lines'}_{number}"
+
+
+def drawing_options(
+    view: HeadsView, groups: Sequence[tuple[int, list[int]]], place: Highlight, links: Links
+) -> dict[str, Any]:
+    """Return the options of `lines_payload` or `map_payload`."""
+    options = {"name": view.weights.name, "links": links, "follows_clicks": len(groups) == 1 and not view.several}
+    if view.view == "Map":
+        return {**options, "place": place}
+    if view.step is not None:
+        place = {"query": place["query"], "key": []}  # the lines of the step, and no others
+    return {**options, "place": place, "top_mass": view.top_mass}
+
+
+def _links(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
+    """Describe the links of a single head of cross-attention, by its raw weights."""
+    if view.kind == "cross" and len(heads) == 1 and heads[0][0] >= 0 and view.weights.method == "attention":
+        links = head_links(reading.explain().maps["cross"], *heads[0])
+        st.caption(links_text(view.weights.name(*heads[0]), links), help=tr(ABOUT_LINKS))
+
+
+def _map(
+    reading: readings.Reading,
+    view: HeadsView,
+    attention: AttentionMap,
+    head: int,
+    key: str,
+    cutting: Cutting | None,
+    options: dict[str, Any],
+) -> None:
+    """Draw one head as a map, the selected words or the decoding step framed."""
+    none = no_products(reading.model, view.weights.method, attention.layer >= 0)
+    of, tokens = none or reading_pass(reading), view.tokens
+    map_with_products(attention, head, page_theme(), of, key=key, tokens=tokens, cutting=cutting, **options)
+
+
+def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:
+    """Draw the weights of heads of one layer as a table."""
+    table = lines_table(attention, heads)
+    table["head"] = [tr(view.weights.name(attention.layer, head)) for head in table["head"]]
+    is_decoder = attention.predicted_tokens is not None
+    show_table(
+        table,
+        height=420,
+        column_order=["head", "query", "predicted", "key", "weight"],
+        column_config={
+            "head": st.column_config.TextColumn(tr("Head"), width=70 if attention.layer >= 0 else "small"),
+            "query": st.column_config.TextColumn(tr("Fed") if is_decoder else tr("Token")),
+            "predicted": st.column_config.TextColumn(tr("Predicts")),
+            "key": st.column_config.TextColumn(tr("Attends to")),
+            "weight": st.column_config.ProgressColumn(tr("Weight"), format="%.3f", min_value=0, max_value=1),
+        },
+    )
+
+
+def _export_row(reading: readings.Reading, view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:
+    """Offer the drawing of heads of one layer as files."""
+    theme, weights = page_theme(), view.weights  # files are made in other threads, which have no page
+
+    def picture(file_format: Format) -> bytes:
+        if view.view == "Map":
+            return export_map(attention, heads[0], file_format, theme, name=weights.name)
+        return export_lines(attention, heads, file_format, theme, top_mass=view.top_mass, name=weights.name)
+
+    def table() -> pd.DataFrame:
+        rows = weights.annotated(lines_table(attention, heads), reading.explain(), 1)
+        if attention.layer < 0:  # combined heads have a name instead of numbers
+            rows["head"] = [weights.name(attention.layer, head).lower() for head in rows["head"]]
+            return rows.drop(columns=["layer"])
+        return rows.drop(columns=["head"]) if weights.per_layer else rows
+
+    names = [tr(weights.name(attention.layer, head)) for head in heads]
+    downloads(
+        file_name(view, attention, heads),
+        None if view.view == "Table" else picture,
+        table,
+        title=tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=", ".join(names)),
+        python=partial(_script, reading, view, attention, heads, chosen_heads.shown_heads(reading).heads),
+    )
+
+
+def _script(
+    reading: readings.Reading,
+    view: HeadsView,
+    attention: AttentionMap,
+    heads: Sequence[int],
+    selected: Sequence[head_names.LayerHead],
+    file: str,
+) -> str:
+    """Return Python that writes the table of `_export_row`.
+
+    Args:
+        selected: all selected heads, of which the combinations are made.
+    """
+    weights, is_combined = view.weights, attention.layer < 0
+    parts = [
+        python_code.reading_part(reading),
+        python_code.maps_part(view.kind, weights.method, weights.output, view.tokens),
+        python_code.combined_part(selected) if is_combined else "",
+        python_code.heads_part(attention.layer, heads),
+        python_code.method_part(weights, reading.explain(), 1),
+    ]
+    if is_combined:
+        names = {head: weights.name(attention.layer, head).lower() for head in heads}
+        parts.append(f'table["head"] = table["head"].map({names})\ntable = table.drop(columns=["layer"])')
+    elif weights.per_layer:
+        parts.append('table = table.drop(columns=["head"])')
+    return python_code.script(file, *parts)
+
+
+def file_name(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> str:
+    """Name the file of a drawing, without its suffix.
+
+    Layers and heads are counted from 0.
+    """
+    weights = view.weights
+    if attention.layer < 0:
+        numbers = "-and-".join(weights.name(attention.layer, head).lower().replace(" ", "-") for head in heads)
+    else:
+        numbers = f"layer{attention.layer}" + (
+            "" if weights.per_layer else f"-head{'-'.join(str(head) for head in heads)}"
+        )
+    return f"{attention.kind}-{numbers}{weights.file_part}"

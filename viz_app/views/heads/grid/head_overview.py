@@ -1,0 +1,255 @@
+"""The overview on the page Heads: all heads as a grid, sorted and filtered."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+import streamlit as st
+
+from core.analysis.attribution.methods import Method
+from core.analysis.heads.labels import DEFINITIONS, head_labels
+from core.analysis.heads.scorecards import ScoreCard
+from core.capture import AttentionMap, Kind
+from viz_app.components.head_grid import grid_rows, head_grid
+from viz_app.components.highlight import Highlight, Links
+from viz_app.controls.downloads import downloads
+from viz_app.controls.toolbar import method_box
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import decimal, plain
+from viz_app.drawing.export.canvas import Format
+from viz_app.drawing.export.map_panels import export_panels
+from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Sort, label_counts, labelled, notes, ordered
+from viz_app.drawing.theme import Theme
+from viz_app.drawing.weight_tables import grid_table
+from viz_app.language import marked, tr, tr_count, tr_lower, tr_values
+from viz_app.session import chosen_heads, gradient_output, python_code, readings
+from viz_app.session.attributions import (
+    METHOD_NAMES,
+    METHOD_SOURCES,
+    METHOD_TEXTS,
+    NOTHING_TO_RANK,
+    PER_LAYER,
+    MethodChoice,
+    mean,
+    rank_correlations,
+)
+from viz_app.views.heads.grid.heads_view import HeadsView
+
+ABOUT_CORRELATION = marked("""
+Spearman's rank correlation (1904) over all pairs of tokens that attention may connect, special ones included: 1 if the
+method ranks them like the raw weights, 0 if the two rankings are unrelated. It says whether they agree, not which of
+them is right.
+""")
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The order of the grid, and the heads it is limited to.
+
+    Attributes:
+        cards: of all heads.
+        labels: only heads with one of these are shown; none: all heads.
+    """
+
+    sort: Sort
+    cards: Sequence[ScoreCard]
+    labels: Sequence[str]
+
+    def order(self) -> Sequence[head_names.LayerHead] | None:
+        """Return the heads to show in order; None: all heads, layer by layer."""
+        order = ordered(self.cards, self.sort)
+        if not self.labels:
+            return order
+        kept = labelled(self.cards, self.labels)
+        heads = [(card.head.layer, card.head.head) for card in self.cards] if order is None else order
+        return [head for head in heads if head in kept]
+
+
+def grid_boxes(methods: Sequence[Method]) -> tuple[Sort, Method]:
+    """Select the order of the grid and one of the attribution methods."""
+    method = method_box(methods)
+    per_layer = method in PER_LAYER
+    sort: Sort = st.selectbox(
+        tr("Sorted"),
+        SORTS,
+        format_func=tr_values(SORTS).__getitem__,
+        key="sort",
+        bind="query-params",
+        label_visibility="collapsed",
+        disabled=per_layer,
+        width=165,
+    )
+    return "layer" if per_layer else sort, method
+
+
+def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
+    """Select what the heads do that the grid is limited to.
+
+    Below the choice, the criteria are listed, with the number of heads that meet them.
+    """
+    counts = label_counts(cards)
+    with st.popover(tr("What heads do"), disabled=per_layer):
+        selected: list[str] = st.pills(
+            tr("Show only heads named"),
+            list(DEFINITIONS),
+            selection_mode="multi",
+            format_func=tr,
+            key="labels",
+            bind="query-params",
+        )
+        st.caption(
+            "\n".join(
+                tr_count(
+                    "- **{name}**, {count} head: {criterion}.",
+                    "- **{name}**, {count} heads: {criterion}.",
+                    count,
+                    name=tr(name),
+                    criterion=plain(tr(DEFINITIONS[name])),
+                )
+                for name, count in sorted(counts.items(), key=lambda each: each[1] == 0)
+            )
+        )
+    return [] if per_layer else selected
+
+
+def about_method(reading: readings.Reading, kind: Kind, weights: MethodChoice) -> None:
+    """Describe a method, and how far it ranks tokens like the raw weights.
+
+    Nothing is drawn for the raw weights.
+    """
+    method = weights.method
+    if method == "attention":
+        return
+    correlations = rank_correlations(reading, method, kind, weights.output).values()
+    correlation = mean(value for layer in correlations for value in layer)
+    values: dict[str, str] = {
+        "method": tr(METHOD_NAMES[method]),
+        "about": tr(METHOD_TEXTS[method]),
+        "correlation": tr(NOTHING_TO_RANK)
+        if math.isnan(correlation)
+        else tr("{number} over all heads", number=decimal(correlation, 2)),
+    }
+    if method == "gradient":
+        text = tr(
+            "**{method}** for {output}: {about}. Rank correlation with the raw weights: {correlation}.",
+            output=plain(gradient_output.output_text(reading.explain(), weights.output)),
+            **values,
+        )
+        notes_below = (METHOD_SOURCES[method], gradient_output.ABOUT, ABOUT_CORRELATION)
+    else:
+        text = tr("**{method}**: {about}. Rank correlation with the raw weights: {correlation}.", **values)
+        notes_below = (METHOD_SOURCES[method], ABOUT_CORRELATION)
+    st.caption(text, help="\n\n".join(map(tr, notes_below)))
+
+
+def grid(
+    reading: readings.Reading,
+    view: HeadsView,
+    maps: Sequence[AttentionMap],
+    heads: Sequence[head_names.LayerHead],
+    arrangement: Arrangement,
+) -> None:
+    """Draw all heads to click on and, in the order of layers, their mean and maximum.
+
+    Args:
+        maps: of all layers, with the combined heads.
+        heads: the selected ones.
+    """
+    order, weights = arrangement.order(), view.weights
+    if arrangement.labels and order is not None:
+        labels = reduce(lambda one, other: tr("{one} or {other}", one=one, other=other), map(tr, arrangement.labels))
+        st.caption(
+            tr("{shown} of {total} heads: {labels}.", shown=len(order), total=len(arrangement.cards), labels=labels)
+        )
+        if not order:
+            return
+    if arrangement.sort != "layer":
+        unlabelled = arrangement.sort == "label" and not any(head_labels(card) for card in arrangement.cards)
+        text = tr("No head meets a criterion: those with the largest weights come first.")
+        st.caption(text if unlabelled else tr(SORT_TEXTS[arrangement.sort]))
+    widget = chosen_heads.heads_widget(view.kind, weights.per_layer)
+
+    def click(head: head_names.LayerHead) -> None:
+        widget.set(chosen_heads.toggled(widget.value or [], weights.name(*head), view.several))
+        chosen_heads.keep_heads(widget)
+
+    shown = shown_maps(maps, order)
+    options = grid_options(view, arrangement, view.highlight(reading), view.links(reading.explain()))
+    head_grid(shown, page_theme(), click, selected=heads, key=grid_key(view), **options)
+    grid_files(reading, view, shown, grid_rows(shown, order))
+
+
+def grid_key(view: HeadsView) -> str:
+    """Return the key of the component."""
+    return f"grid_{chosen_heads.heads_widget(view.kind, view.weights.per_layer).key}"
+
+
+def shown_maps(maps: Sequence[AttentionMap], order: Sequence[head_names.LayerHead] | None) -> Sequence[AttentionMap]:
+    """Return the maps to draw.
+
+    In the order of layers, combinations of the selected heads are left out.
+    """
+    return maps if order is not None else [attention for attention in maps if attention.layer != head_names.CHOSEN]
+
+
+def grid_options(view: HeadsView, arrangement: Arrangement, place: Highlight, links: Links) -> dict[str, Any]:
+    """Return the options of `grid_payload`."""
+    order, per_layer = arrangement.order(), view.weights.per_layer
+    return {
+        "order": order,
+        "notes": None if per_layer else notes(arrangement.cards, arrangement.sort),
+        "row_height": 58 if order is None else 74,
+        "per_layer": per_layer,
+        "place": place,
+        "links": links,
+    }
+
+
+def grid_files(
+    reading: readings.Reading,
+    view: HeadsView,
+    shown: Sequence[AttentionMap],
+    rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
+) -> None:
+    """Offer the grid as files.
+
+    Args:
+        rows: name and heads of each row.
+    """
+    explanation, weights = reading.explain(), view.weights
+    names = {"kind": tr_lower(head_names.KIND_NAMES[view.kind]), "method": tr_lower(METHOD_NAMES[weights.method])}
+    title = tr("{kind} attention, {method}", **names)
+    if weights.method == "gradient":
+        output = gradient_output.output_text(explanation, weights.output)
+        title = tr("{kind} attention, {method} for {output}", output=output, **names)
+    singles = [head for _, row in rows for head in row if head[0] >= 0]
+    downloads(
+        f"all-{'layers' if weights.per_layer else 'heads'}-{view.kind}{weights.file_part}",
+        partial(export_grid, shown, rows, weights, title, page_theme()),
+        lambda: weights.annotated(grid_table(shown, singles), explanation, 2),
+        title=title[:1].upper() + title[1:],
+        python=lambda file: python_code.script(
+            file,
+            python_code.reading_part(reading),
+            python_code.maps_part(view.kind, weights.method, weights.output, view.tokens),
+            python_code.grid_part(singles),
+            python_code.method_part(weights, explanation, 2),
+        ),
+    )
+
+
+def export_grid(
+    maps: Sequence[AttentionMap],
+    rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
+    weights: MethodChoice,
+    title: str,
+    theme: Theme,
+    file_format: Format,
+) -> bytes:
+    """Draw the grid as a file, in the same arrangement, each head with its name."""
+    matrices = {attention.layer: attention.weights.float().numpy() for attention in maps}
+    panels = [[(weights.name(layer, head), matrices[layer][head]) for layer, head in row] for _, row in rows]
+    return export_panels(panels, file_format, theme, title=title)

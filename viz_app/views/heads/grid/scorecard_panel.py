@@ -1,0 +1,274 @@
+"""Score-cards of the selected heads, on the sentence and on a sample of sentences."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.alignment.aligners import head_error_rates
+from core.analysis.alignment.first_head import AgreementTally
+from core.analysis.alignment.pharaoh import parse_links
+from core.analysis.alignment.sentence_alignment import rank_sentence, shown_words
+from core.analysis.heads.head import Head
+from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.heads.scorer import score_cards
+from core.capture import Kind
+from viz_app.controls.job_control import job_control
+from viz_app.controls.tables import show_table
+from viz_app.controls.uploader_texts import uploader_texts
+from viz_app.controls.widgets import segments
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.scorecard_text import MEASURES, head_does, sentences
+from viz_app.language import marked, tr, tr_count, tr_values
+from viz_app.session import readings, sample_sentences
+from viz_app.session.aligner_ranking import TextRankings
+from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
+from viz_app.session.state import Widget, session_object
+from viz_app.views.heads.gold_links import SentenceLinks
+from viz_app.views.heads.grid import sentence_sample
+from viz_app.views.heads.grid.head_overview import ABOUT_CORRELATION
+from viz_app.views.heads.grid.heads_view import HeadsView
+from viz_app.views.heads.grid.sentence_sample import Sample
+
+Basis = Literal["Sentence", "Sample"]
+Judge = Callable[[readings.Reading], list[ScoreCard]]
+BASES: dict[Basis, str] = {"Sentence": marked("Sentence"), "Sample": marked("Sample")}
+BASIS = Widget[Basis]("judged_by")  # read before it is drawn
+ABOUT_CARDS = marked("""
+Measurements of a head's raw weights on this sentence, special tokens included, and on the sample once it is scored.
+What a head does follows from them by the criteria at "What heads do" above the grid; one that meets none is *mixed*.
+
+**Spread**: the entropy of a row over its maximum (Clark et al. 2019). **Largest weight**: the mean over tokens (Voita
+et al. 2019). **Distance**: where the largest weight is, key minus query; in cross-attention the query is the predicted
+token. **Rarest token**: frequencies are those of the sample; ties go to the token that the tokenizer learned last.
+**Linked like other heads**: compared with the mean of the heads in the upper half of the layers. **AER**: the alignment
+error rate (Och & Ney 2003), once there are gold links of this sentence or a text, see the page Alignment.
+
+One sentence says little about a head, and a name says where a head attends, not what it contributes.
+""")
+ABOUT_SAMPLE = marked("""
+Every sentence is translated greedily, and every head is scored on all tokens, special ones included; the numbers are
+means over tokens, so long sentences count for more. One sentence says little about a head. Results are kept while the
+app runs.
+""")
+OWN_SAMPLE = marked(
+    "This link was made with its author's own sample, which it does not include: enter the sentences under My own."
+)
+LABEL_TEXTS = {"Sentence": marked("on the sentence: {does}."), "Sample": marked("on the sample: {does}.")}
+SHIPPED, OWN = marked("Shipped"), marked("My own")
+EXAMPLE = "A dog runs.\nTwo children are playing."
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=readings.READING_HASH)
+def _scored(
+    reading: readings.Reading, kind: Kind, sample: tuple[str, ...], error_rates: tuple[tuple[Head, float], ...]
+) -> list[ScoreCard]:
+    has_model = reading.model.explanation is None
+    frequencies = sentence_sample.frequencies(reading.model, sample) if has_model else None
+    maps, agreement = reading.explain().maps[kind], AgreementTally()
+    if kind == "cross":
+        agreement.add(maps)
+    shares = agreement.shares()
+    cards = score_cards([{kind: maps}], frequencies, dict(error_rates))
+    return [card.with_agreement(shares.get(card.head, math.nan)) for card in cards]
+
+
+def judge(reading: readings.Reading, kind: Kind) -> Judge:
+    """Return a function from a reading to its cards.
+
+    By them, heads are sorted and labelled: those on the sentence or, if selected, on the sample. The function needs no
+    visitor, and takes other readings too.
+    """
+    on_sample = sample_cards(reading, kind) if BASIS.requested_of(tr_values(BASES)) == "Sample" else None
+    return sentence_judge(kind) if on_sample is None else lambda other: on_sample
+
+
+def sentence_judge(kind: Kind) -> Judge:
+    """Return a function from a reading to the cards on its sentence.
+
+    There is one for every head, by its raw weights.
+    """
+    sample, links = session_object(Sample).sentences, session_object(SentenceLinks)
+
+    def cards(reading: readings.Reading) -> list[ScoreCard]:
+        rates = _error_rates(reading, links) if kind == "cross" else {}
+        return _scored(reading, kind, sample, tuple(rates.items()))
+
+    return cards
+
+
+def sample_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard] | None:
+    """Return the card of every head on the sample.
+
+    Returns None if this checkpoint has not been scored on it.
+    """
+    cards = session_object(Sample).cards(reading.model)
+    if cards is None:
+        return None
+    rates = session_object(TextRankings).error_rates(reading.model)
+    return [card.with_error_rate(rates.get(card.head, math.nan)) for card in cards if card.head.kind == kind]
+
+
+def _error_rates(reading: readings.Reading, gold: SentenceLinks) -> Mapping[Head, float]:
+    """Return every head's alignment error rate on this sentence, if it has gold links."""
+    line, explanation = gold.lines.get(reading.identity, ""), reading.explain()
+    if not line.strip():
+        return {}
+    try:
+        links = parse_links(
+            line, len(shown_words(explanation.source_tokens)), len(shown_words(explanation.predicted_tokens))
+        )
+    except ValueError:  # the page Alignment shows the reason
+        return {}
+    return head_error_rates(rank_sentence(explanation.maps["cross"], links)) if links.possible else {}
+
+
+def basis_box(reading: readings.Reading) -> None:
+    """Select whether heads are judged by the sentence or by the sample.
+
+    Nothing is drawn before the sample is scored.
+    """
+    if session_object(Sample).cards(reading.model) is not None:
+        segments(tr("Measured on"), tr_values(BASES), "Sentence", BASIS.key, hide_label=True)
+
+
+def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
+    """Draw the score-cards of the selected heads, and their labels in words.
+
+    Above them, the rank correlations of another method than the raw weights.
+    """
+    if view.weights.method != "attention":
+        _correlations(reading, view, heads)
+    heads = [head for head in heads if head[0] >= 0]
+    if view.weights.per_layer or not heads:
+        return
+    found = {"Sentence": sentence_judge(view.kind)(reading), "Sample": sample_cards(reading, view.kind) or []}
+    is_raw = view.weights.method == "attention"
+    title = tr("**Score-cards**") if is_raw else tr("**Score-cards** of the raw weights")
+    st.markdown(title, help=tr(ABOUT_CARDS))
+    for name, text in label_texts(found, heads):
+        st.caption(f"**{name}** {plain(text)}")
+    show_table(
+        card_table(found, heads), height="content", column_config={"measure": tr("Measure"), "scale": tr("Scale")}
+    )
+    if reading.model.explanation is None:
+        sample_box(reading)
+
+
+def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> pd.DataFrame:
+    """Make a row for each measure, and a column for each head and basis.
+
+    A basis is what heads were scored on. Measures that no card has are left out.
+    """
+    cards = {
+        head_names.name_of(*head) if basis == "Sentence" else tr("{head}, sample", head=head_names.name_of(*head)): card
+        for head in heads
+        for basis, each in found.items()
+        for card in each
+        if (card.head.layer, card.head.head) == head
+    }
+    rows = [
+        {
+            "measure": tr(measure.name),
+            **{name: measure.value(card) for name, card in cards.items()},
+            "scale": tr(measure.scale),
+        }
+        for measure in MEASURES
+    ]
+    return pd.DataFrame([row for row in rows if any(row[name] for name in cards)])
+
+
+def label_texts(
+    found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
+) -> list[tuple[str, str]]:
+    """Return the name of each head, with a text on what it does, on each basis."""
+    return [
+        (
+            head_names.name_of(*head),
+            f"{tr(LABEL_TEXTS[basis], does=head_does(card) or tr('mixed'))} {sentences(card)}".rstrip(),
+        )
+        for head in heads
+        for basis, each in found.items()
+        for card in each
+        if (card.head.layer, card.head.head) == head
+    ]
+
+
+def _correlations(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
+    weights = view.weights
+    correlations = rank_correlations(reading, weights.method, view.kind, weights.output)
+    for layer, head in heads:
+        if layer < 0:
+            continue
+        values = correlations[layer] if weights.per_layer else correlations[layer][head : head + 1]
+        st.caption(
+            tr(
+                "**{head}**: rank correlation with the raw weights {correlation}.",
+                head=weights.name(layer, head),
+                correlation=_spread(values),
+            ),
+            help=tr(ABOUT_CORRELATION),
+        )
+
+
+def _spread(correlations: Sequence[float]) -> str:
+    known = [value for value in correlations if not math.isnan(value)]
+    if not known:
+        return tr(NOTHING_TO_RANK)
+    if len(correlations) == 1:
+        return decimal(known[0], 2)
+    return tr("{low} to {high} with each head", low=decimal(min(known), 2), high=decimal(max(known), 2))
+
+
+@st.fragment
+def sample_box(reading: readings.Reading) -> None:
+    """Score all heads on many sentences."""
+    model, sample = reading.model, session_object(Sample)
+    is_missing, job = sample.is_missing(), sample.unfinished_job(model)
+    is_scored = sample.cards(model) is not None
+    title = (
+        tr_count("Sample: {count} sentence", "Sample: {count} sentences", len(sample.sentences))
+        if is_scored
+        else tr("Score all heads on a sample of sentences")
+    )
+    with st.expander(title, expanded=is_missing or job is not None):
+        if is_missing:
+            st.caption(tr(OWN_SAMPLE))
+        source = segments(
+            tr("Sentences"),
+            {each: tr(each) for each in (SHIPPED, OWN)},
+            SHIPPED,
+            "sample_source",
+            in_address=False,
+            help=tr(ABOUT_SAMPLE),
+        )
+        text, file = "", None
+        if source == OWN:
+            text = st.text_area(
+                tr("Sentences, one per line"),
+                key="sample_text",
+                height=110,
+                placeholder=EXAMPLE,
+            )
+            uploader_texts("sample_file", 1)
+            file = st.file_uploader(tr("Or a text file"), key="sample_file", max_upload_size=1)
+        ready = source == SHIPPED or bool(text.strip()) or file is not None
+        if st.button(tr("Score the sample"), disabled=not ready, key="score_sample"):
+            try:
+                sentences = (
+                    sample_sentences.uploaded_sentences(file.name, file.getvalue())
+                    if file
+                    else sample_sentences.sentences_of(text)
+                    if text
+                    else sample_sentences.SHIPPED
+                )
+                sample.begin(model, sentences)
+            except ValueError as error:
+                st.error(sentence_case(str(error)))
+                return
+            st.rerun()
+        if job is not None:
+            job_control(job, "run_sample")

@@ -1,0 +1,175 @@
+"""Heads: all heads at a glance, and the selected ones large."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal
+
+import streamlit as st
+
+from core.capture import AttentionMap, Kind
+from core.drawing.head_explorer import View
+from viz_app.components import word_links
+from viz_app.controls.toolbar import kind_or_joint_box, token_boxes
+from viz_app.controls.widgets import setting_segments
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import sentence_case
+from viz_app.language import marked, tr
+from viz_app.session import address, chosen_heads, previews, readings
+from viz_app.session.address import VIEW
+from viz_app.session.attributions import MethodChoice
+from viz_app.session.chosen_heads import ShownHeads
+from viz_app.session.readings import TokenView
+from viz_app.session.state import session_object
+from viz_app.views.heads.cuts import cut_panel
+from viz_app.views.heads.grid import (
+    bertviz_view,
+    head_detail,
+    head_overview,
+    heads_preview,
+    joint_view,
+    scorecard_panel,
+    sentence_sample,
+)
+from viz_app.views.heads.grid.gradient_output_box import output_box
+from viz_app.views.heads.grid.head_overview import Arrangement
+from viz_app.views.heads.grid.heads_view import HeadsView
+
+BERTVIZ: Literal["BertViz"] = "BertViz"
+VIEWS: tuple[View | Literal["BertViz"], ...] = (marked("Lines"), marked("Map"), marked("Table"), BERTVIZ)
+HOW_TO_READ = marked("""
+Every small picture is one **head**: a row for each query token, a column for each token it attends to. The darker a
+cell (in the dark theme: the lighter), the larger the **weight**. The weights of a row sum to 1.
+
+`L5 H3` is head 3 of layer 5, counted from 1; exported files count from 0. A decoder row has two names: the token that
+was **fed** in, and the token that the model then **predicts**.
+
+The last row combines heads: the **mean** of all, and the **maximum**, whose rows may sum to more than 1.
+
+With "0.9 of mass", only the largest weights of each row that add up to this share are drawn as lines. Lines below 0.02
+are never drawn; Map and Table show all weights.
+
+Ctrl-, Cmd- or Shift-click selects several **words**; with the keyboard Shift+Enter does, on a touch screen a long touch
+on the sentence above. Escape clears the selection. Tables below combine the selected rows or columns.
+
+A large weight says that information *may* have flowed from there, not that it decided the outcome: attention is not an
+explanation by itself.
+""")
+
+
+@address.part
+def overview_and_detail() -> None:
+    """Draw the page below the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    previews.offer(heads_preview.PLACE, None)
+    if reading is None:
+        st.caption(tr("Enter a sentence above to see the heads."))
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        kind = kind_or_joint_box(reading.explain().maps)
+        place = st.container(width="content")
+        tokens = token_boxes()
+    if kind == chosen_heads.JOINT:
+        joint_view.page(reading, tokens)
+        return
+    with place:
+        names: dict[View | Literal["BertViz"], str] = {each: tr(each) for each in VIEWS}
+        view = setting_segments(VIEW, tr("View"), names, hide_label=True)
+    if view == BERTVIZ:
+        bertviz_view.page(reading, kind, tokens, partial(heads_box, reading, kind, MethodChoice()))
+        return
+    heads_page(reading, kind, view, tokens)
+
+
+def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenView) -> None:
+    """Draw the heads of one kind of attention."""
+    has_model = reading.model.explanation is None
+    try:
+        if has_model:
+            sentence_sample.restore_sample(reading.model)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+    overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")
+    with detail:
+        boxes = st.container(horizontal=True, gap="small")
+        step = head_detail.step_box(reading, kind, tokens)
+    judge = scorecard_panel.judge(reading, kind)
+    cards = judge(reading)
+    with overview:
+        name, text = tr(head_names.KIND_NAMES[kind]), tr(head_names.KIND_TEXTS[kind])
+        st.markdown(tr("**{kind} attention**: {text}", kind=name, text=text), help=tr(HOW_TO_READ))
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            sort, method = head_overview.grid_boxes(reading.methods)
+            output = output_box(reading, step_tokens(reading, kind, tokens, step)) if method == "gradient" else None
+            weights = MethodChoice(method, output)
+            labels = head_overview.label_box(cards, weights.per_layer)
+            scorecard_panel.basis_box(reading)
+            several = st.toggle(
+                tr("Select several"),
+                False,
+                key="compare",
+                bind="query-params",
+                help=tr("Clicking a head adds it to the selected ones, or removes it."),
+            )
+        try:
+            maps = reading.maps(kind, tokens, method, output)
+        except (RuntimeError, ValueError) as error:
+            st.error(sentence_case(str(error)))
+            return
+        head_overview.about_method(reading, kind, weights)
+    with boxes:
+        heads = heads_box(reading, kind, weights, maps)
+        top_mass = head_detail.mass_box(view)
+        can_cut = has_model and method == "attention" and view in ("Lines", "Map")
+        cuts = partial(cut_panel.cutting, reading, kind, tokens) if can_cut and cut_panel.cut_toggle() else None
+    shown = HeadsView(kind, view, tokens, weights, top_mass, step, several)
+    maps = chosen_heads.with_combined(maps, heads)
+    session_object(ShownHeads).remember(reading, kind, weights, heads, view)
+    arrangement = Arrangement(sort, cards, labels)
+    heads_preview.offer(reading, shown, heads, arrangement, judge, is_cutting=cuts is not None)
+    with overview:
+        head_overview.grid(reading, shown, maps, heads, arrangement)
+    with detail:
+        head_detail.large(reading, shown, maps, heads, cuts)
+        if cuts:
+            cut_panel.panel(reading, kind)
+        scorecard_panel.cards(reading, shown, heads)
+
+
+def step_tokens(reading: readings.Reading, kind: Kind, tokens: TokenView, step: int | None) -> range | None:
+    """Return the positions of the tokens that are predicted at a decoding step."""
+    if step is None:
+        return None
+    return word_links.positions(reading.explain(), kind, tokens.words, tokens.hide_special)["query"][step]
+
+
+def heads_box(
+    reading: readings.Reading, kind: Kind, weights: MethodChoice, maps: Sequence[AttentionMap]
+) -> list[head_names.LayerHead]:
+    """Select heads by name, or layers for a method with one map per layer.
+
+    At first, a default head is selected, see `preset_heads`; of layers the last one.
+    """
+    raw = reading.explain().maps[kind]
+    widget = chosen_heads.heads_widget(kind, weights.per_layer)
+
+    def default() -> list[str]:
+        return [weights.name(*((raw[-1].layer, 0) if weights.per_layer else chosen_heads.default_head(raw)))]
+
+    chosen_heads.preset_heads(reading, widget, default)
+    names = head_names.names(maps, weights.name)
+    selected = st.multiselect(
+        tr("Heads"),
+        names,
+        format_func=head_names.shown_name,
+        key=widget.key,
+        bind="query-params",
+        label_visibility="collapsed",
+        select_all=False,
+        placeholder=tr("Select"),
+        on_change=chosen_heads.keep_heads,
+        args=(widget,),
+    )
+    return [head_names.parsed(name) for name in selected]
+
+
+overview_and_detail()

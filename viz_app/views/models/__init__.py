@@ -1,0 +1,1 @@
+"""The page Models: the open model and its training; parsers and readers of pictures."""

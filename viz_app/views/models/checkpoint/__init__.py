@@ -1,0 +1,1 @@
+"""The view Checkpoint: the report on the open model."""

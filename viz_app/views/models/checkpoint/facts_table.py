@@ -1,0 +1,83 @@
+"""Facts about open models side by side.
+
+The paper's base model is in the last column.
+"""
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core.export.attention_arrays import attention_facts
+from core.formats.model_facts import architecture_facts, model_facts
+from core.model.preset_configs import PRESETS
+from viz_app.drawing.core_texts import translated
+from viz_app.language import marked, tr
+from viz_app.session.models import Model
+from viz_app.session.open_models import distinct_names
+
+if TYPE_CHECKING:  # pandas takes half a second to import
+    import pandas as pd
+
+PAPER = marked("Paper, base model")
+MAX_SHOWN = 120  # characters of a cell
+
+
+def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
+    """Return the facts about each model and the paper's base model, by name."""
+    names = distinct_names(found)
+    facts = {
+        names[each.digest]: attention_facts(each.explanation)
+        if each.explanation is not None
+        else model_facts(each.translator.model, each.translator.tokenizer, each.translator.training)
+        for each in found
+    }
+    return {**facts, PAPER: architecture_facts(PRESETS["base"])}
+
+
+def fact_names(facts: dict[str, dict[str, str]]) -> list[str]:
+    """Return the names of all facts, in the order of display.
+
+    It is that of the model with the most.
+    """
+    return list(dict.fromkeys(name for each in sorted(facts.values(), key=len, reverse=True) for name in each))
+
+
+def facts_html(facts: dict[str, dict[str, str]]) -> str:
+    """Draw the facts as an HTML table; what is as in the paper is grey.
+
+    Names and values come from untrusted files: all text is escaped.
+    """
+    columns = "".join(f"<th>{html.escape(tr(name))}</th>" for name in facts)
+    rows = "".join(
+        f"<tr><th>{html.escape(tr(name[:1].upper() + name[1:]))}</th>"
+        + "".join(_cell(each.get(name, "\u2013"), facts[PAPER].get(name)) for each in facts.values())
+        + "</tr>"
+        for name in fact_names(facts)
+    )
+    return (
+        f'<div class="facts-table" role="group" aria-label="{html.escape(tr("Facts"))}" tabindex="0"><table>'
+        f"<thead><tr><td></td>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _cell(value: str, of_paper: str | None) -> str:
+    """A cell; of a long text the beginning is shown, and the rest after a click.
+
+    A list of a hundred languages is an example.
+    """
+    text = translated(value)
+    shown = html.escape(text)
+    if len(text) > MAX_SHOWN:
+        start = html.escape(text[:MAX_SHOWN].rpartition(" ")[0] or text[:MAX_SHOWN])
+        shown = f"<details><summary>{start} \u2026</summary>{shown}</details>"
+    return f"<td{' class=usual' if value == of_paper else ''}>{shown}</td>"
+
+
+def facts_table(facts: dict[str, dict[str, str]]) -> "pd.DataFrame":
+    """Make the table of the CSV file: a row a fact, a column a model."""
+    import pandas as pd
+
+    names = fact_names(facts)
+    return pd.DataFrame(
+        {"fact": names, **{name: [each.get(fact, "") for fact in names] for name, each in facts.items()}}
+    )

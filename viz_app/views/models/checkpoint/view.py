@@ -1,0 +1,130 @@
+"""Checkpoint: the open models side by side, and three sentences.
+
+The sentences are translated by the current model.
+"""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from core import Checkpoint
+from core.formats.marian_folder import check_marian, marian_archive
+from viz_app.controls.downloads import downloads
+from viz_app.controls.search_progress import stoppable
+from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
+from viz_app.frame import badges, sentence_input
+from viz_app.language import marked, tr
+from viz_app.page_list import script_of
+from viz_app.session import readings
+from viz_app.session.language_codes import code_of, codes_of, with_code
+from viz_app.session.models import Model
+from viz_app.session.open_models import OpenModels
+from viz_app.session.readings import Reading, Search
+from viz_app.session.state import session_object
+from viz_app.views.models.checkpoint.facts_table import facts_by_model, facts_html, facts_table
+from viz_app.views.models.checkpoint.trial_sentences import sentences_in
+
+HOW_TO_READ = marked("""
+Each column is an open model, the current one first; grey is what is as in the paper's base model. **Parameters** counts
+tied matrices once. **Length penalty** divides a log-probability; its alpha is next to the sentence. **Search of the
+source** are the settings that the model came with; the app searches with those next to the sentence.
+**Options not applied** change the source's translations and have no counterpart here.
+""")
+ABOUT_MARIAN = marked("""
+The model in Hugging Face's layout of Marian: `MarianMTModel` and `MarianTokenizer` of transformers open the unpacked
+folder, and its README says what differs. `python -m core convert` writes it too, and CTranslate2's format.
+""")
+ABOUT_TRIAL = marked("""
+Translated now, with beam 4 and length penalty 0.6. The number is the log-probability per token, in nats: how sure the
+model is, not how good its translation is.
+""")
+
+
+def page() -> None:
+    """Draw the page."""
+    model = readings.model()
+    others = [each for each in session_object(OpenModels).all() if each.digest != model.digest]
+    facts = facts_by_model([model, *others])
+    st.markdown(tr("**{model}**: what was read", model=plain(model.name)), help=tr(HOW_TO_READ))
+    st.html(facts_html(facts))
+    downloads("checkpoint", table=lambda: facts_table(facts), of_sentence=False)
+    if model.explanation is not None:  # no sentences
+        st.page_link(script_of("heads"), label=tr("See its heads"), icon=":material/arrow_forward:")
+        return
+    as_marian(model)
+    if model.line_reader is not None:
+        st.page_link(script_of("picture"), label=tr("Read a picture"), icon=":material/arrow_forward:")
+        return
+    st.divider()
+    st.markdown(tr("**Three sentences**"), help=tr(ABOUT_TRIAL))
+    trial(model)
+
+
+def as_marian(model: Model) -> None:
+    """Offer the model to transformers, or say why it cannot be written for it."""
+    checkpoint = Checkpoint(model.translator.model, model.translator.tokenizer, model.translator.training)
+    try:
+        check_marian(checkpoint)
+    except ValueError as error:
+        st.caption(sentence_case(str(error)))
+        return
+    name = Path(model.name).stem
+    st.download_button(
+        tr("For transformers (zip)"),
+        partial(marian_archive, checkpoint, f"{name}-marian"),
+        f"{name}-marian.zip",
+        "application/zip",
+        on_click="ignore",
+        type="tertiary",
+        icon=":material/download:",
+        help=tr(ABOUT_MARIAN),
+    )
+
+
+def trial(model: Model) -> None:
+    """Translate three sentences, and run the checks on the last one."""
+    sentences, is_known = sentences_in(model.translator.tokenizer.languages[0])
+    if model.is_imported and not is_known:
+        st.caption(tr("The checkpoint does not say which language it translates from: these sentences are English."))
+    codes, last = codes_of(model), None
+    current = code_of(readings.TEXT.value or "", codes)
+    for number, sentence in enumerate(sentences):
+        last = translated(model, with_code(sentence, codes, last=current), number) or last
+    if last is not None:
+        badges.badges(last)
+
+
+def translated(model: Model, sentence: str, number: int) -> Reading | None:
+    """Draw a sentence and its translation.
+
+    None, with the reason on the page, if there is none.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"trial-{number}"):
+        st.button(
+            isolated(plain(sentence)),
+            on_click=readings.new_sentence,
+            args=(sentence,),
+            type="tertiary",
+            key=f"trial_{number}",
+            help=tr("Show it on all pages"),
+        )
+        place = st.empty()
+        search = Search(sentence, *sentence_input.DEFAULTS)
+        search = replace(search, num_hypotheses=1)
+        progress = stoppable(place, (model.digest, search), f"trial{number}")
+        if progress is None:
+            return None
+        try:
+            translation = search.run(model, progress)
+        except ValueError as error:
+            place.error(sentence_case(str(error)))
+            return None
+        best = translation.hypotheses[0]
+        mean = decimal(model.translator.mean_log_prob(best, sentence), 2)
+        place.markdown(f"\u2192 {isolated(plain(best.text))} :gray[{mean}]")
+    return Reading(model, search, translation, 0, best)
+
+
+page()

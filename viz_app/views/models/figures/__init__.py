@@ -1,0 +1,1 @@
+"""Drawings that several views of the page Models share, without Streamlit."""

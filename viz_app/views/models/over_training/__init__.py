@@ -1,0 +1,1 @@
+"""The view Over training: heads in the snapshots of a training run."""

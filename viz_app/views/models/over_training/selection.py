@@ -1,0 +1,99 @@
+"""Selection on the page Over training, and the playback of its steps.
+
+A step, a head and a score can be selected.
+"""
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from core.analysis.alignment.first_head import first_head
+from core.analysis.heads.head import Head
+from core.capture import AttentionMap, Kind
+from viz_app.drawing.head_names import LayerHead
+from viz_app.language import marked
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+
+STEP = Widget[int]("trained_steps")
+BASIS = Widget[str]("trained_on")  # read before it is drawn
+BASES = (marked("Sample"), marked("Sentence"))
+HEAD = "trained_head"  # query parameter, counted from 1: 3.2
+PAUSE = 1.0  # seconds that a step stays while they are played
+
+
+@dataclass
+class Playing:
+    """Playback of the steps: whether the page advances by itself.
+
+    Attributes:
+        shown: the step that was drawn last.
+        since: when it was first drawn, by `time.monotonic`.
+    """
+
+    is_on: bool = False
+    shown: int | None = None
+    since: float = 0.0
+
+    def switch(self, steps: Sequence[int]) -> None:
+        """Start or stop. From the last step it starts at the first."""
+        self.is_on = not self.is_on
+        if self.is_on and STEP.value in (None, steps[-1]):
+            STEP.set(steps[0])
+
+    def advance(self, steps: Sequence[int]) -> None:
+        """Go to the next step if it is time, and stop at the last one.
+
+        Call it before the slider is drawn.
+        """
+        current = STEP.value
+        if not self.is_on or current is None or current != self.shown:
+            return
+        if time.monotonic() < self.since + PAUSE / 2:  # drawn again for another reason
+            return
+        later = [step for step in steps if step > current]
+        self.is_on = len(later) > 1
+        if later:
+            STEP.set(later[0])
+
+    def keep_shown(self, step: int) -> None:
+        """Note which step is drawn."""
+        if step != self.shown:
+            self.shown, self.since = step, time.monotonic()
+
+
+@dataclass
+class SelectedHeads:
+    """The selected head of each kind of attention; none before a click."""
+
+    heads: dict[Kind, LayerHead] = field(default_factory=dict["Kind", LayerHead])
+    was_restored: bool = False
+
+    def select(self, kind: Kind, head: LayerHead) -> None:
+        """Select a head."""
+        self.heads[kind] = head
+
+
+def selected_head(kind: Kind, maps: Sequence[AttentionMap]) -> Head:
+    """Return the selected head of a kind, and write it to the address.
+
+    By default it is the one that the page Heads would show first.
+
+    Args:
+        maps: of the last snapshot.
+    """
+    state = session_object(SelectedHeads)
+    if not state.was_restored or is_history_navigation():
+        state.was_restored = True
+        state.heads.pop(kind, None)
+        if parts := re.fullmatch(r"([1-9]\d{0,2})\.([1-9]\d{0,2})", st.query_params.get(HEAD, "")):
+            state.heads[kind] = int(parts[1]) - 1, int(parts[2]) - 1
+    layer, head = state.heads.get(kind, (-1, -1))
+    if not 0 <= layer < len(maps) or head >= maps[layer].num_heads:
+        state.heads.pop(kind, None)
+        put_in_address(HEAD, "")
+        return first_head(maps)
+    put_in_address(HEAD, f"{layer + 1}.{head + 1}")
+    return Head(kind, layer, head)

@@ -1,0 +1,142 @@
+"""One snapshot: its translation, all heads of a kind, and the selected head.
+
+The latter is large, with its score-card.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.analysis.heads.head import Head
+from core.analysis.over_training.snapshot_reading import SnapshotReading
+from viz_app.components.head_grid import head_grid
+from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import map_with_products
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing import ablation
+from viz_app.drawing.display_text import decimal
+from viz_app.drawing.export.map_panels import export_panels
+from viz_app.drawing.head_names import LayerHead
+from viz_app.drawing.scorecard_text import MEASURES, head_does, notes
+from viz_app.drawing.theme import head_name
+from viz_app.drawing.weight_tables import grid_table
+from viz_app.language import marked, tr
+from viz_app.session.state import session_object
+from viz_app.views.models.over_training import figures, measurement
+from viz_app.views.models.over_training.figures import step_name
+from viz_app.views.models.over_training.histories import OpenedTraining
+from viz_app.views.models.over_training.measurement import Measurement, script
+from viz_app.views.models.over_training.selection import SelectedHeads
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def translation(now: SnapshotReading, last: SnapshotReading) -> None:
+    """Draw the translation of a snapshot, marked where it differs from the last one's."""
+    here, end = (ablation.words_of(each.translation.tokens) for each in (now, last))
+    st.html(ablation.marked_text(here, ablation.difference(end, here)[1], "ins"))
+    numbers = {
+        "step": step_name(now.step),
+        "here": decimal(now.log_prob, 2),
+        "end": decimal(last.log_prob, 2),
+    }
+    st.caption(
+        tr(
+            "Step {step}: the same translation as at the end. Log-probability of the one at the end: {here} here, "
+            "{end} at the end.",
+            **numbers,
+        )
+        if here == end
+        else tr(
+            "Step {step}: its translation, marked where it differs from that at the end. Log-probability of the one "
+            "at the end: {here} here, {end} at the end.",
+            **numbers,
+        )
+    )
+
+
+def overview(training: OpenedTraining, found: Measurement, now: SnapshotReading, head: Head) -> None:
+    """Draw all heads of a kind at a snapshot; a click selects one."""
+    kind, theme = head.kind, page_theme()
+    maps = now.explanation.maps[kind]
+    heads = [(layer.layer, number) for layer in maps for number in range(layer.num_heads)]
+
+    def click(place: LayerHead) -> None:
+        session_object(SelectedHeads).select(kind, place)
+
+    hover = notes([card for card in now.cards if card.head.kind == kind], "layer")
+    head_grid(maps, theme, click, selected=[head[1:]], key=f"trained_heads_{kind}", notes=hover)
+    title, scale = tr("All heads at step {step}", step=step_name(now.step)), tr("weight")
+    panels = [
+        [(head_name(layer.layer, number), matrix.numpy()) for number, matrix in enumerate(layer.weights)]
+        for layer in maps
+    ]
+    part = f"""
+from viz_app.drawing.weight_tables import grid_table
+table = grid_table(readings[{now.step}].explanation.maps[{kind!r}], {heads})""".strip()
+    downloads(
+        f"snapshot-heads-{kind}",
+        lambda file_format: export_panels(panels, file_format, theme, title=scale),
+        lambda: grid_table(maps, heads),
+        title=title,
+        python=partial(script, training, found, part),
+    )
+
+
+def large(training: OpenedTraining, found: Measurement, now: SnapshotReading, head: Head) -> None:
+    """Draw the selected head at a snapshot, beside the same head at the last one."""
+    theme, name, last = page_theme(), ablation.head_title(head), found.last
+    pair = [(each.step, each.explanation.maps[head.kind][head.layer]) for each in (now, last)]
+    names = {"head": name, "step": step_name(now.step), "last": step_name(last.step)}
+    titles = tr("**{head}** at step {step}", **names), tr("**{head}** at the end, step {last}", **names)
+    for column, key, title, (step, attention) in zip(st.columns(2), ("now", "end"), titles, pair, strict=True):
+        with column:
+            st.markdown(title)
+            of = measurement.snapshot_pass(training, found, step)
+            map_with_products(attention, head.head, theme, of, key=f"trained_map_{key}")
+    shown, axes = dict(pair), pair[0][1]
+    scale = tr("weight, {head}", head=name)
+    panels = [
+        [(tr("step {step}", step=step_name(step)), each.weights[head.head].numpy()) for step, each in shown.items()]
+    ]
+    part = f"""
+from viz_app.views.models.over_training.figures import maps_table
+maps = {{step: readings[step].explanation.maps[{head.kind!r}][{head.layer}] for step in {list(shown)}}}
+table = maps_table(maps, {head.head})""".strip()
+    downloads(
+        f"snapshot-head-{head.kind}",
+        lambda file_format: export_panels(
+            panels, file_format, theme, title=scale, tokens=(axes.row_tokens, axes.key_tokens)
+        ),
+        lambda: figures.maps_table(shown, head.head),
+        title=tr("{head} at step {step} and at the end, step {last}", **names),
+        python=partial(script, training, found, part),
+    )
+
+
+def card(found: Measurement, step: int, head: Head, on_sample: bool) -> None:
+    """Draw the score-card of the selected head at a snapshot and at the last one."""
+    by_step = dict(zip(found.steps, found.cards(on_sample), strict=True))
+    now, end = (next(card for card in by_step[at] if card.head == head) for at in (step, found.steps[-1]))
+    does = {
+        "head": ablation.head_title(head),
+        "now": head_does(now) or tr(figures.MIXED),
+        "end": head_does(end) or tr(figures.MIXED),
+    }
+    st.caption(
+        tr("**{head}** on the sample: {now}; at the end: {end}", **does)
+        if on_sample
+        else tr("**{head}** on the sentence: {now}; at the end: {end}", **does)
+    )
+    show_table(_card_table([(tr(measure.name), measure.value(now), measure.value(end)) for measure in MEASURES]))
+
+
+def _card_table(rows: list[tuple[str, str, str]]) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(
+        [row for row in rows if any(row[1:])], columns=[marked("Score-card"), marked("now"), marked("end")]
+    )

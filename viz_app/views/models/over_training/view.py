@@ -1,0 +1,322 @@
+"""Over training: a sentence and the heads at every snapshot of a training run.
+
+The page also shows when heads take their roles.
+"""
+
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.heads.head import Head
+from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.charts import show_chart
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.tables import show_table
+from viz_app.controls.toolbar import kind_box
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing import ablation
+from viz_app.drawing import lens as lens_figures
+from viz_app.drawing.export.cell_grid import export_grid
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.language import marked, tr, tr_values
+from viz_app.session import python_code, readings
+from viz_app.session.language_codes import codes_of, with_code
+from viz_app.session.state import session_object
+from viz_app.views.models.figures import training_curves
+from viz_app.views.models.over_training import figures, histories, measurement, snapshot_view
+from viz_app.views.models.over_training.figures import step_name
+from viz_app.views.models.over_training.histories import OpenedTraining
+from viz_app.views.models.over_training.measurement import Measurement, script
+from viz_app.views.models.over_training.selection import (
+    BASES,
+    BASIS,
+    PAUSE,
+    STEP,
+    Playing,
+    SelectedHeads,
+    selected_head,
+)
+
+VIEWS = ROLES, SCORE, LAYERS, TRANSLATIONS, LOSS = (
+    marked("Roles"),
+    marked("Score"),
+    marked("Layers"),
+    marked("Translations"),
+    marked("Loss"),
+)
+HOW_TO_READ = marked("""
+**Snapshots** are checkpoints of one training run, from random parameters at step 0 to the last step. Each translates
+the sentence with its own beam search; the bar above has the translation of the current checkpoint. Everything else is
+of **one target**, the last snapshot's translation, which all snapshots are given token by token: so maps have the same
+rows and columns at every step. Move the slider with the arrow keys, or let "Play" go through the steps; P starts and
+stops it.
+""")
+ABOUT_ROLES = marked("""
+A **role** is the most specific thing that a head does, by the criteria at "What heads do" on the page Heads, unless its
+weights are spread out: then that is its role, since the largest of nearly equal weights says little. It is **taken**
+(bold) at the first snapshot from which on the head meets the criterion at every snapshot. A score has **settled** at
+the first snapshot from which on it stays within {tolerance} of its last value. Olsson et al. (2022) follow scores of
+heads over a training run in this way. Between two snapshots nothing is known.
+""")
+ABOUT_LENS = marked("""
+The **logit lens** (nostalgebraist 2020) at the selected snapshot: the state after each layer, read as if it were the
+last one. A row for each token of the last snapshot's translation; see Layer by layer.
+""")
+ABOUT_LAYERS = marked("""
+The logit lens at every snapshot. A cell is the probability of a token of the last snapshot's translation, as the
+geometric mean over its tokens.
+""")
+ABOUT_BASIS = marked("""
+Sample: 32 shipped sentences, with the last snapshot's greedy translations as targets. One sentence says little about a
+head.
+""")
+NOT_MEANT = marked(
+    "One training with one seed: another one would give other heads these roles, at other steps. A role says where a "
+    "head attends, not that the model needs it."
+)
+ROUNDED = marked(
+    "The parameters of these snapshots are rounded to 8 bits: translations and numbers may differ from those of the "
+    "checkpoint itself."
+)
+ABOUT_BADGE = marked(
+    "The last snapshot is given the translation that its own search has found: both must give each token the same "
+    "probability."
+)
+GAP = 1e-4  # nats
+
+
+@st.fragment
+def page() -> None:
+    """Draw everything below the sentence; a click in it runs only this part again."""
+    training, reading = histories.training_box(), readings.reading()
+    if training is None:
+        return
+    if reading is None:
+        st.caption(tr("Enter a sentence above to follow it over a training run."))
+        return
+    text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are not words
+    found = measurement.measurement(training.history, replace(reading.search, text=text))
+    job_control(found.job, "over_training", tr("Measure"), partial(playable, training, found))
+
+
+def playable(training: OpenedTraining, found: Measurement) -> None:
+    """Draw the snapshots, one after the other while they are played."""
+    run_every = PAUSE if session_object(Playing).is_on else None
+    st.fragment(snapshots, run_every=run_every)(training, found)
+
+
+def snapshots(training: OpenedTraining, found: Measurement) -> None:
+    """Draw the selected snapshot, and what changes over all that are measured so far."""
+    if not found.steps:
+        return
+    step = step_box(found)
+    now = found.sentence.readings[step]
+    snapshot_view.translation(now, found.last)
+    if training.history.in_eight_bits:
+        st.caption(tr(ROUNDED))
+    kind = kind_box()
+    head, bases = selected_head(kind, found.last.explanation.maps[kind]), {each: tr(each) for each in BASES}
+    with st.container(key="side-by-side"):
+        left, right = st.columns([4, 7], gap="large")
+        with left:
+            snapshot_view.overview(training, found, now, head)
+            snapshot_view.card(found, step, head, (BASIS.requested_of(bases) or BASES[0]) == BASES[0])
+        with right:
+            snapshot_view.large(training, found, now, head)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, ROLES, "trained_view", hide_label=True)
+        of_heads = view in (ROLES, SCORE)
+        basis = segments(
+            tr("Measured on"), bases, BASES[0], BASIS.key, hide_label=True, help=tr(ABOUT_BASIS), disabled=not of_heads
+        )
+        score: str = st.selectbox(
+            tr("Score"),
+            SCORES,
+            format_func=tr_values(figures.SCORE_NAMES).__getitem__,
+            key="trained_score",
+            bind="query-params",
+            label_visibility="collapsed",
+            disabled=not of_heads,
+            width=260,
+        )
+    if of_heads:
+        heads(training, found, step, head, score, view, basis == BASES[0])
+    elif view == LAYERS:
+        layers(training, found, step)
+    elif view == TRANSLATIONS:
+        translations(training, found)
+    else:
+        loss(training, found, step)
+    st.caption(tr(NOT_MEANT))
+    badge(found)
+
+
+def step_box(found: Measurement) -> int:
+    """Select a snapshot; while that is not measured yet, the last one is shown."""
+    steps, playing = found.history.steps, session_object(Playing)
+    was_on = playing.is_on
+    playing.advance(steps)
+    STEP.keep_within(steps, steps[-1])
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        label, icon = (tr("Stop"), ":material/stop:") if playing.is_on else (tr("Play"), ":material/play_arrow:")
+        pressed = st.button(
+            label,
+            key="trained_play",
+            icon=icon,
+            shortcut="P",
+            on_click=playing.switch,
+            args=(steps,),
+            disabled=not found.job.finished,
+        )
+        step = st.select_slider(
+            tr("Training steps"),
+            steps,
+            steps[-1],
+            format_func=step_name,
+            key=STEP.key,
+            bind="query-params",
+            help=tr(HOW_TO_READ),
+        )
+    playing.keep_shown(step)
+    if pressed or was_on != playing.is_on:
+        st.rerun()  # `run_every` is set where the fragment is called
+    if step in found.steps:
+        return step
+    st.caption(tr("Step {step} is not measured yet: the last one is shown.", step=step_name(step)))
+    return steps[-1]
+
+
+def heads(
+    training: OpenedTraining, found: Measurement, step: int, head: Head, score: str, view: str, on_sample: bool
+) -> None:
+    """Draw the roles, or one score, of all heads of a kind over the snapshots."""
+    theme, steps, kind = page_theme(), found.steps, head.kind
+    if score == "agreement" and kind != "cross":
+        st.caption(tr("Self-attention links no words: select another score, or cross-attention."))
+        return
+    of_kind = [[card for card in each if card.head.kind == kind] for each in found.cards(on_sample)]
+    all_heads = developments(of_kind, score)
+    selected = next(each for each in all_heads if each.head == head)
+    st.markdown(f"**{figures.roles_text(all_heads, steps)}**", help=tr(ABOUT_ROLES, tolerance=TOLERANCE))
+    st.caption(tr("{head}: {text}.", head=ablation.head_title(head), text=figures.head_text(selected, steps)))
+    title = tr("{score} of all heads over training", score=tr(figures.SCORE_NAMES[score]))
+    if view == ROLES:
+        grid = figures.roles_grid(all_heads, steps, selected, step, score, theme)
+
+        def click(place: tuple[int, int]) -> None:
+            session_object(SelectedHeads).select(kind, all_heads[place[0]].head[1:])
+            STEP.set(steps[place[1]])
+
+        cell_grid(grid, click, key="trained_roles")
+        draw = partial(export_grid, grid, theme=theme, title=tr("Roles of heads by step"))
+    else:
+        chart = figures.score_curves(all_heads, steps, selected, step, score, theme)
+        show_chart(chart, "trained_curves", title)
+        draw = partial(export_chart, chart, theme=theme)
+    code = f"""
+{measurement.cards_part(on_sample)}
+from core.analysis.over_training.roles import development_columns, developments
+from viz_app.views.models.over_training.figures import roles_table
+cards = [[card for card in each if card.head.kind == {kind!r}] for each in cards]
+table = roles_table(development_columns(history.steps, developments(cards, {score!r})))""".strip()
+    downloads(
+        f"trained-{view.lower()}-{kind}",
+        draw,
+        lambda: figures.roles_table(development_columns(steps, all_heads)),
+        title=tr("When heads take their roles") if view == ROLES else title,
+        python=partial(script, training, found, code),
+    )
+
+
+def layers(training: OpenedTraining, found: Measurement, step: int) -> None:
+    """Draw the logit lens of the selected snapshot, and of all.
+
+    A click selects a step.
+    """
+    lens, piece, theme = found.sentence.readings[step].lens, found.history.tokenizer.target.piece, page_theme()
+    st.markdown(
+        tr("**The most probable token after each layer**, at step {step}", step=step_name(step)), help=tr(ABOUT_LENS)
+    )
+    at_step = lens_figures.lens_grid(lens, piece, theme)
+    cell_grid(at_step, key="trained_lens")
+    st.caption(lens_figures.decided_text(lens.decided))
+    part = f"""
+from viz_app.drawing.lens import lens_table
+table = lens_table(readings[{step}].lens, history.tokenizer.target.piece)""".strip()
+    downloads(
+        "trained-lens",
+        partial(export_grid, at_step, theme=theme, title=tr(lens_figures.PROBABILITY)),
+        lambda: lens_figures.lens_table(lens, piece),
+        title=tr("Most probable token after each layer, at step {step}", step=step_name(step)),
+        python=partial(script, training, found, part),
+    )
+    shown = [found.sentence.readings[each] for each in found.steps]
+    st.markdown(tr("**How probable each layer finds the last translation**"), help=tr(ABOUT_LAYERS))
+    grid = figures.lens_grid(shown, step, theme)
+    cell_grid(grid, lambda place: STEP.set(found.steps[place[1]]), key="trained_layers")
+    part = (
+        "from viz_app.views.models.over_training.figures import lens_table\ntable = lens_table(list(readings.values()))"
+    )
+    downloads(
+        "trained-layers",
+        partial(export_grid, grid, theme=theme, title=tr(figures.PROBABILITY)),
+        lambda: figures.lens_table(shown),
+        title=tr("Probability by layer over training"),
+        python=partial(script, training, found, part),
+    )
+
+
+def translations(training: OpenedTraining, found: Measurement) -> None:
+    """Draw the translations of all snapshots."""
+    table = figures.translations_table([found.sentence.readings[each] for each in found.steps])
+    config = {
+        "step": st.column_config.NumberColumn(tr("Step"), format="localized", width=80),
+        "translation": st.column_config.TextColumn(tr("Own translation")),
+        "log_prob": st.column_config.NumberColumn(tr("Log-probability of the last one"), format="%.2f", width=200),
+    }
+    show_table(table, height="content", column_config=config)
+    name = "translations_table"
+    part = f"from viz_app.views.models.over_training.figures import {name}\ntable = {name}(list(readings.values()))"
+    downloads("trained-translations", table=lambda: table, python=partial(script, training, found, part))
+
+
+def loss(training: OpenedTraining, found: Measurement, step: int) -> None:
+    """Draw the loss of the run, with its snapshots."""
+    lines = training.history.log
+    if not lines:
+        st.info(tr("These snapshots have no log: open the run's folder, or a file of `python -m train history`."))
+        return
+    st.markdown(tr("**Loss of the run**: a line at each snapshot, the strong one at the selected step"))
+    chart = figures.loss(lines, found.steps, step, page_theme())
+    title = tr(training_curves.MEASURES["nll"])
+    show_chart(chart, "trained_loss", title)
+    code = f"""
+from core.analysis.over_training.history import open_history
+from viz_app.views.models.figures.training_curves import curves_table
+from core.analysis.over_training.history import open_history
+from viz_app.views.models.figures.training_curves import curves_table
+table = curves_table(open_history({python_code.shown_path(training.path)!r}).log)""".strip()
+    downloads(
+        "trained-loss",
+        partial(export_chart, chart, theme=page_theme()),
+        lambda: training_curves.curves_table(lines),
+        title=tr("Loss of a training run, and its snapshots"),
+        of_sentence=False,
+        python=lambda file: python_code.script(file, code),
+    )
+
+
+def badge(found: Measurement) -> None:
+    """Compare the replay of the last snapshot with its search."""
+    last = found.last
+    pairs = zip(last.translation.token_log_probs, last.explanation.log_probs, strict=False)
+    gap = max(abs(own - replayed) for own, replayed in pairs)
+    detail = tr("largest difference {gap:.1g} nats", gap=gap)
+    check_badge(tr("last snapshot equals its search"), gap < GAP, tr(ABOUT_BADGE), detail)
+
+
+page()

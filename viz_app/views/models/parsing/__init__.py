@@ -1,0 +1,1 @@
+"""The view Parsing: the tree of a sentence by a Transformer."""

@@ -1,0 +1,63 @@
+"""A constituency tree to click on, its words coloured by attention."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from core.parsing.trees import Tree
+from viz_app.components.component import component_beside, draw
+from viz_app.views.models.parsing.figures.constituency_tree import tree_nodes, width
+
+_component = component_beside(__file__)
+
+
+def tree_payload(tree: Tree, selected: int, weights: Sequence[float]) -> dict[str, Any]:
+    """Return the data of the tree, see `Data` in constituency_tree.js.
+
+    Args:
+        selected: Index of a node, in the order of the sequence.
+        weights: Attention to each word.
+    """
+    nodes = tree_nodes(tree)
+    return {
+        "nodes": [
+            {
+                "label": node.label,
+                "x": round(node.x, 2),
+                "row": node.row,
+                "parent": node.parent,
+                "words": [node.start + 1, node.end],
+                "weight": round(weights[node.start], 4) if node.is_word else None,
+            }
+            for node in nodes
+        ],
+        "columns": round(width(nodes), 2),
+        "rows": max(node.row for node in nodes) + 1,
+        "selected": selected,
+    }
+
+
+def clicked_node(value: object, tree: Tree) -> int | None:
+    """Return the node that the browser sent, or None if there is no such node."""
+    return (
+        value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(tree_nodes(tree)) else None
+    )
+
+
+def tree_drawing(
+    tree: Tree, on_click: Callable[[int], None], *, selected: int, weights: Sequence[float], key: str = "tree"
+) -> None:
+    """Draw the tree on the page.
+
+    Args:
+        on_click: Called with the clicked node, before the page runs again.
+        selected, weights: See `tree_payload`.
+        key: Key of the component, as for any widget.
+    """
+    draw(
+        _component,
+        tree_payload(tree, selected, weights),
+        key,
+        "node",
+        lambda value: clicked_node(value, tree),
+        on_click,
+    )

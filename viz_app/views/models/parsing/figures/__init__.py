@@ -1,0 +1,1 @@
+"""Drawings of the view Parsing, without Streamlit."""

@@ -1,0 +1,288 @@
+"""Parsing: the sentence as a constituency tree, and the attention at each bracket."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.heads.bracket_attention import DecoderKind, SymbolAttention, symbol_attention
+from core.analysis.heads.head import Head
+from core.capture import AttentionMap
+from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parse
+from viz_app.components.attention_map import attention_map
+from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import MapCells
+from viz_app.controls.search_progress import stoppable
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.export.head_pictures import export_map
+from viz_app.drawing.theme import head_name
+from viz_app.language import marked, tr, tr_count, tr_values
+from viz_app.session import model_passes, parses, readings
+from viz_app.session.language_codes import codes_of, with_code
+from viz_app.session.map_pass import text_pass
+from viz_app.session.models import Model, ModelError
+from viz_app.session.open_models import OpenModels
+from viz_app.session.python_code import model_part, script
+from viz_app.session.state import is_history_navigation, put_in_address, session_object
+from viz_app.views.models.parsing import parser_model
+from viz_app.views.models.parsing.constituency_tree import tree_drawing
+from viz_app.views.models.parsing.figures.bracket_attention import bracket_map, bracket_table
+from viz_app.views.models.parsing.figures.constituency_tree import TreeNode, constituent_table, export_tree, tree_nodes
+
+NODE = "tree_node"  # query parameter: the selected node
+MEAN = marked("Mean of all")
+HOW_TO_READ = marked("""
+The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `/NN` is the tag of a
+word, here a noun, and `)NP` closes the phrase. The search puts each word before the brackets in front of it, so that
+the model need not count words; one trained without words writes `XX` or `XX/NN` for the next word. Click a bracket or
+a word to see what the heads attended to when it was written: the words are tinted by the weights below them. The
+labels are those of the Penn Treebank: S sentence, NP noun phrase, VP verb phrase, PP prepositional phrase.
+
+The search keeps 21 hypotheses and allows only trees over these words (section 6.3 of the paper). That a head attended
+to a word does not mean that the bracket was chosen because of it.
+""")
+HOW_TO_READ_MAP = marked("""
+A row is a head, a column a word of the sentence (Cross) or a symbol of the tree written before (Decoder).
+Each row sums to 1.
+""")
+KINDS: dict[DecoderKind, str] = {"cross": marked("Cross"), "decoder_self": marked("Decoder")}
+VIEWS = TREE, _ = marked("Tree"), marked("Table")
+HALVES = OPENED, _ = marked("Opened"), marked("Closed")
+
+
+@dataclass
+class SelectedNode:
+    """The node of a tree that was selected last, and the text of the tree, if any."""
+
+    text: str | None = None
+    node: int = 0
+
+    def select(self, text: str, node: int) -> None:
+        """Select a node of the tree of a text."""
+        self.text, self.node = text, node
+
+
+def parsed(text: str) -> tuple[Model, Parse] | None:
+    """Parse the text; None, with the reason on the page, if there is no tree."""
+    current = readings.model()
+    try:
+        model, parser = parser_model.parser_for(current)
+    except ModelError as error:
+        st.info(plain(str(error)))
+        return None
+    if model.digest != current.digest:
+        substitute(current, model)
+        text = with_code(text, (), codes_of(current))
+    waiting = st.empty()
+    progress = stoppable(waiting, (model.digest, text), "parsing", tr("Parsing"))
+    if progress is None:
+        return None
+    try:
+        parse = parses.parse(model, text, parser, progress)
+    except ValueError as error:
+        waiting.error(sentence_case(str(error)))
+        return None
+    waiting.empty()
+    return model, parse
+
+
+def substitute(current: Model, parser: Model) -> None:
+    """Say that the current model writes no trees, and which parser is used instead."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        text = tr(
+            "{model} translates, it writes no trees: {parser} does here.",
+            model=plain(current.name),
+            parser=plain(parser.name),
+        )
+        st.caption(text, width="content")
+        st.button(
+            tr("Use it on all pages"),
+            on_click=session_object(OpenModels).add,
+            args=(parser,),
+            type="tertiary",
+            key="use_parser",
+        )
+
+
+def selected_node(parse: Parse, nodes: list[TreeNode]) -> int:
+    """Return the selected node.
+
+    It is the last one clicked, at first the one in the address, or else the first below the root.
+    """
+    selected, number = session_object(SelectedNode), st.query_params.get(NODE, "")
+    if (selected.text is None or is_history_navigation()) and re.fullmatch("[0-9]{1,4}", number):
+        selected.select(parse.text, int(number))
+    first = min(1, len(nodes) - 1)
+    node = selected.node if selected.text == parse.text and selected.node < len(nodes) else first
+    put_in_address(NODE, "" if node == first else str(node))
+    return node
+
+
+@st.fragment
+def picture(model: Model, parse: Parse) -> None:
+    """Draw the tree and the heads; a click in it runs only this part again."""
+    nodes = tree_nodes(parse.tree)
+    selected = selected_node(parse, nodes)
+    node = nodes[selected]
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, TREE, "parsing_view", hide_label=True)
+        about_search(model, parse)
+    place = st.container()
+    explanation = model_passes.explanation(model, parse.text, parse.token_ids)
+    half, kind, head = bracket_boxes(node, explanation.maps["cross"])
+    position = parse.positions[node.opened if half == OPENED else node.closed]
+    cross = symbol_attention(explanation, parse.words, position, "cross")
+    with place:
+        if view == TREE:
+            weights = cross.weights.mean((0, 1)) if head is None else cross.weights.flatten(0, 1)[head]
+            tree_drawing(
+                parse.tree,
+                lambda clicked: session_object(SelectedNode).select(parse.text, clicked),
+                selected=selected,
+                weights=weights.tolist(),
+            )
+        else:
+            show_table(constituent_table(parse))
+        tree_files(model, parse)
+    written = tr("the word {word}", word=node.label) if node.is_word else cross.symbol
+    shown = cross if kind == "cross" else symbol_attention(explanation, parse.words, position, kind)
+    st.markdown(
+        tr(
+            "**Heads** when `{written}` was written, at position {position} of {count}",
+            written=written,
+            position=position + 1,
+            count=len(parse.token_ids),
+        ),
+        help=tr(HOW_TO_READ_MAP),
+    )
+    if view == TREE:
+        heads_map(model, parse, position, shown)
+    else:
+        show_table(bracket_table(shown))
+    heads_files(model, parse, position, shown, written)
+
+
+def about_search(model: Model, parse: Parse) -> None:
+    """Say how probable the tree is, and how it was found."""
+    st.markdown(
+        tr_count(
+            "**Tree**: {count} word, log-probability {value}",
+            "**Tree**: {count} words, log-probability {value}",
+            len(parse.words),
+            value=decimal(parse.log_prob, 2),
+        ),
+        help=tr(HOW_TO_READ),
+        width="content",
+    )
+    text = tr(
+        "Parsed by {model}, beam {beam}, length penalty {penalty}",
+        model=plain(model.name),
+        beam=BEAM_SIZE,
+        penalty=LENGTH_PENALTY,
+    )
+    st.caption(text, width="content")
+
+
+def bracket_boxes(node: TreeNode, cross: Sequence[AttentionMap]) -> tuple[str, DecoderKind, int | None]:
+    """Select the bracket of a node, the attention, and the head of the tints.
+
+    The attention is what the map shows; the head tints the words of the tree.
+
+    Returns:
+        One of `HALVES`, the kind, and the head, counted from the first of the first layer; None for the mean of all.
+    """
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="bracket_options"):
+        half = segments(
+            tr("Bracket"), {each: tr(each) for each in HALVES}, OPENED, "bracket_half", disabled=node.is_word
+        )
+        kind = segments(tr("Attention"), tr_values(KINDS), "cross", "bracket_kind")
+        names = [MEAN, *(head_name(each.layer, head) for each in cross for head in range(each.num_heads))]
+        name = st.selectbox(
+            tr("Head that tints the words"), names, format_func=tr, key="bracket_head", bind="query-params", width=180
+        )
+    return half, kind, names.index(name) - 1 if name != MEAN else None
+
+
+def tree_files(model: Model, parse: Parse) -> None:
+    """Offer the tree as files."""
+    theme, code = page_theme(), tree_part(model, parse)
+    downloads(
+        "tree",
+        lambda file_format: export_tree(parse.tree, file_format, theme),
+        lambda: constituent_table(parse),
+        title=tr("Tree of \u201c{text}\u201d by {model}", text=parse.text, model=model.name),
+        of_sentence=False,
+        python=lambda file: script(file, code),
+    )
+    st.code(str(parse.tree), language=None, wrap_lines=True)
+
+
+def heads_map(model: Model, parse: Parse, position: int, shown: SymbolAttention) -> None:
+    """Draw the attention of all heads at one position.
+
+    Below are the products behind the cell that was clicked.
+    """
+    of, name = text_pass(model, parse.text, parse.token_ids), tr("All heads")
+    cells = MapCells("bracket_map", of, partial(bracket_cell, shown, position))
+    attention_map(bracket_map(shown), 0, page_theme(), key=cells.key, on_cell=cells.click, name=lambda *_: name)
+    cells.show(lambda cell: (cell.head.kind, cell.query) == (shown.kind, position))
+
+
+def heads_files(model: Model, parse: Parse, position: int, shown: SymbolAttention, written: str) -> None:
+    """Offer the attention of all heads as files.
+
+    Args:
+        written: the symbol, for a title.
+    """
+    theme, weight, code = page_theme(), tr("weight"), tree_part(model, parse)
+    downloads(
+        "bracket",
+        lambda file_format: export_map(bracket_map(shown), 0, file_format, theme, name=lambda *_: weight),
+        lambda: bracket_table(shown),
+        title=tr(
+            "{kind} attention when {written} was written: \u201c{text}\u201d, by {model}",
+            kind=tr(KINDS[shown.kind]),
+            written=written,
+            text=parse.text,
+            model=model.name,
+        ),
+        of_sentence=False,
+        python=lambda file: script(file, code, bracket_part(position, shown.kind)),
+    )
+
+
+def bracket_cell(shown: SymbolAttention, position: int, row: int, column: int) -> tuple[Head, range, range]:
+    """Return the head, and the positions of query and keys, of a map's cell."""
+    layer, head = divmod(row, shown.weights.size(1))
+    return Head(shown.kind, layer, head), range(position, position + 1), shown.positions[column]
+
+
+def tree_part(model: Model, parse: Parse) -> str:
+    """Parse the sentence in Python, and make the `table` of its constituents."""
+    return f"""
+{model_part(model)}
+from core.parsing.parser import Parser
+parse = Parser(translator).parse({list(parse.words)})
+print(parse.tree)
+from viz_app.views.models.parsing.figures.constituency_tree import constituent_table
+table = constituent_table(parse)""".strip()
+
+
+def bracket_part(position: int, kind: DecoderKind) -> str:
+    """Make the `table` of the attention when a symbol was written, after `tree_part`."""
+    return f"""
+from core.analysis.heads.bracket_attention import symbol_attention
+from viz_app.views.models.parsing.figures.bracket_attention import bracket_table
+explanation = translator.explain(parse.text, parse.token_ids)
+table = bracket_table(symbol_attention(explanation, parse.words, {position}, {kind!r}))""".strip()
+
+
+reading = readings.reading()
+if reading is None:
+    st.caption(tr("Enter a sentence above to parse it."))
+elif found := parsed(reading.search.text):
+    picture(*found)

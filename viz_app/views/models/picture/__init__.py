@@ -1,0 +1,1 @@
+"""The view Read a picture: the text of a line by a Transformer."""

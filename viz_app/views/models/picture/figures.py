@@ -1,0 +1,123 @@
+"""Cross-attention of characters to the patches of a picture."""
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+
+from core.capture import AttentionMap
+from core.images.patches import Pixels
+from core.results import Explanation
+from core.text.byte_pieces import Word, is_special
+from viz_app.drawing.head_grid import readable_on
+from viz_app.drawing.theme import Theme
+
+LEVELS = 256
+SPACE = "\u2423"  # of the character that is a space
+
+
+@dataclass(frozen=True)
+class CharacterAttention:
+    """Attention of one head, or the mean of all, when a character was written.
+
+    Attributes:
+        character: as text, `</s>` for the end.
+        probability: of the character given those before it.
+        weights: [rows, columns] of the patches; they sum to 1.
+    """
+
+    character: str
+    probability: float
+    weights: NDArray[np.float32]
+
+
+def character_attention(explanation: Explanation, rows: int, layer: int, head: int) -> list[CharacterAttention]:
+    """Return the attention of every character in order, the end last.
+
+    Args:
+        rows: patches of a column.
+        layer, head: counted from 0; a negative layer is the mean of all heads.
+    """
+    maps = explanation.maps["cross"]
+    if layer < 0:
+        weights = np.mean([each.weights.mean(0).numpy() for each in maps], axis=0)
+    else:
+        weights = maps[layer].weights[head].numpy()
+    shaped = weights.reshape(len(weights), -1, rows).transpose(0, 2, 1)  # patches are in the order of columns
+    return [
+        CharacterAttention(shown_character(token), float(np.exp(log_prob)), each.astype(np.float32))
+        for token, log_prob, each in zip(explanation.predicted_tokens, explanation.log_probs, shaped, strict=True)
+    ]
+
+
+def named_maps(explanation: Explanation) -> list[AttentionMap]:
+    """Return cross-attention with characters and places of patches as whole words."""
+    fed, predicted = (
+        tuple(token if is_special(token) else Word(shown_character(token)) for token in tokens)
+        for tokens in (explanation.fed_tokens, explanation.predicted_tokens)
+    )
+    patches = tuple(map(Word, explanation.source_tokens))
+    return [
+        replace(each, query_tokens=fed, predicted_tokens=predicted, key_tokens=patches)
+        for each in explanation.maps["cross"]
+    ]
+
+
+def head_map(explanation: Explanation, layer: int, head: int) -> tuple[AttentionMap, int]:
+    """Return the map of a head, and the number of the head in it.
+
+    For a negative layer, it is the mean of all. A row for each character, a column for each patch, named by its column
+    and row.
+    """
+    maps = named_maps(explanation)
+    if layer >= 0:
+        return maps[layer], head
+    mean = torch.cat([each.weights for each in maps]).mean(0, keepdim=True)
+    return replace(maps[0], weights=mean), 0
+
+
+def shown_character(token: str) -> str:
+    """Return a character as it is shown: a space as a mark that can be seen."""
+    return SPACE if token == "\u2581" else token
+
+
+def tinted_picture(image: Pixels, weights: NDArray[np.float32], patch_size: int, theme: Theme) -> NDArray[np.uint8]:
+    """Return a picture of coloured patches: [height, columns * size, 3].
+
+    Their colours are those of their weights, from 0 to 1. The ink is black or white, whichever can be read on its
+    patch.
+    """
+    shades, inks = _shades_and_inks(theme)
+    level = np.repeat(np.repeat((weights.clip(0, 1) * (LEVELS - 1)).round().astype(int), patch_size, 0), patch_size, 1)
+    ink = np.pad(image, ((0, 0), (0, level.shape[1] - image.shape[1])))[..., None] / 255
+    return (shades[level] * (1 - ink) + inks[level] * ink).round().astype(np.uint8)
+
+
+def attention_table(explanation: Explanation) -> pd.DataFrame:
+    """Return a row for each character, layer, head and patch; all are counted from 0."""
+    characters = [shown_character(token) for token in explanation.predicted_tokens]
+    places = [tuple(int(part) - 1 for part in name.split(".")) for name in explanation.source_tokens]
+    probabilities = np.exp(explanation.log_probs).tolist()
+    rows = [
+        (position, character, probability, each.layer, head, row, column, each.weights[head, position, patch].item())
+        for position, (character, probability) in enumerate(zip(characters, probabilities, strict=True))
+        for each in explanation.maps["cross"]
+        for head in range(each.num_heads)
+        for patch, (column, row) in enumerate(places)
+    ]
+    names = ["position", "character", "probability", "layer", "head", "patch_row", "patch_column", "weight"]
+    return pd.DataFrame(rows, columns=names)
+
+
+@cache
+def _shades_and_inks(theme: Theme) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Return the colours, and the ink that can be read on each: both [`LEVELS`, 3]."""
+    shades = theme.shades(LEVELS)
+    return shades, np.array([[int(readable_on(_hex(shade))[1:3], 16)] * 3 for shade in shades], dtype=np.float64)
+
+
+def _hex(color: NDArray[np.uint8]) -> str:
+    return "#" + "".join(f"{channel:02x}" for channel in color.tolist())

@@ -1,0 +1,147 @@
+"""Read a picture: a line of text as patches, and where each character is found."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY
+from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import NO_HEAD, map_with_products
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.export.head_pictures import Format, export_map
+from viz_app.drawing.theme import head_name
+from viz_app.language import marked, tr
+from viz_app.session import readings
+from viz_app.session.map_pass import MapPass, replayed
+from viz_app.session.models import Model, ModelError
+from viz_app.session.python_code import model_part, script
+from viz_app.views.models.picture import line_readers
+from viz_app.views.models.picture.export import export_pictures
+from viz_app.views.models.picture.figures import attention_table, character_attention, head_map, named_maps
+from viz_app.views.models.picture.picture_input import Picture, picture_input
+from viz_app.views.models.picture.reader_model import reader_for
+
+if TYPE_CHECKING:
+    from core.images.line_reader import LineReader
+    from core.results import Explanation, ScoredText
+
+MEAN = marked("Mean of all")
+VIEWS = PICTURES, MAP, TABLE = marked("Pictures"), marked("Map"), marked("Table")
+HOW_TO_READ = marked("""
+The encoder takes the picture as patches of 8 x 8 pixels, each projected to a vector like an embedded word; the decoder
+writes one character after the other. There is a picture for each character, from the first to the end `</s>`: the
+stronger the colour of a patch, the more attention it got when that character was written. The weights of a picture sum
+to 1; the number is the probability of the character.
+
+A patch that has a high weight need not be the one that decided the character: the encoder has already mixed each patch
+with all others, and the decoder also knows the characters written before.
+""")
+
+
+def result(picture: Picture, line: "ScoredText", model: Model) -> None:
+    """Show the characters read."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.markdown(tr("**Read**"), help=tr(HOW_TO_READ), width="content")
+        st.code(line.text, language=None, wrap_lines=True, width="content")
+        about = tr(
+            "Log-probability {value}, read by {model}, beam {beam}, length penalty {penalty}.",
+            value=decimal(line.log_prob, 2),
+            model=plain(model.name),
+            beam=BEAM_SIZE,
+            penalty=LENGTH_PENALTY,
+        )
+        if picture.text is not None:
+            about = f"{about} {tr('The same as drawn.') if line.text == picture.text else tr('Not as drawn.')}"
+        st.caption(about, width="content")
+
+
+def attention(
+    model: Model, reader: "LineReader", picture: Picture, line: "ScoredText", explanation: "Explanation"
+) -> None:
+    """Draw the attention of every character on the picture."""
+    theme, maps, code = page_theme(), explanation.maps["cross"], reading_code(model, picture)
+    heads = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_view_options"):
+        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, PICTURES, "picture_view")
+        name = st.selectbox(
+            tr("Head"), [MEAN, *heads], format_func=tr, key="picture_head", bind="query-params", width=180
+        )
+    place, title = heads.get(name, (-1, -1)), tr(name)
+    characters = character_attention(explanation, reader.rows, *place)
+    drawn, head = head_map(explanation, *place)
+    if view == TABLE:
+        show_table(attention_table(explanation), height=480)
+    elif view == MAP:
+        of = NO_HEAD if name == MEAN else picture_pass(model, reader, picture, line, explanation)
+        map_with_products(drawn, head, theme, of, key="picture_map", name=lambda *_: title)
+    else:
+        drawing = export_pictures(picture.image, characters, reader.patch_size, "svg", theme).decode()
+        st.image(drawing, alt=tr("The picture for each character, tinted by the attention of {head}", head=title))
+
+    def draw(file_format: Format) -> bytes:
+        if view == MAP:
+            return export_map(drawn, head, file_format, theme, name=lambda *_: title)
+        return export_pictures(picture.image, characters, reader.patch_size, file_format, theme)
+
+    downloads(
+        "picture-attention",
+        draw,
+        lambda: attention_table(explanation),
+        title=tr(
+            "Cross-attention, {head}: {picture} read as \u201c{text}\u201d",
+            head=title, picture=picture.title, text=explanation.target,
+        ),
+        of_sentence=False,
+        python=lambda file: script(file, code, "from viz_app.views.models.picture.figures import attention_table",
+                                   "table = attention_table(explanation)"),
+    )  # fmt: skip
+
+
+def picture_pass(
+    model: Model, reader: "LineReader", picture: Picture, line: "ScoredText", explanation: "Explanation"
+) -> MapPass:
+    """Return the pass over a picture and its characters."""
+    image, token_ids = picture.image, line.token_ids
+    return replayed(
+        (model.digest, image.shape, image.tobytes(), token_ids),
+        {"cross": named_maps(explanation)},
+        lambda: reader.translator,
+        lambda _: reader.explain(image, token_ids),
+        f"{reading_code(model, picture)}\nreplay = lambda: reader.explain(image, reader.read(image).token_ids)",
+    )
+
+
+def reading_code(model: Model, picture: Picture) -> str:
+    """Read the picture in Python, as `explanation`."""
+    return f"""
+{model_part(model)}
+from core.images.line_reader import LineReader
+reader = LineReader(translator)
+{picture.python}
+explanation = reader.explain(image, reader.read(image).token_ids)""".strip()
+
+
+def page(model: Model) -> None:
+    """Draw the page."""
+    try:
+        model, reader = reader_for(model)
+    except ModelError as error:
+        st.info(plain(str(error)))
+        return
+    st.markdown(tr("**Read a picture** of a line of text, character by character"), help=tr(HOW_TO_READ))
+    try:
+        picture = picture_input(reader)
+        if picture is None:
+            st.caption(tr("Type a text or upload a picture of one."))
+            return
+        line, explanation = line_readers.read(model, picture.image, reader)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    result(picture, line, model)
+    attention(model, reader, picture, line, explanation)
+
+
+page(readings.model())

@@ -1,0 +1,1 @@
+"""The view Training: curves of runs."""

@@ -1,0 +1,368 @@
+"""Training: curves, learning rate, samples and card of a run, and Table 3."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from core.files.runlog import of_kind
+from core.model.preset_configs import PRESETS
+from viz_app.controls.charts import show_chart
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing.display_text import plain, shortened
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.language import marked, tr, tr_values
+from viz_app.page_list import script_of
+from viz_app.session import model_paths, python_code, readings
+from viz_app.session.models import ModelError
+from viz_app.session.state import Widget
+from viz_app.views.models.figures import training_curves
+from viz_app.views.models.path_box import link_note, path_box
+from viz_app.views.models.training import run_facts, run_records
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+T = TypeVar("T", int, float)
+CURVES, RATE, SAMPLES, CARD, TABLE_3 = VIEWS = (
+    marked("Curves"),
+    marked("Learning rate"),
+    marked("Samples"),
+    marked("Card"),
+    marked("Table 3"),
+)
+TEXTS = {
+    CURVES: marked("loss, perplexity, speed and learning rate by step."),
+    RATE: marked("the learning rate of these settings, and of the paper's base model."),
+    SAMPLES: marked("translations of one sentence at different steps."),
+    CARD: marked("the model card: training data, scores and limitations."),
+    TABLE_3: marked("rows of the paper's Table 3, trained with one budget, and the paper's numbers."),
+}
+HOW_TO_READ = {
+    CURVES: marked("""
+        The **negative log-likelihood** is without label smoothing; perplexity is its exponential. In training
+        it is measured with dropout, in validation without, so training can be above. A token is a sub-word: values of
+        models with different vocabularies cannot be compared."""),
+    RATE: marked("""
+        Section 5.3: the rate rises linearly during the warm-up, then falls with the inverse square root of the
+        step; a wider model has a smaller rate. Scale multiplies it. In a cooldown, which the paper does not have, it
+        falls linearly to 0 at the end. Crosses are the rates that the run logged."""),
+    SAMPLES: marked("""
+        Greedy translations of sentences from the validation set, which the model is not trained on. They show
+        what it learns when, but do not measure it."""),
+    CARD: marked("Written by `python -m train card` from the metadata of the checkpoint."),
+    TABLE_3: marked("""
+        Perplexity is per sub-word and can be compared only between the rows. The paper's data, vocabulary and
+        budget are different, so compare the differences to base, not the values. A circle with a bar is the mean of
+        several seeds, from the lowest to the highest; without a bar it is one run, and small differences may be
+        chance."""),
+}
+SLIDE_TITLES = {
+    "training": marked("Curves of a training run"),
+    "schedule": marked("Learning rate"),
+    "table3": marked("Rows of Table 3"),
+}
+FOLDER = "run_folder"  # query parameter: the name of an offered folder
+UPDATE_SECONDS = 3  # seconds between two updates of a run in progress
+
+
+def page() -> None:
+    """Select a run and show it; update it while it is in progress."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, CURVES, "training_view", hide_label=True)
+        selected = path_box(
+            tr("Folder of a run"),
+            FOLDER,
+            model_paths.listed_paths(suffixes=()),
+            tr("the shipped checkpoint's run"),
+            tr("A folder on this machine, as given to `python -m train fit --run` or `python -m train table3 -o`."),
+        )
+        st.page_link(
+            script_of("over_training"),
+            label=tr("Over training"),
+            icon=":material/arrow_forward:",
+            width="content",
+        )
+    link_note(FOLDER)
+    try:
+        place = model_paths.openable_path(selected) if selected else None
+        if view == TABLE_3:
+            heading(view)
+            table_3(table_box(place or run_records.SHIPPED_TABLE_3), page_theme())
+            return
+        folder = run_box(place)
+        in_progress = folder is not None and run_records.run_in(folder).is_in_progress
+        st.fragment(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
+    except (ModelError, run_facts.RunRecordError) as error:
+        st.error(plain(str(error)))
+
+
+def run_box(place: Path | None) -> Path | None:
+    """Select one of the runs in the folder that was typed; None for the shipped one."""
+    if place is None:
+        return None
+    found = run_records.runs_in(place)
+    if len(found) < 2:
+        return found[0] if found else place
+    return st.selectbox(tr("Run"), found, format_func=lambda path: path.name, key="run", bind=binding(), width=320)
+
+
+def table_box(place: Path) -> Path:
+    """Select one of the experiments in a folder."""
+    found = run_records.tables_in(place)
+    if len(found) < 2:
+        return found[0]
+    return st.selectbox(
+        tr("Experiment"), found, format_func=lambda path: path.name, key="experiment", bind=binding(), width=320
+    )
+
+
+def binding() -> Literal["query-params"] | None:
+    """Return `bind` for widgets that are named after folders, or select one.
+
+    The address holds them, unless they are of a path that was typed.
+    """
+    is_typed = model_paths.may_type_path() and Widget[str](FOLDER).value
+    return None if is_typed else "query-params"
+
+
+def heading(view: str) -> None:
+    """Draw the title of a view."""
+    text = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
+    st.markdown(text, help=" ".join(tr(HOW_TO_READ[view]).split()))
+
+
+def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
+    """Read a run and show it; repeated every few seconds while it is in progress."""
+    theme = page_theme()
+    heading(view)
+    try:
+        run = run_records.run_in(folder) if folder else run_records.shipped_run(readings.model())
+        if folder:
+            st.caption(status(run))
+            if in_progress and not run.is_in_progress:
+                st.rerun()  # without `run_every`
+        elif readings.model().name != run.name:
+            note = tr(
+                "{model} has no records of its run: these are those of {run}, the shipped checkpoint.",
+                model=readings.model().name,
+                run=run.name,
+            )
+            st.caption(plain(note))
+        if view != CARD and (note := run_facts.start_note(facts_of(run), run.step)):
+            st.caption(plain(note))
+        if view == CURVES:
+            curves(run, theme)
+        elif view == RATE:
+            rate(run, theme)
+        elif view == SAMPLES:
+            samples(run)
+        else:
+            card(run)
+    except run_facts.RunRecordError as error:
+        st.error(plain(str(error)))
+
+
+def status(run: run_records.Run) -> str:
+    """Say at which step the run is, and whether it is in progress."""
+    name, step, now = run.name, tr("step {step:,}", step=run.step), tr("not in progress")
+    if "preset" in run.facts:
+        name = tr("{run}, preset {preset}", run=run.name, preset=shortened(str(run.facts["preset"])))
+    if run.last_step:
+        step = tr("step {step:,} of {last:,}", step=run.step, last=run.last_step)
+    if run.is_in_progress:
+        now = tr("in progress, written {age:.0f} s ago; updated every {pause} s", age=run.age, pause=UPDATE_SECONDS)
+    return plain(tr("{run}: {step}, {now}", run=name, step=step, now=now))
+
+
+def facts_of(run: run_records.Run) -> dict[str, Any]:
+    """Return the settings of a run.
+
+    For the shipped run, they are in the metadata of its checkpoint.
+    """
+    model = readings.model()
+    is_of_run = model.explanation is None and model.name == run.name
+    return run.facts or run_facts.checked_facts(model.translator.training if is_of_run else {}, model.name)
+
+
+def has_log(run: run_records.Run) -> bool:
+    """Return whether the run has a log; if not, say so on the page."""
+    if run.lines:
+        return True
+    if run.age == float("inf"):
+        st.info(
+            tr(
+                "{run} has no log. `python -m train card CHECKPOINT --log RUN/log.jsonl` writes one; or enter the "
+                "folder of a run above.",
+                run=plain(run.name),
+            )
+        )
+    else:
+        st.info(tr("The run has not logged anything yet; its first line comes after 25 steps."))
+    return False
+
+
+def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
+    """Draw one quantity of the run over the steps."""
+    if not has_log(run):
+        return
+    measures = [
+        name
+        for name in training_curves.MEASURES
+        if any(training_curves.values(run.lines, kind, name)[0] for kind in ("train", "valid"))
+    ]
+    if not measures:
+        st.info(tr("The log has no numbers yet."))
+        return
+    names = {
+        "nll": tr("Loss"),
+        "perplexity": tr("Perplexity"),
+        "tokens_per_second": tr("Speed"),
+        "rate": tr("Rate"),
+    }
+    options = {measure: names[measure] for measure in measures}
+    measure = segments(tr("Measure"), options, measures[0], "training_measure", hide_label=True)
+    figure = training_curves.curves(run.lines, measure, theme)
+    show_chart(figure, f"curves_{measure}", tr(training_curves.MEASURES[measure]))
+    code = (
+        "from viz_app.views.models.figures.training_curves import curves_table\n"
+        f"{log_part(run)}\ntable = curves_table(lines)"
+    )
+    with_table(figure, theme, training_curves.curves_table(run.lines), "training", code)
+
+
+def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
+    """Draw the learning rate schedule, with sliders for its parameters."""
+    facts = facts_of(run)
+    recipe, config = facts.get("recipe", {}), facts.get("config", {})
+    model = readings.model()
+    shown = PRESETS["base"] if model.explanation is not None else model.translator.model.config
+    d_model: int = config.get("d_model", shown.d_model)
+    columns = st.columns(5, gap="medium")
+    steps = min(max(100, recipe.get("steps", 30_000)), 1_000_000)
+    last_step = columns[0].number_input(
+        tr("Steps"), 100, 1_000_000, steps, 100, key=f"rate_steps_{run.name}", bind=binding()
+    )
+    widths = sorted({64, 128, 256, 512, 768, 1024, d_model})
+    schedule = training_curves.Schedule(
+        d_model=columns[1].select_slider("d_model", widths, d_model, key=f"rate_d_model_{run.name}", bind=binding()),
+        warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, recipe.get("warmup", 4_000), 1, run),
+        rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
+        cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, recipe.get("cooldown", 0), 1, run),
+    )
+    figure = training_curves.schedule(schedule, int(last_step), theme, run_facts.last_run(facts, run.lines))
+    show_chart(figure, "schedule", tr(TEXTS[RATE]))
+    code = f"""
+from viz_app.views.models.figures.training_curves import Schedule, schedule_table
+table = schedule_table({schedule}, {int(last_step)})""".strip()
+    with_table(figure, theme, training_curves.schedule_table(schedule, int(last_step)), "schedule", code)
+
+
+def slider(column: "DeltaGenerator", name: str, least: T, most: T, first: T, step: T, run: run_records.Run) -> T:
+    """Draw a slider for a parameter of a run's schedule."""
+    key = f"rate_{name.lower().replace('-', '')}_{run.name}"
+    return column.slider(tr(name), least, most, max(least, min(most, first)), step, key=key, bind=binding())
+
+
+def samples(run: run_records.Run) -> None:
+    """Draw a sentence and its translations at different steps."""
+    if not has_log(run):
+        return
+    found = of_kind(run.lines, "sample")
+    sentences = list(dict.fromkeys(line["source"] for line in found))
+    if not sentences:
+        st.info(tr("There are no samples yet; the first validation writes some."))
+        return
+    sentence = st.selectbox(tr("Sentence"), sentences, key="sample", bind="query-params")
+    mine = [line for line in found if line["source"] == sentence]
+    st.caption(tr("Reference: {text}", text=plain(mine[-1]["reference"])))
+    rows = [(f"{line['step']:,}", plain(line["translation"])) for line in mine]
+    st.table(pd.DataFrame(rows, columns=[tr("Step"), tr("Translation")]), hide_index=True, border="horizontal")
+    code = f"""
+{log_part(run)}
+from core.files.runlog import of_kind
+from pandas import DataFrame
+table = DataFrame(of_kind(lines, "sample")).drop(columns="kind")""".strip()
+    downloads(
+        "samples",
+        table=lambda: pd.DataFrame(found).drop(columns="kind"),
+        python=lambda file: python_code.script(file, code),
+    )
+
+
+def log_part(run: run_records.Run) -> str:
+    """Read the log of a run in Python, as `lines`."""
+    return f"""
+from pathlib import Path
+from core.files.runlog import read_log
+lines = list(read_log(Path({python_code.shown_path(run.log)!r})))""".strip()
+
+
+def card(run: run_records.Run) -> None:
+    """Draw the model card, without its pictures."""
+    if text := run_records.card_text(run):
+        with st.container(border=True):
+            st.markdown(text)
+    else:
+        st.info(tr("{run} has no card; `python -m train card CHECKPOINT` writes one.", run=plain(run.name)))
+
+
+def table_3(folder: Path, theme: training_curves.Theme) -> None:
+    """Draw rows of Table 3, and the paper's."""
+    table = run_records.table_3(folder)
+    if table is None:
+        st.info(
+            tr(
+                "There are no results of Table 3 here. `python -m train table3 --data FOLDER --budget STEPS -o FOLDER` "
+                "computes some; enter its folder above."
+            )
+        )
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        measure = segments(
+            tr("Measure"), tr_values(training_curves.ROW_MEASURES), "perplexity", "row_measure", hide_label=True
+        )
+        has_base = bool((table["row"] == "base").any())
+        relative = st.toggle(
+            tr("Difference to base"), has_base, disabled=not has_base, key="relative", bind="query-params"
+        )
+    figure = training_curves.row_dots(table, measure, theme, relative=relative and has_base)
+    show_chart(figure, f"rows_{measure}_{relative}", tr(TEXTS[TABLE_3]))
+    code = f"""
+from pathlib import Path
+from viz_app.views.models.training.run_records import table_3
+table = table_3(Path({python_code.shown_path(folder.resolve())!r}))""".strip()
+    with_table(figure, theme, table, "table3", code, expanded=True)
+
+
+def with_table(
+    figure: go.Figure,
+    theme: training_curves.Theme,
+    table: pd.DataFrame,
+    name: str,
+    code: str,
+    expanded: bool = False,
+) -> None:
+    """Draw the numbers behind a picture, and offer both as files.
+
+    Args:
+        code: makes the `table` in Python.
+    """
+    with st.expander(tr("Numbers"), expanded=expanded):
+        show_table(table, height=min(420, 40 + 35 * len(table)))
+    downloads(
+        name,
+        partial(export_chart, figure, theme=theme),
+        lambda: table,
+        title=tr(SLIDE_TITLES[name]),
+        of_sentence=False,
+        python=lambda file: python_code.script(file, code),
+    )
+
+
+page()

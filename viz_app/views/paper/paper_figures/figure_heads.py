@@ -1,0 +1,133 @@
+"""The paper's figures 3 to 5, and the heads of another model to show in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from core.analysis.tokens.words import is_special
+from core.capture import AttentionMap
+from viz_app.language import marked, tr
+from viz_app.session.model_passes import explanation
+from viz_app.session.models import Model
+from viz_app.views.paper.paper_figures.figures import LinePanel
+
+LAYER = 5  # of the paper's 6, counted from 1
+PAPER_LAYERS = 6
+MAKING_SENTENCE = (
+    "It is in this spirit that a majority of American governments have passed new laws since 2009 making the "
+    "registration or voting "
+    "process more difficult ."
+)
+LAW_SENTENCE = (
+    "The Law will never be perfect , but its application should be just - this is what we are missing , in my opinion ."
+)
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """One of the paper's figures.
+
+    Attributes:
+        word: the word whose lines are drawn; None: all words.
+        num_heads: number of heads shown; None: all of the layer.
+        about: the content of the figure in the paper.
+    """
+
+    sentence: str
+    word: str | None
+    num_heads: int | None
+    about: str
+
+
+FIGURES: dict[str, PaperFigure] = {
+    marked("Figure 3"): PaperFigure(
+        MAKING_SENTENCE,
+        "making",
+        None,
+        marked(
+            "the lines from one word, all heads. In the paper, many of them link \u201cmaking\u201d to the distant "
+            "\u201cmore difficult\u201d"
+        ),
+    ),
+    marked("Figure 4"): PaperFigure(
+        LAW_SENTENCE,
+        "its",
+        2,
+        marked(
+            "at the top all lines of one head, below the lines from one word, two heads. In the paper, these attend "
+            "sharply to \u201cLaw\u201d and \u201capplication\u201d"
+        ),
+    ),
+    marked("Figure 5"): PaperFigure(
+        LAW_SENTENCE,
+        None,
+        2,
+        marked("all lines of two heads. In the paper, each follows the structure of the sentence in a different way"),
+    ),
+}
+
+
+def encoder_maps(model: Model, sentence: str) -> Sequence[AttentionMap]:
+    """Return the encoder's attention to a sentence.
+
+    The figures need no more, so nothing is translated.
+
+    Raises:
+        ValueError: the sentence is empty or too long.
+    """
+    return explanation(model, sentence, "").maps["encoder_self"]
+
+
+def nearest_layer(num_layers: int) -> tuple[int, str]:
+    """Return the layer to show, counted from 0, and a note.
+
+    The note is "" if the model has as many layers as the paper's.
+    """
+    layer = min(LAYER, num_layers)
+    if num_layers == PAPER_LAYERS:
+        return layer - 1, ""
+    return (
+        layer - 1,
+        tr(
+            "The paper shows layer {paper_layer} of {paper_layers}; this model's encoder has {layers}, so its layer "
+            "{layer} is drawn.",
+            paper_layer=LAYER,
+            paper_layers=PAPER_LAYERS,
+            layers=num_layers,
+            layer=layer,
+        ),
+    )
+
+
+def sharpest_heads(attention: AttentionMap, query: int | None, count: int | None) -> list[int]:
+    """Choose heads by their weights.
+
+    The heads of another model have other numbers than the paper's.
+
+    Args:
+        query: the word whose lines are drawn; None: all words.
+        count: number of heads; None: all.
+
+    Returns:
+        The heads whose largest weight is the greatest: that of `query`, or the mean over all words. Weights on special
+        tokens and on the word itself do not count.
+    """
+    if count is None:
+        return list(range(attention.num_heads))
+    weights = attention.weights.clone()
+    weights[:, :, [position for position, token in enumerate(attention.key_tokens) if is_special(token)]] = 0
+    if attention.kind == "encoder_self":
+        weights *= 1 - torch.eye(weights.size(1))
+    sharp = weights.amax(-1).mean(-1) if query is None else weights[:, query].amax(-1)
+    return sorted(sharp.topk(min(count, attention.num_heads)).indices.tolist())
+
+
+def panels(figure: str, attention: AttentionMap, heads: Sequence[int], query: int | None) -> list[LinePanel]:
+    """Return the drawings of a figure."""
+    queries = () if query is None else (query,)
+    if figure == "Figure 4":
+        return [LinePanel(attention, (heads[0],)), LinePanel(attention, tuple(heads), queries)]
+    if figure == "Figure 5":
+        return [LinePanel(attention, (head,)) for head in heads]
+    return [LinePanel(attention, tuple(heads), queries)]

@@ -1,0 +1,225 @@
+"""Figures: figures 3 to 5 of the paper, and the selection of the page Heads."""
+
+from collections.abc import Hashable, Sequence
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.tokens.aggregation import mean_of_rows
+from core.analysis.tokens.words import readable
+from core.capture import AttentionMap
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.toolbar import token_boxes
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import isolated, plain, sentence_case
+from viz_app.language import marked, tr, tr_lower
+from viz_app.session import chosen_heads, python_code, readings, word_selection
+from viz_app.session.attributions import METHOD_NAMES
+from viz_app.session.readings import TokenView
+from viz_app.session.state import Widget
+from viz_app.views.paper.paper_figures import figure_heads
+from viz_app.views.paper.paper_figures.figure_heads import FIGURES
+from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_figure, appendix_table, figure_width
+
+SELECTION = marked("Selection on Heads")
+VIEWS = PICTURE, _ = marked("Picture"), marked("Table")
+PIXELS, MAX_PIXELS = 100, 950  # of an inch of the figure on the page, and of all of it
+LARGEST = marked("Largest weight of each head: {weights}.")
+LARGEST_MEAN = marked("Largest weight of each head, averaged over the selected words: {weights}.")
+HOW_TO_READ = marked("""
+As in the appendix of "Attention Is All You Need": the words above attend to the words below, a line is as opaque as its
+weight, a colour is a head. If only the lines of some words are drawn, each word below also has a square for every head,
+in the order of the names above.
+
+Which head does what depends on chance in training, so another model's heads have other numbers than the paper's. At
+first, the heads with the largest weights on one other word are shown; select any others. That a picture looks like the
+paper's proves nothing by itself.
+""")
+
+
+@st.fragment
+def page() -> None:
+    """Draw the page below the sentence.
+
+    The sentence matters only for the selection of the page Heads.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        figure = segments(
+            tr("Figure"),
+            {each: figure_name(each) for each in (*FIGURES, SELECTION)},
+            "Figure 3",
+            "figure",
+            hide_label=True,
+        )
+        tokens = token_boxes()
+    try:
+        panels, name, maps = selection(tokens) if figure == SELECTION else paper_figure(figure, tokens)
+    except (ValueError, RuntimeError) as error:
+        st.error(sentence_case(str(error)))
+        return
+    if not panels:
+        return
+    table = appendix_table(panels)
+    view = segments(tr("View"), {each: tr(each) for each in VIEWS}, PICTURE, "paper_view", hide_label=True)
+    if view == PICTURE:
+        st.image(
+            appendix_figure(panels, "svg", page_theme()).decode(),
+            width=min(MAX_PIXELS, round(PIXELS * figure_width(panels))),
+            alt=tr("{figure}: lines between words", figure=figure_name(figure)),
+        )
+        if text := largest_weights(panels):
+            st.caption(tr(LARGEST_MEAN if len(panels[0].queries) > 1 else LARGEST, weights=plain(text)))
+    else:
+        show_table(table, height=480)
+    downloads(
+        name,
+        partial(appendix_figure, panels),
+        lambda: table,
+        title=figure_title(figure, panels),
+        of_sentence=figure == SELECTION,
+        python=lambda file: python_code.script(file, maps, panels_part(panels)),
+    )
+
+
+def figure_name(figure: str) -> str:
+    """Return the name of a figure, or of the selection, in the visitor's language."""
+    return tr(SELECTION) if figure == SELECTION else tr("Figure {number}", number=figure.removeprefix("Figure "))
+
+
+def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
+    """Name a figure and its heads for the caption of a slide.
+
+    The sentence is named too if the figure is one of the paper's.
+    """
+    heads = dict.fromkeys(head_names.name_of(each.attention.layer, head) for each in panels for head in each.heads)
+    if figure == SELECTION:
+        kind = tr(head_names.KIND_NAMES[panels[0].attention.kind])
+        return tr("{kind} attention, {heads}", kind=kind, heads=", ".join(map(tr, heads)))
+    return tr(
+        "{figure}, encoder attention, {heads}: \u201c{words}\u201d ({model})",
+        figure=figure_name(figure),
+        heads=", ".join(heads),
+        words=" ".join(map(readable, panels[0].attention.query_tokens)),
+        model=readings.model().name,
+    )
+
+
+def panels_part(panels: Sequence[LinePanel]) -> str:
+    """Make the `table` of some panels in Python, from `maps`."""
+    drawn = ", ".join(f"LinePanel(maps[{each.attention.layer}], {each.heads}, {each.queries})" for each in panels)
+    return f"""
+from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_table
+table = appendix_table([{drawn}])""".strip()
+
+
+def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, str]:
+    """Select sentence, layer, word and heads of one of the paper's figures.
+
+    Return its drawings, a file name, and Python that computes its `maps`.
+    """
+    about, model = FIGURES[figure], readings.model()
+    st.markdown(tr("**{name}**: {text}.", name=figure_name(figure), text=tr(about.about)), help=tr(HOW_TO_READ))
+    number = figure.removeprefix("Figure ")
+    sentence = st.text_input(
+        tr("Sentence of the figure"), about.sentence, key=f"paper_text_{number}", bind="query-params"
+    )
+    maps = figure_heads.encoder_maps(model, sentence or "")
+    nearest, note = figure_heads.nearest_layer(len(maps))
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        layers = [head_names.layer_name(layer, 0) for layer in range(len(maps))]
+        layer = layers.index(
+            st.selectbox(tr("Encoder layer"), layers, nearest, key="paper_layer", bind="query-params", width=130)
+        )
+        attention = tokens.apply(maps[layer])
+        query = word_box(attention, about.word, number) if about.word else None
+        heads = heads_box(attention, query, about.num_heads, number, (sentence, layer, query, model.digest))
+    if note and layer == nearest:
+        st.caption(note)
+    if not heads:
+        st.caption(tr("Select a head to draw its lines."))
+        return [], "", ""
+    explained = python_code.explanation_part(model, sentence or "", "")
+    python = f"{explained}\n{python_code.maps_part('encoder_self', 'attention', None, tokens)}"
+    return figure_heads.panels(figure, attention, heads, query), f"figure{number}-layer{layer}", python
+
+
+def word_box(attention: AttentionMap, default: str, number: str) -> int:
+    """Select the word whose lines are drawn, as a position.
+
+    At first it is the paper's word, if the sentence has it.
+    """
+    texts = [readable(token) for token in attention.query_tokens]
+    names = [text if text not in texts[:place] else f"{text} ({place + 1})" for place, text in enumerate(texts)]
+    first = names.index(default) if default in names else 0
+    return names.index(
+        st.selectbox(tr("Lines from"), names, first, key=f"paper_word_{number}", bind="query-params", width=170)
+    )
+
+
+def heads_box(attention: AttentionMap, query: int | None, count: int | None, number: str, about: Hashable) -> list[int]:
+    """Select heads, counted from 0.
+
+    At first, and whenever `about` changes, the sharpest ones are selected.
+    """
+    names = [head_names.name_of(attention.layer, head) for head in range(attention.num_heads)]
+    widget = Widget[list[str]](f"paper_heads_{number}")
+    widget.preset_for(about, lambda: [names[head] for head in figure_heads.sharpest_heads(attention, query, count)])
+    selected = st.multiselect(
+        tr("Heads"), names, key=widget.key, bind="query-params", select_all=False, placeholder=tr("Select")
+    )
+    return [names.index(name) for name in selected]
+
+
+def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
+    """Draw what is selected on the page Heads, layer by layer.
+
+    If words are selected, only their lines are drawn. Returns as `paper_figure`.
+    """
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to see the selection."))
+        return [], "", ""
+    chosen_heads.restore_selection(reading)
+    kind, weights, heads = chosen_heads.shown_heads(reading)
+    chosen_heads.write_selection(kind, weights, heads)
+    method, explanation = weights.method, reading.explain()
+    names = [weights.name(*head) for head in heads]
+    values = {"kind": tr(head_names.KIND_NAMES[kind]), "heads": ", ".join(map(tr, names))}
+    if method == "attention":
+        text = tr("**{kind} attention**, {heads}: as selected on the page Heads.", **values)
+    else:
+        text = tr(
+            "**{kind} attention**, {heads}, {method}: as selected on the page Heads.",
+            method=plain(tr_lower(METHOD_NAMES[method]) + weights.output_note(explanation)),
+            **values,
+        )
+    st.markdown(text, help=tr(HOW_TO_READ))
+    maps = chosen_heads.with_combined(reading.maps(kind, tokens, method, weights.output), heads)
+    links = word_selection.links(explanation, kind, tokens)
+    rows = word_selection.highlighted(word_selection.selected_names(reading), links)["query"]
+    panels = [
+        LinePanel(attention, tuple(head for layer, head in heads if layer == attention.layer), tuple(rows))
+        for attention in sorted(maps, key=lambda attention: attention.layer)
+        if any(layer == attention.layer for layer, _ in heads)
+    ]
+    maps_part = python_code.maps_part(kind, method, weights.output, tokens)
+    python = "\n".join([python_code.reading_part(reading), maps_part, python_code.combined_part(heads)])
+    return panels, "-".join([kind, *names]).lower().replace(" ", "-"), python
+
+
+def largest_weights(panels: Sequence[LinePanel]) -> str:
+    """Describe the largest weight of each head, for the word whose lines are drawn."""
+    return "; ".join(
+        f"{tr(head_names.name_of(panel.attention.layer, head))}: "
+        f"{isolated(readable(panel.attention.key_tokens[place]))} {float(weights[place]):.2f}"
+        for panel in panels
+        if panel.queries
+        for head in panel.heads
+        for weights in (mean_of_rows(panel.attention, panel.queries)[head],)
+        for place in (int(weights.argmax()),)
+    )
+
+
+page()

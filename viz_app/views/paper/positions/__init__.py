@@ -1,0 +1,1 @@
+"""The view Positions: positional encodings and what attention makes of them."""

@@ -1,0 +1,189 @@
+"""The view "First layer" of the page Positions: scores of content and position."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.analysis.heads.head import Head
+from core.analysis.score_decomposition import ScorePart, ScoreParts, SelfAttentionKind, score_parts
+from core.capture import AttentionMap
+from viz_app.components.attention_map import attention_map
+from viz_app.components.highlight import NO_HIGHLIGHT, Highlight
+from viz_app.controls.downloads import downloads
+from viz_app.controls.score_products import MapCells, head_cells
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import segments
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import sentence_case
+from viz_app.drawing.export.canvas import Format
+from viz_app.drawing.export.map_panels import export_panels
+from viz_app.drawing.theme import Theme, head_name
+from viz_app.language import marked, tr, tr_lower, tr_values
+from viz_app.session import readings
+from viz_app.session.map_pass import reading_pass
+from viz_app.session.python_code import model_part, script
+from viz_app.views.paper.positions.figures import position_tables
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+    from torch import Tensor
+
+FIRST_LAYER = marked("First layer")
+FIRST_LAYER_TEXT = marked("every score of a head, split into the parts for content and for position that add up to it.")
+FIRST_LAYER_HELP = marked("""
+    Only in the first layer is the input exactly a token's embedding plus the encoding of its position. So queries and
+    keys are each the sum of a content part and a position part, and their product has four parts, named after the query
+    first; the bias of the queries adds a fifth. The bias of the keys adds the same to a whole row and is left out. The
+    softmax depends only on the differences within a row; the percentages say how much of these comes from each part.
+    They sum to 100; a part that works against the others is below 0. Numbers are scores before the softmax, not
+    weights.
+    """)
+DISTANCE = marked(
+    "This model adds no positions to its embeddings: its scores have a part for the distance of the two tokens instead."
+)
+WHOLE_SCORE = marked(
+    "The products behind a cell of any map are those of the whole score, with the bias of the keys that the maps leave "
+    "out."
+)
+PART_NAMES: dict[ScorePart, str] = {
+    "content_content": marked("Content to content"),
+    "content_position": marked("Content to position"),
+    "position_content": marked("Position to content"),
+    "position_position": marked("Position to position"),
+    "relative": marked("Distance"),
+    "bias": marked("Bias of the queries"),
+}
+KINDS: dict[SelfAttentionKind, str] = {
+    "encoder_self": head_names.KIND_NAMES["encoder_self"],
+    "decoder_self": head_names.KIND_NAMES["decoder_self"],
+}
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=readings.READING_HASH)
+def _score_parts(reading: readings.Reading, kind: SelfAttentionKind) -> ScoreParts:
+    return score_parts(reading.model.translator, reading.translation.source, reading.hypothesis.token_ids, kind)
+
+
+def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
+    """Draw the scores of one head, their parts, and the check that these add up.
+
+    Args:
+        bar: the place of the widgets.
+    """
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to see the scores."))
+        return
+    with bar:
+        kind = segments(tr("Layer"), tr_values(KINDS), "encoder_self", "score_kind")
+        heads = reading.explain().maps[kind][0].num_heads
+        names = [head_name(0, head) for head in range(heads)]
+        head = names.index(st.selectbox(tr("Head"), names, key="score_head", bind="query-params", width=110))
+        as_table = table_box()
+    try:
+        found = _score_parts(reading, kind)
+    except ValueError as error:
+        st.info(sentence_case(str(error)))
+        return
+    if as_table:
+        show_table(position_tables.score_table(found, head))
+    else:
+        draw(reading, found, head, theme)
+    st.caption(
+        tr(
+            "Checked now: the {count} parts sum to the model's own scores, with an error of at most {error:.1g} in all "
+            "{heads} heads.",
+            count=len(found.parts),
+            error=found.error,
+            heads=heads,
+        )
+    )
+    downloads(
+        f"scores-{kind}-layer0-head{head}",
+        partial(export, found, head, theme),
+        lambda: position_tables.score_table(found, head),
+        title=tr("Scores of the first layer, {kind}, {head}", kind=tr_lower(KINDS[kind]), head=head_name(0, head)),
+        python=lambda file: script(file, model_part(reading.model), scores_part(reading, kind, head)),
+    )
+
+
+def scores_part(reading: readings.Reading, kind: SelfAttentionKind, head: int) -> str:
+    """Make the `table` of the scores in Python."""
+    return f"""
+from core.analysis.score_decomposition import score_parts
+from viz_app.views.paper.positions.figures.position_tables import score_table
+found = score_parts(translator, {reading.translation.source!r}, {list(reading.hypothesis.token_ids)}, {kind!r})
+table = score_table(found, {head})""".strip()
+
+
+def table_box() -> bool:
+    """Select whether to show the numbers instead of the picture."""
+    return st.toggle(tr("Table"), key="positions_table", bind="query-params")
+
+
+def named_maps(found: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":
+    """Return the scores and their parts by name, and their largest absolute value."""
+    maps = {marked("Score"): found.total[head]} | {PART_NAMES[part]: each[head] for part, each in found.parts.items()}
+    return maps, max(float(matrix[found.allowed].abs().max()) for matrix in maps.values())
+
+
+def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> bytes:
+    """Draw the same maps as a file."""
+    maps, most = named_maps(found, head)
+    panels = [
+        (tr(name), matrix.masked_fill(~found.allowed, float("nan")).float().numpy()) for name, matrix in maps.items()
+    ]
+    tokens = (found.tokens, found.tokens)
+    return export_panels(
+        [panels[: len(panels) // 2], panels[len(panels) // 2 :]],
+        file_format,
+        theme,
+        title=tr("{head} score", head=head_name(0, head)),
+        most=most,
+        tokens=tokens,
+    )
+
+
+def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) -> None:
+    """Draw the scores and their parts on one scale.
+
+    Below them, the products behind the cell that was clicked.
+    """
+    maps, most = named_maps(found, head)
+    shares = {PART_NAMES[part]: share for part, share in found.shares(head).items()}
+    of, shown = reading_pass(reading), Head(found.kind, 0, head)
+    cells = MapCells("scores", of, head_cells(of.maps[shown[:2]], shown))
+    cell = cells.selected(lambda cell: cell.head == shown)
+    lit: Highlight = NO_HIGHLIGHT if cell is None else {"query": [cell.query], "key": [cell.key]}
+    with st.container(key="score-parts"):
+        places = [column for _ in range(2) for column in st.columns(len(maps) // 2, gap="medium")]
+    for place, (name, matrix) in zip(places, maps.items(), strict=True):
+        with place:
+            st.markdown(f"**{tr(name)}**" + (f": {shares[name]:.0%}" if name in shares else ""))
+            attention_map(
+                score_map(matrix, found, most),
+                0,
+                theme,
+                key=f"score_{name}",
+                on_cell=cells.click,
+                diverging=True,
+                place=lit,
+                name=partial("{0}, {1}".format, tr(name), head_name(0, head)),
+                most=most,
+            )
+    if "relative" in found.parts:
+        st.caption(tr(DISTANCE))
+    st.caption(tr(WHOLE_SCORE))
+    cells.show(lambda cell: cell.head == shown)
+
+
+def score_map(matrix: "Tensor", found: ScoreParts, most: float) -> AttentionMap:
+    """Return scores as a map of values from -1 to 1; NaN where the mask hides the key.
+
+    Args:
+        matrix: [Q, K], any part of one head's scores, or their sum.
+        most: The largest absolute score of all maps on one scale.
+    """
+    values = (matrix / most).masked_fill(~found.allowed, float("nan"))
+    return AttentionMap(found.kind, 0, values[None], found.tokens, found.tokens, mask=found.allowed)

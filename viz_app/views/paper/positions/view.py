@@ -1,0 +1,297 @@
+"""Positions: the positional encodings that are added to the embeddings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+from torch import Tensor
+
+from core.analysis.correlation import spearman
+from core.analysis.positions import Measure, model_positions, position_similarity, rotation_error
+from core.model import sinusoidal_encoding
+from viz_app.controls.charts import show_chart
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing.display_text import decimal, plain
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.drawing.theme import Theme
+from viz_app.language import marked, tr
+from viz_app.session import readings
+from viz_app.session.models import Model
+from viz_app.session.python_code import model_part, script
+from viz_app.views.paper.positions.figures import position_tables, positions
+from viz_app.views.paper.positions.score_decomposition import (
+    FIRST_LAYER,
+    FIRST_LAYER_HELP,
+    FIRST_LAYER_TEXT,
+    first_layer,
+    table_box,
+)
+
+ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = (
+    marked("Encoding"),
+    marked("Sinusoids"),
+    marked("Similarity"),
+    marked("Rotation"),
+    marked("Learned"),
+)
+OWNERS = OWN, PAPER = marked("This model"), marked("The paper")
+TEXTS = {
+    ENCODING: marked("a row for each position, a column for each dimension."),
+    SINUSOIDS: marked("single dimensions over the positions, each a sine or cosine wave."),
+    SIMILARITY: marked("how similar the encodings of any two positions are."),
+    ROTATION: marked("the encoding of the position *k* further on is the same encoding, rotated."),
+    LEARNED: marked("similarity of two positions by their distance, learned and sinusoidal."),
+    FIRST_LAYER: FIRST_LAYER_TEXT,
+}
+HOW_TO_READ = {
+    ENCODING: marked("""
+        The row of a position is added to the embedding of the token there (section 3.5). Dimensions come in pairs, a
+        sine and a cosine of one wavelength: 2 pi positions at the left, almost 10000 times as many at the right. So
+        colours change from row to row at the left, and hardly change at the right."""),
+    SINUSOIDS: marked("""
+        The dots are the values that the model gets, at whole positions; the curve between them is only a guide to the
+        eye. Dimension 2i is a sine, 2i + 1 the cosine of the same wavelength."""),
+    SIMILARITY: marked("""
+        Along a diagonal nothing changes: the similarity of sinusoids depends on the distance between two positions,
+        not on the positions. The dot product of a position with itself is the largest, d_model / 2; its cosine is 1,
+        its distance 0. This shows how similar encodings are, not that a head uses it."""),
+    ROTATION: marked("""
+        Each pair of dimensions is a point on a circle, like the hand of a clock. From any position to the one k further
+        on, it turns by the same angle, k times its frequency: PE(pos + k) is a linear function of PE(pos), a rotation
+        of every pair. This is why the paper expected that the model could learn to attend by relative positions
+        (section 3.5). It does not show that a head does."""),
+    LEARNED: marked("""
+        For sinusoids, the cosine is the same for all pairs of positions at a distance. For learned positions it
+        varies: the line is the mean, the dotted lines are minimum and maximum. Positions that are rare in training stay
+        near their initial values."""),
+    FIRST_LAYER: FIRST_LAYER_HELP,
+}
+NONE_LEARNED = marked(
+    "The model has no learned positions; for one that has (Table 3, row E), the view {view} compares both kinds."
+)
+RELATIVE = marked(
+    "The model adds none of these to its embeddings: the scores of its self-attention have a learned number for the "
+    "distance of two tokens instead, which the view {view} shows."
+)
+SINUSOIDS_NOTE = marked("The paper's sinusoids at d_model {width}, that of {model}.")
+OTHER_SINUSOIDS = marked(
+    "The model's own have the order {order}, frequencies 10000^-({exponent}), and begin at position {offset}."
+)
+ROTATION_NOTE = marked(
+    "Checked now, for all {dimensions} dimensions and positions 0 to 255: PE(pos) rotated by k = {offset} differs from "
+    "PE(pos + {offset}) by at most {error:.1g}. These are the paper's sinusoids; learned positions have no such rule."
+)
+LEARNED_NOTE = marked(
+    "Rank correlation of learned with sinusoidal cosines over all pairs of {count} positions: {correlation}. Mean "
+    "length of a learned position: {learned:.2f}; of a sinusoidal one: {sinusoidal:.2f}."
+)
+CIRCLES = (0, 1 / 8, 1 / 4, 1 / 2)  # the pairs of dimensions that are drawn, as fractions of all
+
+
+@dataclass(frozen=True)
+class PositionsPicture:
+    """A picture, the table of its numbers, a note, and Python that makes the `table`."""
+
+    figure: go.Figure
+    table: Callable[[], pd.DataFrame]
+    note: str
+    python: str
+
+
+@st.fragment
+def encodings() -> None:
+    """Draw the page below the sentence; a click in it runs only this part again."""
+    learned = readings.model().translator.model.config.positions == "learned"
+    views = (ENCODING, SINUSOIDS, SIMILARITY, *((LEARNED,) if learned else ()), ROTATION, FIRST_LAYER)
+    bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+    with bar:
+        view = segments(tr("View"), {each: tr(each) for each in views}, ENCODING, "positions_view", hide_label=True)
+    title = st.empty()
+    theme = page_theme()
+    about = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
+    title.markdown(about, help=" ".join(tr(HOW_TO_READ[view]).split()))
+    if view == FIRST_LAYER:
+        first_layer(bar, theme)
+        return
+    with bar:
+        picture = PICTURES[view](theme)
+        as_table = table_box()
+    if as_table:
+        show_table(picture.table())
+    else:
+        show_chart(picture.figure, f"positions_{view}", tr(TEXTS[view]))
+    st.caption(picture.note)
+    downloads(
+        f"positions-{view.lower()}",
+        lambda file_format: export_chart(picture.figure, file_format, theme),
+        picture.table,
+        title=tr(
+            "Positional encoding: {text} ({model})",
+            text=tr(TEXTS[view]).rstrip(".\u3002").replace("*", ""),
+            model=readings.model().name,
+        ),
+        of_sentence=False,
+        python=lambda file: script(file, picture.python),
+    )
+
+
+def width() -> int:
+    """Return d_model, less one if it is odd, since sines and cosines come in pairs."""
+    d_model = readings.model().translator.model.config.d_model
+    return d_model - d_model % 2
+
+
+def count_box() -> int:
+    """Select the number of positions to draw."""
+    return st.slider(tr("Positions"), 8, 256, 64, 8, key="num_positions", bind="query-params", width=240)
+
+
+def encodings_to_draw() -> tuple[Tensor, str, str]:
+    """Return the encodings to draw, a note, and Python that computes them as `found`.
+
+    For a model with learned positions, they are either those or the paper's.
+    """
+    model, count = readings.model(), count_box()
+    config = model.translator.model.config
+    sinusoids = tr(SINUSOIDS_NOTE, width=width(), model=plain(model.name))
+    if (config.position_order, config.position_exponent, config.position_offset) != ("interleaved", "i/n", 0):
+        own = tr(
+            OTHER_SINUSOIDS,
+            order=config.position_order,
+            exponent=config.position_exponent,
+            offset=config.position_offset,
+        )
+        sinusoids = f"{sinusoids} {own}"
+    python = f"from core.model import sinusoidal_encoding\nfound = sinusoidal_encoding({count}, {width()})"
+    if config.positions != "learned":
+        is_relative = config.positions == "relative"
+        note = tr(RELATIVE, view=tr(FIRST_LAYER)) if is_relative else tr(NONE_LEARNED, view=tr(LEARNED))
+        return sinusoidal_encoding(count, width()), f"{sinusoids} {note}", python
+    whose = segments(tr("Positions of"), {each: tr(each) for each in OWNERS}, OWN, "whose")
+    if whose == PAPER:
+        note = f"{sinusoids} {tr('The model has learned positions instead.')}"
+        return sinusoidal_encoding(count, width()), note, python
+    found = model_positions(model.translator.model, count)
+    return (
+        found,
+        tr(
+            "The positions learned by {model}: {count}, of which {drawn} are drawn.",
+            model=plain(model.name),
+            count=config.max_positions,
+            drawn=len(found),
+        ),
+        learned_part(model, count),
+    )
+
+
+def learned_part(model: Model, count: int) -> str:
+    """Compute the learned positions in Python as `found`."""
+    return f"""
+{model_part(model)}
+from core.analysis.positions import model_positions
+found = model_positions(translator.model, {count})""".strip()
+
+
+def table_part(call: str) -> str:
+    """Make the `table` by a function of position_tables.py in Python."""
+    return f"from viz_app.views.paper.positions.figures.position_tables import {call.partition('(')[0]}\ntable = {call}"
+
+
+def encoding(theme: Theme) -> PositionsPicture:
+    """Draw all dimensions of all positions."""
+    found, note, python = encodings_to_draw()
+    return PositionsPicture(
+        positions.encoding_heatmap(found, theme),
+        lambda: position_tables.encoding_table(found),
+        note,
+        f"{python}\n{table_part('encoding_table(found)')}",
+    )
+
+
+def sinusoids(theme: Theme) -> PositionsPicture:
+    """Draw a few dimensions as waves."""
+    count, d_model = count_box(), width()  # not in the table: it is made in another thread, which has no session
+    first = [dimension for dimension in (0, 16, 32, 64) if dimension < d_model]
+    dimensions = st.multiselect(
+        tr("Dimensions"),
+        range(d_model),
+        first,
+        key="dimensions",
+        bind="query-params",
+        max_selections=8,
+        select_all=False,
+        placeholder=tr("Select"),
+    )
+    figure = positions.sinusoids(dimensions, count, d_model, theme)
+    return PositionsPicture(
+        figure,
+        lambda: position_tables.sinusoids_table(dimensions, count, d_model),
+        tr("The paper's sinusoids at d_model {width}.", width=d_model),
+        table_part(f"sinusoids_table({dimensions}, {count}, {d_model})"),
+    )
+
+
+def similarity(theme: Theme) -> PositionsPicture:
+    """Draw the similarity of all pairs of positions."""
+    found, note, python = encodings_to_draw()
+    names: dict[Measure, str] = {"dot": tr("Dot product"), "cosine": tr("Cosine"), "distance": tr("Distance")}
+    measure = segments(tr("Measure"), names, "dot", "measure")
+    figure = positions.position_similarity(found, theme, measure)
+    return PositionsPicture(
+        figure,
+        lambda: position_tables.similarity_table(found, measure),
+        note,
+        f"{python}\n{table_part(f'similarity_table(found, {measure!r})')}",
+    )
+
+
+def rotation(theme: Theme) -> PositionsPicture:
+    """Draw a position and the one k further on as points on circles."""
+    position = st.slider(tr("Position"), 0, 128, 3, key="position", bind="query-params", width=220)
+    offset = st.slider("k", 0, 64, 5, key="offset", bind="query-params", width=220)
+    d_model = width()
+    pairs = list(dict.fromkeys(int(share * d_model // 2) for share in CIRCLES))
+    figure = positions.rotation_circles(pairs, position, offset, d_model, theme)
+    error = rotation_error(256, d_model, offset)
+    return PositionsPicture(
+        figure,
+        lambda: position_tables.rotation_table(position, offset, d_model),
+        tr(ROTATION_NOTE, dimensions=d_model, offset=offset, error=error),
+        table_part(f"rotation_table({position}, {offset}, {d_model})"),
+    )
+
+
+def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
+    """Compare the learned positions of a model with sinusoids."""
+    model, count = readings.model(), count_box()
+    found = model_positions(model.translator.model, count)
+    mine, paper = (position_similarity(each, "cosine") for each in (found, sinusoidal_encoding(len(found), width())))
+    above = mine.new_ones(mine.shape).triu(1).bool()
+    correlation = decimal(spearman(mine[above], paper[above]), 2)
+    note = tr(
+        LEARNED_NOTE,
+        count=len(found),
+        correlation=correlation,
+        learned=float(found.norm(dim=1).mean()),
+        sinusoidal=(width() / 2) ** 0.5,
+    )
+    return PositionsPicture(
+        positions.by_distance(found, theme),
+        lambda: position_tables.by_distance_table(found),
+        note,
+        f"{learned_part(model, count)}\n{table_part('by_distance_table(found)')}",
+    )
+
+
+PICTURES = {
+    ENCODING: encoding,
+    SINUSOIDS: sinusoids,
+    SIMILARITY: similarity,
+    ROTATION: rotation,
+    LEARNED: learned_against_sinusoidal,
+}
+encodings()

@@ -1,0 +1,1 @@
+"""The view The paper, section by section."""

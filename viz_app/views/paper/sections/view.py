@@ -1,0 +1,30 @@
+"""The paper, section by section: what each says, and where to see it."""
+
+import streamlit as st
+
+from viz_app.drawing.display_text import plain
+from viz_app.language import marked, tr
+from viz_app.views.paper.sections.paper_sections import SECTIONS, PaperSection
+
+ABOUT = marked("""
+A path through [Attention Is All You Need](https://arxiv.org/abs/1706.03762) (Vaswani et al. 2017). Each link opens a
+page with a sentence in a new tab; type your own there. The links are for the shipped model.
+""")
+
+
+def card(section: PaperSection) -> None:
+    """Draw a section: what it says, what to look for, and the link."""
+    with st.container(border=True, key=f"section_{section.number.replace('.', '_')}"):
+        left, right = st.columns([3, 4], gap="large")
+        with left:
+            st.markdown(f"**{section.number} {tr(section.title)}**")
+            st.markdown(tr(section.about))
+        with right:
+            st.markdown(tr("**Try** \u201c{sentence}\u201d", sentence=plain(section.sentence)))
+            st.markdown(tr("**See** {what}", what=tr(section.see)))
+            st.link_button(tr(section.link), section.address, icon=":material/open_in_new:", type="tertiary")
+
+
+st.markdown(tr("**The paper, section by section**"), help=tr(ABOUT))
+for section in SECTIONS:
+    card(section)

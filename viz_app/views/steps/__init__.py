@@ -1,0 +1,1 @@
+"""The page Step by step: one token through a layer."""

@@ -1,0 +1,342 @@
+"""The steps of an attention sub-layer as views.
+
+They are query, keys, scores, mask, softmax, values, heads and the output matrix.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.analysis.token_path.steps import AttentionSteps, TokenPath
+from core.analysis.tokens.words import readable
+from core.capture import Kind
+from viz_app.drawing.display_text import decimal
+from viz_app.language import marked, tr
+from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, Vector, VectorRow, named
+
+GROUPS: dict[Kind, str] = {
+    "encoder_self": marked("Self-attention"),
+    "decoder_self": marked("Masked self-attention"),
+    "cross": marked("Cross-attention"),
+}
+KEYS_TEXTS: dict[Kind, str] = {
+    "encoder_self": marked("In the same way every token of the source gets a key of {count} numbers."),
+    "decoder_self": marked(
+        "In the same way every token of the translation, also each later one, gets a key of {count} numbers."
+    ),
+    "cross": marked(
+        "In the same way every token of the source, as the encoder left it, gets a key of {count} numbers."
+    ),
+}
+VALUES_TEXTS: dict[Kind, str] = {
+    "encoder_self": marked("Every token of the source also has a value: what it passes on where it is attended to."),
+    "decoder_self": marked(
+        "Every token of the translation, also each later one, also has a value: what it passes on where it is attended "
+        "to."
+    ),
+    "cross": marked(
+        "Every token of the source, as the encoder left it, also has a value: what it passes on where it is attended "
+        "to."
+    ),
+}
+SCORE, WEIGHT = NumberColumn(title=marked("score")), NumberColumn(title=marked("weight"), scale="share")
+EXPONENTIAL = NumberColumn(title=marked("exp(score \u2212 largest)"), scale="share")
+VISIBLE = 0.4  # value of a cell of the mask, for a calm colour
+Numbers = Sequence[float | None]
+
+
+def attention_views(path: TokenPath, steps: AttentionSteps, width: int) -> list[StepView]:
+    """Return the steps of one head, from its query to the output matrix.
+
+    Args:
+        width: Cells of a line.
+    """
+    views = _HeadViews(path, steps, width)
+    before = [views.query(), views.keys(), views.scores(), views.mask(), views.softmax()]
+    return [*before, views.values(), views.weighted_sum(), views.concatenation(), views.output()]
+
+
+def products_block(steps: AttentionSteps, keys: Sequence[str], key: int) -> Block:
+    """Return query, key and their products.
+
+    The products sum to the score times sqrt(d_k), but for that of the distance.
+    """
+    total, score = decimal(float(steps.products[key].sum()), 3), decimal(float(steps.scores[key]), 3)
+    title = tr(
+        "{token}: q \u00b7 k = {total}, divided by \u221a{d_k}: {score}",
+        token=readable(keys[key]),
+        total=total,
+        d_k=len(steps.query),
+        score=score,
+    )
+    if steps.relative is not None:
+        title = tr(
+            "{token}: q \u00b7 k = {total}, divided by \u221a{d_k}, plus {relative} for the distance: {score}",
+            token=readable(keys[key]),
+            total=total,
+            d_k=len(steps.query),
+            relative=decimal(float(steps.relative[key]), 3),
+            score=score,
+        )
+    return Block(
+        title=title,
+        rows=[
+            named("q", steps.query, as_bars=True, limit=float(steps.query.abs().max())),
+            named("k", steps.keys[key], as_bars=True, limit=float(steps.keys.abs().max())),
+            named("q \u00d7 k", steps.products[key], as_bars=True, limit=float(steps.products.abs().max())),
+        ],
+        width=len(steps.query),
+    )
+
+
+@dataclass(frozen=True)
+class _HeadViews:
+    path: TokenPath
+    steps: AttentionSteps
+    width: int
+
+    def query(self) -> StepView:
+        d_model, d_k = len(self.steps.x), len(self.steps.query)
+        return self._view(
+            ("x", "query"),
+            title=marked("Query"),
+            section="3.2.2",
+            formula=r"q = x W^Q + b^Q",
+            text=tr(
+                "Head {head} turns the {d_model} numbers of {token} into a query of {d_k}.",
+                head=self.steps.head + 1,
+                d_model=d_model,
+                token=self._token,
+                d_k=d_k,
+            ),
+            blocks=[
+                Block(title=tr("input x"), rows=[named("x", self.steps.x)], width=self.width),
+                Block(title=tr("query"), rows=[named("q", self.steps.query, as_bars=True)], width=d_k),
+            ],
+        )
+
+    def keys(self) -> StepView:
+        d_k = len(self.steps.query)
+        return self._view(
+            ("keys",),
+            title=marked("Keys"),
+            section="3.2.2",
+            formula=r"k_j = x_j W^K + b^K",
+            text=tr(KEYS_TEXTS[self.steps.kind], count=d_k),
+            blocks=[Block(title=tr("keys"), rows=self._rows(self.steps.keys.numpy()), width=d_k)],
+        )
+
+    def scores(self) -> StepView:
+        d_k, tokens = len(self.steps.query), self._keys
+        block = Block(
+            title=tr("products of query and key"),
+            rows=self._rows(self.steps.products.numpy(), self.steps.scores.tolist()),
+            width=d_k,
+            columns=[SCORE],
+        )
+        is_relative = self.steps.relative is not None
+        text = tr(
+            "Query and key are multiplied number by number; the sum of the {d_k} products, divided by \u221a{d_k}, "
+            "is the score.",
+            d_k=d_k,
+        )
+        if is_relative:
+            text = tr(
+                "Query and key are multiplied number by number; the sum of the {d_k} products, divided by \u221a{d_k}, "
+                "plus a learned number for the distance of the two tokens, is the score.",
+                d_k=d_k,
+            )
+        formula = r"s_j = \frac{q \cdot k_j}{\sqrt{d_k}} = \frac{1}{\sqrt{d_k}} \sum_i q_i k_{ji}"
+        return self._view(
+            ("query", "keys", "products", "relative", "scores")
+            if is_relative
+            else ("query", "keys", "products", "scores"),
+            title=marked("Scores"),
+            section="3.2.1",
+            formula=formula if not is_relative else r"s_j = \frac{q \cdot k_j}{\sqrt{d_k}} + r_{j - t}",
+            text=text,
+            blocks=[block],
+            details=[products_block(self.steps, tokens, key) for key in range(len(tokens))],
+            picked=self._best,
+        )
+
+    def mask(self) -> StepView:
+        attention = self.path.explanation.maps[self.steps.kind][self.path.layer]
+        hidden, kind = int((~self.steps.allowed).sum()), self.steps.kind
+        if hidden and kind == "decoder_self":
+            text = tr(
+                "Later tokens are hidden: {hidden} of {count} scores become minus infinity, their weights 0.",
+                hidden=hidden,
+                count=len(self._keys),
+            )
+        elif hidden:
+            text = tr(
+                "Tokens too far away are hidden: {hidden} of {count} scores become minus infinity, their weights 0.",
+                hidden=hidden,
+                count=len(self._keys),
+            )
+        else:
+            text = tr(
+                "Nothing is hidden from {token}: it may attend to all {count} tokens.",
+                token=self._token,
+                count=len(self._keys),
+            )
+        rows = [
+            VectorRow(
+                label=token,
+                is_token=True,
+                values=np.where(seen, VISIBLE, np.nan),
+                is_marked=row == self._row,
+                limit=1.0,
+            )
+            for row, (token, seen) in enumerate(zip(attention.query_tokens, attention.visible.numpy(), strict=True))
+        ]
+        return self._view(
+            ("scores", "allowed"),
+            title=marked("Mask"),
+            section="3.2.3",
+            formula=r"s_j = -\infty \, (j > t)" if kind == "decoder_self" else r"s_j \leftarrow s_j",
+            text=text,
+            blocks=[
+                Block(
+                    title=tr("rows may attend to the coloured columns"),
+                    rows=rows,
+                    width=len(self._keys),
+                    names=[readable(token) for token in self._keys],
+                )
+            ],
+        )
+
+    def softmax(self) -> StepView:
+        numbers = zip(
+            *(self._seen(each.tolist()) for each in (self.steps.scores, self.steps.exponentials, self.steps.weights)),
+            strict=True,
+        )
+        rows = [
+            VectorRow(label=token, is_token=True, values=np.empty(0), numbers=row)
+            for token, row in zip(self._keys, numbers, strict=True)
+        ]
+        return self._view(
+            ("scores", "allowed", "exponentials", "weights"),
+            title=marked("Softmax"),
+            section="3.2.1",
+            formula=r"a_j = \frac{\exp(s_j)}{\sum_k \exp(s_k)}",
+            text=tr(
+                "The exponential of a score, divided by the sum of all, is the weight: {token} attends most to {best}, "
+                "with {weight}.",
+                token=self._token,
+                best=readable(self._keys[self._best]),
+                weight=decimal(float(self.steps.weights[self._best]), 3),
+            ),
+            facts=[(tr("sum of the weights"), decimal(float(self.steps.weights.sum()), 3))],
+            blocks=[Block(title=tr("from scores to weights"), rows=rows, columns=[SCORE, EXPONENTIAL, WEIGHT])],
+        )
+
+    def values(self) -> StepView:
+        return self._view(
+            ("weights", "values"),
+            title=marked("Values"),
+            section="3.2.2",
+            formula=r"v_j = x_j W^V + b^V",
+            text=tr(VALUES_TEXTS[self.steps.kind]),
+            blocks=[
+                Block(
+                    title=tr("values"),
+                    rows=self._rows(self.steps.values.numpy(), self._seen(self.steps.weights.tolist())),
+                    width=len(self.steps.head_output),
+                    columns=[WEIGHT],
+                )
+            ],
+        )
+
+    def weighted_sum(self) -> StepView:
+        rows = self._rows(self.steps.weighted.numpy(), self._seen(self.steps.weights.tolist()))
+        total = VectorRow(label=tr("sum"), values=self.steps.head_output.numpy(), numbers=(1.0,), is_marked=True)
+        return self._view(
+            ("weights", "weighted", "head_output"),
+            title=marked("Weighted sum"),
+            section="3.2.1",
+            formula=r"\mathrm{head} = \sum_j a_j v_j",
+            text=tr("Each value times its weight; their sum is the output of the head."),
+            blocks=[
+                Block(
+                    title=tr("values times weights, and their sum"),
+                    rows=[*rows, total],
+                    width=len(self.steps.head_output),
+                    columns=[WEIGHT],
+                )
+            ],
+        )
+
+    def concatenation(self) -> StepView:
+        rows = [
+            named(f"H{head + 1}", output, is_marked=head == self.steps.head)
+            for head, output in enumerate(self.steps.heads)
+        ]
+        return self._view(
+            ("heads",),
+            title=marked("Concatenation"),
+            section="3.2.2",
+            formula=r"\mathrm{Concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h)",
+            text=tr(
+                "The outputs of all {count} heads, side by side; head {head} is marked.",
+                count=len(rows),
+                head=self.steps.head + 1,
+            ),
+            blocks=[Block(title=tr("outputs of the heads"), rows=rows, width=len(self.steps.head_output))],
+        )
+
+    def output(self) -> StepView:
+        return self._view(
+            ("output",),
+            title=marked("Output matrix"),
+            section="3.2.2",
+            formula=r"\mathrm{Concat}(\mathrm{head}_1, \ldots, \mathrm{head}_h) W^O + b^O",
+            text=tr(
+                "The output matrix mixes all heads into {count} numbers: what attention adds to {token}.",
+                count=len(self.steps.output),
+                token=self._token,
+            ),
+            blocks=[Block(title=tr("output"), rows=[named(tr("output"), self.steps.output)], width=self.width)],
+        )
+
+    @property
+    def _token(self) -> str:
+        return readable(self.path.tokens[self._row])
+
+    @property
+    def _row(self) -> int:
+        return self.path.position
+
+    @property
+    def _keys(self) -> tuple[str, ...]:
+        return self.path.explanation.maps[self.steps.kind][self.path.layer].key_tokens
+
+    @property
+    def _best(self) -> int:
+        return int(self.steps.weights.argmax())
+
+    def _view(self, quantities: tuple[str, ...], *, title: str, **options: Any) -> StepView:
+        kind, name = self.steps.kind, title.lower().replace(" ", "-")
+        return StepView(
+            name=f"{kind}-{name}",
+            group=tr(GROUPS[kind]),
+            part=kind,
+            quantities=quantities,
+            title=tr(title),
+            **options,
+        )
+
+    def _seen(self, numbers: Sequence[float]) -> Numbers:
+        """Return numbers of the keys, None where the mask hides one."""
+        return [number if seen else None for number, seen in zip(numbers, self.steps.allowed.tolist(), strict=True)]
+
+    def _rows(self, values: Vector, numbers: Numbers = ()) -> list[VectorRow]:
+        """Return a row for each key."""
+        beside = [(number,) for number in numbers] if numbers else [()] * len(values)
+        return [
+            VectorRow(label=token, is_token=True, values=line, numbers=row)
+            for token, line, row in zip(self._keys, values, beside, strict=True)
+        ]

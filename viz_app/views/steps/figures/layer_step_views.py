@@ -1,0 +1,228 @@
+"""Steps outside attention as views.
+
+They are embedding, position, norms, residuals and the feed-forward network.
+"""
+
+from core.analysis.token_path.steps import (
+    EmbeddingSteps,
+    FeedForwardSteps,
+    NormSteps,
+    ResidualSteps,
+    StackSteps,
+    TokenPath,
+)
+from core.analysis.tokens.words import readable
+from viz_app.drawing.display_text import decimal
+from viz_app.language import marked, tr
+from viz_app.views.steps.figures.step_views import Block, StepView, named
+
+INPUT, FEED_FORWARD = marked("Input"), marked("Feed-forward")
+RMS_NORM = r"\mathrm{RMSNorm}(x) = \gamma \frac{x}{\sqrt{m + \epsilon}}"
+LAYER_NORM = r"\mathrm{LayerNorm}(x) = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta"
+
+
+def embedding_views(path: TokenPath, steps: EmbeddingSteps, width: int) -> list[StepView]:
+    """Return the steps from the token to the input of the first layer."""
+    token, d_model, count = readable(path.tokens[path.position]), len(steps.token), path.position + 1
+    scaled, total = named(tr("token"), steps.scaled), named(tr("sum"), steps.total)
+    if steps.scale == 1:
+        text = tr(
+            "{token} is row t of the embedding matrix E, {d_model} learned numbers.", token=token, d_model=d_model
+        )
+    else:
+        text = tr(
+            "{token} is row t of the embedding matrix E, {d_model} learned numbers, times \u221a{d_model} = {scale}.",
+            token=token,
+            d_model=d_model,
+            scale=f"{steps.scale:.4g}",
+        )
+    embedding = StepView(
+        name="embedding",
+        group=tr(INPUT),
+        title=tr("Embedding"),
+        section="3.4",
+        formula=r"e = E_t \sqrt{d_{\mathrm{model}}}" if steps.scale != 1 else "e = E_t",
+        text=text,
+        part="embedding",
+        quantities=("token", "scale", "scaled"),
+        blocks=[Block(title=tr("row of the matrix"), rows=[named("E", steps.token)], width=width)]
+        + ([Block(title=tr("times the root"), rows=[scaled], width=width)] if steps.scale != 1 else []),
+    )
+    if steps.position is None:
+        return [embedding]
+    position = named(tr("position"), steps.position)
+    return [
+        embedding,
+        StepView(
+            name="position",
+            group=tr(INPUT),
+            title=tr("Position"),
+            section="3.5",
+            formula=r"p_{2i} = \sin(t / 10000^{2i / d_{\mathrm{model}}})",
+            text=tr(
+                "Position {number} has a vector of its own. Without it the model could not tell the order of words.",
+                number=count,
+            ),
+            part="embedding",
+            quantities=("position",),
+            blocks=[Block(title=tr("position {number}", number=count), rows=[position], width=width)],
+        ),
+        StepView(
+            name="input",
+            group=tr(INPUT),
+            title=tr("Sum"),
+            section="3.5",
+            formula=r"x = e + p",
+            text=tr("Embedding and position are added: all that the first layer gets of {token}.", token=token),
+            part="embedding",
+            quantities=("scaled", "position", "total"),
+            blocks=[Block(title=tr("token, position and their sum"), rows=[scaled, position, total], width=width)],
+        ),
+    ]
+
+
+def stack_view(part: str, group: str, steps: StackSteps, width: int) -> StepView:
+    """Return the effect of the layers below or above."""
+    cosine = float(steps.before @ steps.after / (steps.before.norm() * steps.after.norm()))
+    is_below, single = part == "layers_below", steps.first == steps.last
+    if single:
+        text = tr(
+            "Layer {layer} has changed the vector, by the same steps as the layer shown here. Select one above to see "
+            "inside.",
+            layer=steps.first + 1,
+        )
+    else:
+        text = tr(
+            "Layers {first} to {last} have changed the vector, by the same steps as the layer shown here. Select one "
+            "above to see inside.",
+            first=steps.first + 1,
+            last=steps.last + 1,
+        )
+    return StepView(
+        name=part.replace("_", "-"),
+        group=group,
+        title=tr("Layers before") if is_below else tr("Layers after"),
+        section="3.1",
+        formula=r"x \leftarrow \mathrm{Layer}(x)",
+        text=text,
+        part=part,
+        quantities=("before", "after"),
+        facts=[(tr("cosine of the two"), decimal(cosine, 3))],
+        blocks=[
+            Block(
+                title=tr("before and after"),
+                rows=[named(tr("before"), steps.before), named(tr("after"), steps.after)],
+                width=width,
+            )
+        ],
+    )
+
+
+def norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
+    """Return the step of a norm."""
+    count, epsilon, gain = len(steps.x), ("\u03b5", f"{steps.epsilon:g}"), named("\u03b3", steps.gain)
+    if steps.kind == "rms":
+        title, formula, normalised = tr("RMSNorm"), RMS_NORM, "x / rms"
+        text = tr(
+            "The {count} numbers are brought to mean square 1, then scaled by learned numbers. Unlike LayerNorm, it "
+            "subtracts no mean.",
+            count=count,
+        )
+        quantities = ("x", "variance", "epsilon", "normalised", "gain", "output")
+        facts = [(tr("mean square m"), decimal(steps.variance, 4)), epsilon]
+        learned = Block(title=tr("learned scale"), rows=[gain], width=width)
+    else:
+        title, formula, normalised = tr("LayerNorm"), LAYER_NORM, "(x \u2212 \u03bc) / \u03c3"
+        text = tr(
+            "The {count} numbers are brought to mean 0 and variance 1, then scaled and shifted by learned numbers.",
+            count=count,
+        )
+        quantities = ("x", "mean", "variance", "epsilon", "normalised", "gain", "bias", "output")
+        mean = (tr("mean \u03bc"), decimal(steps.mean, 4))
+        facts = [mean, (tr("variance \u03c3\u00b2"), decimal(steps.variance, 4)), epsilon]
+        learned = Block(title=tr("learned scale and shift"), rows=[gain, named("\u03b2", steps.bias)], width=width)
+    rows = [named("x", steps.x), named(normalised, steps.normalised), named(tr("output"), steps.output)]
+    return StepView(
+        name=part.replace("_norm", "-norm"),
+        group=group,
+        title=title,
+        section="3.1",
+        formula=formula,
+        text=text,
+        part=part,
+        quantities=quantities,
+        facts=facts,
+        blocks=[Block(title=tr("before and after"), rows=rows, width=width), learned],
+    )
+
+
+def residual_view(part: str, group: str, steps: ResidualSteps, width: int) -> StepView:
+    """Return the step of a residual connection."""
+    share = float(steps.added.norm() / steps.x.norm())
+    return StepView(
+        name=part.replace("_residual", "-residual"),
+        group=group,
+        title=tr("Residual"),
+        section="3.1",
+        formula=r"x + \mathrm{Sublayer}(x)",
+        text=tr("The result of the sub-layer is added to the vector that entered it."),
+        part=part,
+        quantities=("x", "added", "total"),
+        facts=[(tr("length of what is added, as a share of x"), decimal(share, 2))],
+        blocks=[
+            Block(
+                title=tr("input, what is added, and the sum"),
+                rows=[named("x", steps.x), named(tr("added"), steps.added), named(tr("sum"), steps.total)],
+                width=width,
+            )
+        ],
+    )
+
+
+def feed_forward_views(path: TokenPath, steps: FeedForwardSteps, width: int) -> list[StepView]:
+    """Return the two steps of the feed-forward network."""
+    d_ff, zeros = len(steps.hidden), int((steps.hidden == 0).sum())
+    few = tr("{zeros} of {count} neurons are 0: the activation cuts off what is negative.", zeros=zeros, count=d_ff)
+    all_active = tr("All {count} neurons are active: this activation is not cut off at 0.", count=d_ff)
+    line = min(2 * width, 64)
+    before = [Block(title=tr("before the activation"), rows=[named("x W\u2081 + b\u2081", steps.inner)], width=line)]
+    if steps.multiplier is not None:
+        multiplier = named("x V + c", steps.multiplier)
+        before.append(Block(title=tr("multiplies the activations"), rows=[multiplier], width=line))
+    return [
+        StepView(
+            name="feed_forward-hidden",
+            group=tr(FEED_FORWARD),
+            title=tr("Hidden layer"),
+            section="3.3",
+            formula=r"h = \max(0, x W_1 + b_1)"
+            if steps.multiplier is None
+            else r"h = \phi(x W_1 + b_1) \cdot (x V + c)",
+            text=few if zeros else all_active,
+            part="feed_forward",
+            quantities=("x", "inner", "hidden") if steps.multiplier is None else ("x", "inner", "multiplier", "hidden"),
+            facts=[
+                (
+                    tr("zeros"),
+                    tr("{zeros} of {count}, {share}", zeros=zeros, count=d_ff, share=f"{zeros / d_ff:.0%}"),
+                ),
+                (tr("largest"), decimal(float(steps.hidden.max()), 3)),
+            ],
+            blocks=[*before, Block(title=tr("hidden neurons"), rows=[named("h", steps.hidden)], width=line)],
+        ),
+        StepView(
+            name="feed_forward-output",
+            group=tr(FEED_FORWARD),
+            title=tr("Output"),
+            section="3.3",
+            formula=r"\mathrm{FFN}(x) = h W_2 + b_2",
+            text=tr(
+                "The second matrix makes {count} numbers of the {active} active neurons.",
+                count=len(steps.output),
+                active=d_ff - zeros,
+            ),
+            part="feed_forward",
+            quantities=("output",),
+            blocks=[Block(title=tr("output"), rows=[named(tr("output"), steps.output)], width=width)],
+        ),
+    ]

@@ -1,0 +1,189 @@
+"""The last steps of a token as views.
+
+They are the encoder's output, or logits, probabilities and the beam search.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from core.analysis.beam_tree import BeamTree
+from core.analysis.token_path.steps import OutputSteps, TokenPath
+from core.analysis.tokens.words import readable
+from viz_app.drawing.beam_table import FATES
+from viz_app.drawing.display_text import decimal
+from viz_app.language import marked, tr
+from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow, named
+
+OUTPUT = marked("Output")
+LOGIT, PROBABILITY = NumberColumn(title=marked("logit")), NumberColumn(title=marked("probability"), scale="share")
+TEXT = 30  # characters of a candidate
+OF_BEAM = [
+    NumberColumn(title=marked("log-probability")),
+    NumberColumn(title=marked("with all before")),
+    NumberColumn(title=marked("score")),
+]
+PENALTIES = {
+    "paper": r"\mathrm{score} = \frac{\log P(y_1, \ldots, y_t)}{((5 + t) / 6)^\alpha}",
+    "length": r"\mathrm{score} = \frac{\log P(y_1, \ldots, y_t)}{t^\alpha}",
+}
+Piece = Callable[[int], str]  # a piece of the vocabulary by its id
+
+
+def memory_view(path: TokenPath, last: StepView, width: int) -> StepView:
+    """Return the end of the encoder."""
+    token = readable(path.tokens[path.position])
+    return StepView(
+        name="memory",
+        group=tr(OUTPUT),
+        title=tr("Memory"),
+        section="3.1",
+        formula=r"z = (z_1, \ldots, z_n)",
+        text=tr(
+            "The encoder's output for {token}. Every decoder layer makes a key and a value of it, for cross-attention.",
+            token=token,
+        ),
+        part=last.part,
+        quantities=last.quantities,
+        blocks=[Block(title=tr("last state"), rows=[named("z", path.state)], width=width)],
+    )
+
+
+def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) -> list[StepView]:
+    """Return the logits and the probabilities of the next token."""
+    tokens = [piece(token_id) for token_id in steps.token_ids]
+    return [_logits_view(steps, tokens, width), _softmax_view(steps, tokens)]
+
+
+def _logits_view(steps: OutputSteps, tokens: Sequence[str], width: int) -> StepView:
+    """Return the logits, with the products that each is the sum of.
+
+    Args:
+        tokens: Those with a logit.
+    """
+    logits, products = steps.logits.tolist(), steps.state * steps.vectors
+    return StepView(
+        name="output-logits",
+        group=tr(OUTPUT),
+        title=tr("Logits"),
+        section="3.4",
+        formula=r"z_t = x \cdot E_t",
+        text=tr("The products of the last state with the embedding of a token of the vocabulary sum to its logit."),
+        part="output",
+        quantities=("state", "token_ids", "logits"),
+        blocks=[Block(title=tr("largest logits"), rows=_token_rows(steps, tokens, logits), columns=[LOGIT])],
+        details=[
+            Block(
+                title=_products_title(token, float(product.sum()), logit),
+                rows=[
+                    named("x", steps.state, limit=float(steps.state.abs().max())),
+                    named("E", vector, limit=float(steps.vectors.abs().max())),
+                    named("x \u00d7 E", product, limit=float(products.abs().max())),
+                ],
+                width=width,
+            )
+            for token, vector, product, logit in zip(tokens, steps.vectors, products, logits, strict=True)
+        ],
+        picked=steps.predicted,
+    )
+
+
+def _softmax_view(steps: OutputSteps, tokens: Sequence[str]) -> StepView:
+    """Return the probabilities, as `_logits_view` the logits."""
+    logits, probabilities = steps.logits.tolist(), steps.probabilities.tolist()
+    return StepView(
+        name="output-softmax",
+        group=tr(OUTPUT),
+        title=tr("Softmax"),
+        section="3.4",
+        formula=r"P_t = \frac{\exp(z_t)}{\sum_u \exp(z_u)}",
+        text=tr(
+            "Over the whole vocabulary: {token} has a probability of {probability}, rank {rank}.",
+            token=readable(tokens[steps.predicted]),
+            probability=decimal(probabilities[steps.predicted], 3),
+            rank=steps.rank,
+        ),
+        part="output",
+        quantities=("token_ids", "logits", "log_sum", "probabilities"),
+        facts=[(tr("log of the sum"), decimal(steps.log_sum, 3))],
+        blocks=[
+            Block(
+                title=tr("from logits to probabilities"),
+                rows=_token_rows(steps, tokens, logits, probabilities),
+                columns=[LOGIT, PROBABILITY],
+            )
+        ],
+    )
+
+
+def _token_rows(steps: OutputSteps, tokens: Sequence[str], *columns: list[float]) -> list[VectorRow]:
+    """Return a row of numbers for each token, the predicted one marked."""
+    return [
+        VectorRow(label=token, is_token=True, values=np.empty(0), numbers=numbers, is_marked=index == steps.predicted)
+        for index, (token, *numbers) in enumerate(zip(tokens, *columns, strict=True))
+    ]
+
+
+def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepView:
+    """Return the candidates of the beam search at this position.
+
+    Args:
+        target: Token ids of the translation.
+    """
+    own = tree.node(target[: path.position + 1])
+    candidates = tree.steps[path.position] if path.position < len(tree.steps) else ()
+    live = sum(node.fate == "live" for node in candidates)
+    token = readable(path.explanation.predicted_tokens[path.position])
+    if own is None:
+        text = tr("The search did not come to {token} here: the translation above was not found by it.", token=token)
+    else:
+        text = tr(
+            "Of the {count} best candidates of this position, {live} live on; the translation with {token} ranks "
+            "{rank}.",
+            count=len(candidates),
+            live=live,
+            token=token,
+            rank=own.rank + 1,
+        )
+    rows = [
+        VectorRow(
+            label=_end_of(node.text) or readable(node.token),
+            values=np.empty(0),
+            numbers=(node.token_log_prob, node.log_prob, node.score),
+            note=tr(FATES[node.fate]),
+            is_marked=node is own,
+        )
+        for node in candidates
+    ]
+    return StepView(
+        name="output-beam",
+        group=tr(OUTPUT),
+        title=tr("Beam search"),
+        section="6.1",
+        formula=PENALTIES[tree.options.penalty_formula],
+        text=text,
+        part="output",
+        quantities=("token_ids", "probabilities"),
+        blocks=[Block(title=tr("candidates, the most probable first"), rows=rows, columns=OF_BEAM)],
+    )
+
+
+def _products_title(token: str, total: float, logit: float) -> str:
+    """Say what the products of a token sum to.
+
+    In a model with a bias of the logits, the logit differs.
+    """
+    values = {"token": readable(token), "total": decimal(total, 3)}
+    if math.isclose(total, logit, abs_tol=1e-9):
+        return tr("{token}: the products of state and embedding sum to {total}", **values)
+    return tr(
+        "{token}: the products of state and embedding sum to {total}, with the bias {logit}",
+        **values,
+        logit=decimal(logit, 3),
+    )
+
+
+def _end_of(text: str) -> str:
+    """Return the last characters of a text, with an ellipsis if there are more."""
+    return text if len(text) <= TEXT else "\u2026" + text[1 - TEXT :].lstrip()

@@ -1,0 +1,119 @@
+"""The steps of one token, to walk through with the arrow keys.
+
+All of them are sent at once.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from core.drawing.drawing_data import label_spans
+from viz_app.components.component import component_beside, draw
+from viz_app.drawing.theme import Theme
+from viz_app.language import tr
+from viz_app.views.steps.figures.formula import math_tree
+from viz_app.views.steps.figures.step_views import Block, StepView, Vector
+
+StepAndRow = tuple[str, int | None]  # name of a step, and the row picked in it
+DIGITS = 5  # significant ones
+
+_component = component_beside(__file__)
+
+
+def walk_payload(
+    views: Sequence[StepView], about: str, place: StepAndRow, request: int, theme: Theme
+) -> dict[str, Any]:
+    """Return the data of the steps, see `Data` in step_walk.js.
+
+    Args:
+        about: What is followed, in a line.
+        place: Step and row to show.
+        request: Number that changes whenever `place` is to be shown; until then the browser keeps its own.
+    """
+    return {
+        "steps": [_step(view) for view in views],
+        "about": about,
+        "place": {"step": place[0], "pick": place[1], "request": request},
+        "scale": theme.diverging,
+    }
+
+
+def step_walk(
+    views: Sequence[StepView],
+    about: str,
+    place: StepAndRow,
+    request: int,
+    theme: Theme,
+    on_place: Callable[[StepAndRow], None],
+    *,
+    key: str = "step_walk",
+) -> None:
+    """Draw the steps on the page.
+
+    Args:
+        on_place: Called with the step that is shown, shortly after the visitor moved there, before the page runs again.
+        about, place, request: See `walk_payload`.
+        key: Key of the component, as for any widget.
+    """
+    payload = walk_payload(views, about, place, request, theme)
+    draw(_component, payload, key, "place", lambda value: sent_place(value, views), on_place)
+
+
+def sent_place(value: object, views: Sequence[StepView]) -> StepAndRow | None:
+    """Return the step and the row that the browser sent.
+
+    None if there is no such step or row.
+    """
+    match value:
+        case {"step": str(name), "pick": int() | None as pick}:
+            view = next((view for view in views if view.name == name), None)
+            return (name, pick) if view and (pick is None or 0 <= pick < len(view.details)) else None
+        case _:
+            return None
+
+
+def _step(view: StepView) -> dict[str, Any]:
+    return {
+        "name": view.name,
+        "group": view.group,
+        "title": view.title,
+        "section": view.section,
+        "formula": math_tree(view.formula),
+        "text": view.text,
+        "facts": [list(fact) for fact in view.facts],
+        "blocks": [_block(block) for block in view.blocks],
+        "details": [_block(block) for block in view.details],
+        "picked": view.picked,
+    }
+
+
+def _block(block: Block) -> dict[str, Any]:
+    return {
+        "title": block.title,
+        "width": block.width,
+        "limit": block.limit,
+        "legend": block.has_legend,
+        "names": list(block.names),
+        "columns": [
+            {**asdict(column), "title": tr(column.title), "limit": block.column_limit(number)}
+            for number, column in enumerate(block.columns)
+        ],
+        "rows": [
+            {
+                "label": label_spans(row.label) if row.is_token else [[row.label, ""]],
+                "values": _rounded(row.values),
+                "numbers": list(row.numbers),
+                "note": row.note,
+                "marked": row.is_marked,
+                "bars": row.as_bars,
+                "limit": row.limit or block.limit,
+            }
+            for row in block.rows
+        ],
+    }
+
+
+def _rounded(values: Vector) -> list[float | None]:
+    return [None if np.isnan(value) else float(f"{value:.{DIGITS}g}") for value in values.tolist()]

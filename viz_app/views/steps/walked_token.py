@@ -1,0 +1,143 @@
+"""The token that the page Step by step follows: widgets, and the cached numbers."""
+
+import streamlit as st
+
+from core.analysis.beam_tree import BeamTree, beam_tree
+from core.analysis.token_path.steps import Stack, TokenPath
+from core.analysis.token_path.token_walk import follow_token
+from core.analysis.tokens.words import readable
+from core.drawing.drawing_data import FED_ARROW
+from viz_app.controls.widgets import segments
+from viz_app.language import marked, tr, tr_values
+from viz_app.session import readings
+from viz_app.session.chosen_heads import shown_heads
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.readings import READING_HASH, Reading, Search
+from viz_app.session.state import Widget, session_object
+from viz_app.session.step_place import HEAD, LAYER, STACK, TOKEN, StepPlace
+from viz_app.views.steps.figures.step_views import StepView
+
+STACKS: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
+ABOUT_STACK = marked("""
+The encoder reads the source, the decoder writes the translation: a row of the decoder is fed one token and predicts the
+next. A click on a word above follows it: a word of the source through the encoder, a word of the translation through
+the decoder that predicts it.
+""")
+
+
+@st.cache_resource(max_entries=24, show_spinner=False, hash_funcs=READING_HASH)
+def followed(about: Reading, stack: Stack, position: int, layer: int, head: int) -> TokenPath:
+    """Return the numbers of one token in one layer."""
+    translation, target = about.translation, about.hypothesis.token_ids
+    return follow_token(about.model.translator, translation.source, target, stack, position, layer, head)
+
+
+def search_tree(about: Reading) -> BeamTree | None:
+    """Return the search for the translation.
+
+    None for a model whose search is of another kind.
+    """
+    return None if about.model.parser else _tree(about.model, about.search, about.prefix)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
+def _tree(model: Model, search: Search, prefix: tuple[int, ...]) -> BeamTree:
+    sizes = search.beam_size, search.length_penalty, search.num_hypotheses
+    return beam_tree(model.translator, search.text, *sizes, prefix)
+
+
+def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
+    """Select stack, token, layer and head; the last three are counted from 0."""
+    position = _presets(about)
+    stack: Stack = segments(tr("Stack"), tr_values(STACKS), "decoder", STACK.key, help=tr(ABOUT_STACK))
+    config = about.model.translator.model.config
+    layers, heads = config.num_decoder_layers, config.decoder_heads.num_heads
+    if stack == "encoder":
+        layers, heads = config.num_encoder_layers, config.encoder_heads.num_heads
+    names = token_names(about, stack)
+    TOKEN.preset_for((about.identity, stack), lambda: max(names[:-1] or names, key=len))
+    if position is not None:
+        TOKEN.preset(names[position])
+    return (
+        stack,
+        _box(tr("Token"), TOKEN, names, 230),
+        _box(tr("Layer"), LAYER, [f"L{layer + 1}" for layer in range(layers)], 90),
+        _box(tr("Head"), HEAD, [f"H{head + 1}" for head in range(heads)], 90),
+    )
+
+
+def token_names(about: Reading, stack: Stack) -> list[str]:
+    """Name the tokens that a stack is fed, counted from 1.
+
+    In the decoder, name what each row predicts too.
+    """
+    explanation = about.explain()
+    if stack == "encoder":
+        return [f"{number} {readable(token)}" for number, token in enumerate(explanation.source_tokens, 1)]
+    pairs = zip(explanation.fed_tokens, explanation.predicted_tokens, strict=True)
+    return [f"{row} {readable(fed)} {FED_ARROW} {readable(predicted)}" for row, (fed, predicted) in enumerate(pairs, 1)]
+
+
+def about_text(path: TokenPath) -> str:
+    """Say what is followed, in a line."""
+    token, layer, head = readable(path.tokens[path.position]), path.layer + 1, path.head + 1
+    if path.stack == "encoder":
+        return tr("Encoder: {token}, layer {layer}, head {head}", token=token, layer=layer, head=head)
+    return tr(
+        "Decoder: fed {token} {arrow} predicts {predicted}, layer {layer}, head {head}",
+        token=token,
+        arrow=FED_ARROW,
+        predicted=readable(path.explanation.predicted_tokens[path.position]),
+        layer=layer,
+        head=head,
+    )
+
+
+def path_part(path: TokenPath) -> str:
+    """Compute the numbers in Python as `path`, after `reading_part`."""
+    place = f"{path.stack!r}, {path.position}, {path.layer}, {path.head}"
+    return f"""
+from core.analysis.token_path.token_walk import follow_token
+path = follow_token(translator, source, target, {place})""".strip()
+
+
+def table_part(view: StepView) -> str:
+    """Make the `table` of one step in Python, after `path_part`."""
+    return f"""
+from viz_app.views.steps.figures.step_list import step_table
+table = step_table(path, {view.part!r}, {view.quantities})""".strip()
+
+
+def _presets(about: Reading) -> int | None:
+    """Set the widgets before they are drawn.
+
+    At first they are set to the head that the page Heads shows.
+
+    Returns:
+        Position of the token that another page leads to, or that was selected last; None if nothing is new.
+    """
+    kind, _, heads = shown_heads(about)
+    layer, head = next((place for place in heads if place[0] >= 0), (0, 0))
+    if STACK.requested is None and kind == "encoder_self":
+        STACK.set("encoder")
+    LAYER.preset_for(about.model.digest, lambda: f"L{layer + 1}")
+    HEAD.preset_for(about.model.digest, lambda: f"H{head + 1}")
+    place, words = session_object(StepPlace), readings.selected_words(about)
+    is_restored = place.words is None and TOKEN.requested is not None  # a link may have another token than word
+    is_new, place.words = words and words != place.words and not is_restored, words
+    if start := place.take_start():
+        STACK.set(start.stack)
+        LAYER.preset(f"L{start.layer + 1}")
+        HEAD.preset(f"H{start.head + 1}")
+        return start.position
+    if not is_new:
+        return None
+    side, tokens = words[-1]
+    STACK.set("encoder" if side == "source" else "decoder")
+    return tokens.start
+
+
+def _box(label: str, widget: Widget[str], names: list[str], width: int) -> int:
+    """Select one of several names."""
+    widget.keep_within(names, names[0])
+    return names.index(st.selectbox(label, names, key=widget.key, bind="query-params", width=width))

@@ -1,0 +1,1 @@
+"""The view Beam: what the search kept and pruned at each position."""

@@ -1,0 +1,190 @@
+"""Beam: the search as a tree, whose candidates can be selected."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.beam_tree import BeamNode, BeamTree, beam_tree
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing.beam_table import beam_table
+from viz_app.drawing.display_text import isolated, plain
+from viz_app.language import marked, tr, tr_count
+from viz_app.page_list import script_of
+from viz_app.session import readings
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.python_code import model_part, script
+from viz_app.session.state import session_object
+from viz_app.views.translate.beam import beam_tree as drawing
+from viz_app.views.translate.beam.export import export_tree
+
+VIEWS = TREE, _ = marked("Tree"), marked("Table")
+HOW_TO_READ = marked("""
+A row is a **position** of the translation, with the best candidates of that step, twice the beam size, the most
+probable at the left. A line joins each candidate to the one it continues; the thicker, the more probable the token. The
+number is the **score**: the log-probability up to there, divided by the length penalty. The coloured path is the best
+hypothesis.
+
+**Click** a candidate to show the best translation that begins with it, here and on all other pages.
+
+The candidates of a step have the same length and are ranked by log-probability. The score ranks the finished
+hypotheses. A low rank does not mean that a translation is wrong, only that the model finds others more probable.
+
+A candidate with `</s>` **finishes** if it is among the first of its step, as many as the beam is wide; further down it
+is pruned. The search ends when as many have finished as the beam is wide, even if a live one scores higher or could
+lead to a better translation; or earlier, when none can. Some imported models search on while a live one scores higher.
+""")
+
+
+@dataclass
+class SelectedCandidate:
+    """Token ids of the candidate that was clicked last; empty before the first click."""
+
+    token_ids: tuple[int, ...] = ()
+
+    def show(self, reading: readings.Reading, tree: BeamTree, node: BeamNode, complete: bool = True) -> None:
+        """Show the best hypothesis through a candidate, or the candidate as it is."""
+        self.token_ids = node.token_ids
+        end = tree.best_through(node) if complete else None
+        readings.show_candidate(reading, tree.hypothesis(end or node))
+
+    def find(self, reading: readings.Reading, tree: BeamTree) -> BeamNode | None:
+        """Return the candidate if the target begins with it, else the target's end.
+
+        That is the end of the current target in the tree.
+        """
+        target = reading.hypothesis.token_ids
+        is_shown = self.token_ids and target[: len(self.token_ids)] == self.token_ids
+        return tree.node(self.token_ids if is_shown else target)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
+def search_tree(model: Model, search: readings.Search, prefix: tuple[int, ...]) -> BeamTree:
+    """Search again, and keep all candidates."""
+    return beam_tree(
+        model.translator, search.text, search.beam_size, search.length_penalty, search.num_hypotheses, prefix
+    )
+
+
+def search_note(reading: readings.Reading, tree: BeamTree) -> None:
+    """Say how the search was forced, or that the target is not one of its candidates."""
+    if tree.num_forced:
+        beginning = tree.steps[tree.num_forced - 1][0].text
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(
+                tr_count(
+                    "The search was **forced** to begin with \u201c{beginning}\u201d: {count} token, underlined here.",
+                    "The search was **forced** to begin with \u201c{beginning}\u201d: {count} tokens, underlined here.",
+                    tree.num_forced,
+                    beginning=isolated(plain(beginning)),
+                ),
+                width="content",
+            )
+            st.button(tr("Search freely"), on_click=readings.new_sentence, type="tertiary", key="search_freely")
+    elif all(node.token_ids != reading.hypothesis.token_ids for nodes in tree.steps for node in nodes):
+        st.caption(tr("The translation above was forced as a whole; the free search did not find it."))
+
+
+def picture(reading: readings.Reading, tree: BeamTree, selected: BeamNode | None) -> None:
+    """Draw the tree; a click on a candidate shows its best hypothesis on all pages."""
+    show = session_object(SelectedCandidate).show
+    end = tree.node(reading.hypothesis.token_ids)
+    drawing.beam_tree(tree, partial(show, reading, tree), selected=selected, end=end)
+
+
+def cut_button(reading: readings.Reading, tree: BeamTree, selected: BeamNode | None) -> None:
+    """Draw the button that cuts the target off here, or the one that completes it."""
+    best = selected and tree.best_through(selected)
+    is_cut = best is not selected and selected is not None and reading.hypothesis.token_ids == selected.token_ids
+    if best is None:
+        about = tr("No finished translation begins with the selected candidate: only its own tokens are shown.")
+    elif best is selected:
+        about = tr("The selected candidate is the end of its translation.")
+    else:
+        about = tr(
+            "A click on a candidate shows the best translation that begins with it. Cut off, its last tokens go."
+        )
+    st.button(
+        tr("Show it completed") if is_cut else tr("Cut off here"),
+        on_click=session_object(SelectedCandidate).show,
+        args=(reading, tree, selected, is_cut),
+        help=about,
+        disabled=best is None or best is selected,
+        type="tertiary",
+        key="cut_or_complete",
+    )
+
+
+def numbers(candidates: pd.DataFrame) -> None:
+    """Draw the table behind the picture."""
+    show_table(
+        candidates,
+        height=560,
+        column_config={
+            "position": st.column_config.NumberColumn(tr("Position"), width=70),
+            "rank": st.column_config.NumberColumn(tr("Rank"), width=60),
+            "text": st.column_config.TextColumn(tr("Hypothesis so far")),
+            "token": st.column_config.TextColumn(tr("Token"), width="small"),
+            "token_log_prob": st.column_config.NumberColumn(tr("Token log-prob"), format="%.3f", width=110),
+            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.3f", width="small"),
+            "score": st.column_config.NumberColumn(tr("Score"), format="%.3f", width="small"),
+            "fate": st.column_config.TextColumn(tr("Outcome"), width="small"),
+            "reason": st.column_config.TextColumn(tr("Why")),
+        },
+    )
+
+
+def page(reading: readings.Reading) -> None:
+    """Draw everything below the sentence."""
+    with st.spinner(tr("Searching again to keep all candidates")):
+        tree = search_tree(reading.model, reading.search, reading.prefix)
+    selected = session_object(SelectedCandidate).find(reading, tree)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, TREE, "beam_view", hide_label=True)
+        st.markdown(
+            tr(
+                "**Beam search**: {candidates} candidates, {finished} finished",
+                candidates=sum(map(len, tree.steps)),
+                finished=len(tree.finished),
+            ),
+            help=tr(HOW_TO_READ),
+            width="content",
+        )
+        cut_button(reading, tree, selected)
+        st.page_link(
+            script_of("heads"), label=tr("See its attention"), icon=":material/arrow_forward:", width="content"
+        )
+    search_note(reading, tree)
+    candidates = beam_table(tree)
+    if view == TREE:
+        picture(reading, tree, selected)
+    else:
+        numbers(candidates)
+    downloads(
+        "beam",
+        partial(export_tree, tree, theme=page_theme()),
+        lambda: candidates,
+        title=tr("Beam search, beam size {size}", size=reading.search.beam_size),
+        python=lambda file: script(file, model_part(reading.model), tree_part(reading)),
+    )
+
+
+def tree_part(reading: readings.Reading) -> str:
+    """Make the `table` of the search in Python."""
+    search = reading.search
+    options = f"{search.beam_size}, {search.length_penalty}, {search.num_hypotheses}, {list(reading.prefix)}"
+    return f"""
+from core.analysis.beam_tree import beam_tree
+from viz_app.drawing.beam_table import beam_table
+tree = beam_tree(translator, {search.text!r}, {options})
+table = beam_table(tree)""".strip()
+
+
+reading = readings.reading()
+if reading is None:
+    st.caption(tr("Enter a sentence above to see the search."))
+else:
+    page(reading)

@@ -1,0 +1,176 @@
+"""A translation as it is generated: rows of tokens, one for each step."""
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import pandas as pd
+
+from core.analysis.tokens.words import readable
+from core.decoding import MaskPredictState, SpeculativeStep
+from core.decoding.text_codec import TextCodec
+from core.results import ScoredText
+from core.text.byte_pieces import MASK
+from viz_app.drawing.head_grid import readable_on
+from viz_app.drawing.theme import Theme
+from viz_app.language import tr
+
+State = Literal["predicted", "accepted", "rejected", "chosen", "masked", "kept"]
+STRONGEST = 0.35  # of the colour scale, so that words stay easy to read
+MARKS: dict[State, str] = {
+    "predicted": "",
+    "accepted": "\u2713",
+    "rejected": "\u2717",
+    "chosen": "+",
+    "masked": "\u21bb",
+    "kept": "=",
+}
+
+
+class TokenCell(NamedTuple):
+    """A token of a row.
+
+    Attributes:
+        position: of the translation, counted from 0.
+        token: its piece.
+        state: `predicted` in this step; of speculative decoding `accepted`, `rejected`, or `chosen` by the large model;
+            of mask-predict `masked`: predicted, to be masked and predicted again next, `kept`: not predicted here.
+        log_prob: in nats, where the model has computed it.
+    """
+
+    position: int
+    token: str
+    state: State
+    log_prob: float | None = None
+
+    @property
+    def note(self) -> str:
+        """Mark of the state, and the probability."""
+        number = "" if self.log_prob is None else f"{math.exp(self.log_prob):.2f}"
+        return " ".join(filter(None, (MARKS[self.state], number)))
+
+
+class TokenRow(NamedTuple):
+    """The tokens of one step."""
+
+    name: str
+    cells: tuple[TokenCell, ...]
+
+
+def search_rows(found: Sequence[tuple[str, ScoredText]]) -> list[TokenRow]:
+    """A row for each search: its best translation.
+
+    Each step has added one token to it.
+    """
+    return [
+        TokenRow(
+            name,
+            tuple(
+                TokenCell(position, token, "predicted", log_prob)
+                for position, (token, log_prob) in enumerate(zip(text.tokens, text.token_log_probs, strict=True))
+            ),
+        )
+        for name, text in found
+    ]
+
+
+def speculative_rows(steps: Sequence[SpeculativeStep], codec: TextCodec) -> list[TokenRow]:
+    """A row for each check: the drafted tokens, then the large model's own.
+
+    The drafted ones are accepted or rejected.
+    """
+    rows: list[TokenRow] = []
+    start = 0
+    for number, step in enumerate(steps, start=1):
+        drafted, added = codec.pieces(step.drafted), codec.pieces(step.added)
+        log_probs = step.hypothesis.token_log_probs[start:]
+        cells = [
+            TokenCell(start + at, token, "accepted", log_probs[at])
+            if at < step.accepted
+            else TokenCell(start + at, token, "rejected")
+            for at, token in enumerate(drafted)
+        ]
+        own = [TokenCell(start + at, added[at], "chosen", log_probs[at]) for at in range(step.accepted, len(added))]
+        rows.append(TokenRow(tr("Check {number}", number=number), (*cells, *own)))
+        start += len(step.added)
+    return rows
+
+
+def mask_predict_rows(states: Sequence[MaskPredictState], codec: TextCodec) -> list[TokenRow]:
+    """A row for each iteration: all tokens.
+
+    Those predicted in it and those to be masked next are marked.
+    """
+    rows: list[TokenRow] = []
+    for state in states:
+        pieces, fed = codec.pieces(state.token_ids), codec.pieces(state.fed_ids)
+        states_of: list[State] = ["predicted" if each == MASK else "kept" for each in fed]
+        for position in state.masked_next:
+            states_of[position] = "masked"
+        found = enumerate(zip(pieces, states_of, state.token_log_probs, strict=True))
+        name = tr("Iteration {number}", number=state.iteration)
+        rows.append(TokenRow(name, tuple(TokenCell(at, *each) for at, each in found)))
+    return rows
+
+
+def rows_table(rows: Sequence[TokenRow]) -> pd.DataFrame:
+    """One line for each token of each step."""
+    return pd.DataFrame(
+        [
+            {
+                "step": number,
+                "name": row.name,
+                "position": cell.position,
+                "token": cell.token,
+                "state": cell.state,
+                "log_prob": cell.log_prob,
+            }
+            for number, row in enumerate(rows)
+            for cell in row.cells
+        ],
+        columns=["step", "name", "position", "token", "state", "log_prob"],
+    )
+
+
+def cell_color(cell: TokenCell, theme: Theme) -> str:
+    """Colour behind a token: the stronger, the more probable; none for rejected ones."""
+    probability = 0.0 if cell.log_prob is None else math.exp(cell.log_prob)
+    return theme.sequential[round(STRONGEST * probability * (len(theme.sequential) - 1))]
+
+
+def rows_html(rows: Sequence[TokenRow], theme: Theme, selected: int | None = None) -> str:
+    """The rows as an HTML table, a column for each position.
+
+    Args:
+        selected: number of the row to mark.
+    """
+    body = "".join(
+        f"<tr{' class=selected' if number == selected else ''}><th scope=row>{html.escape(row.name)}</th>"
+        + "".join(_cell_html(of, theme) for of in _columns(row))
+        + "</tr>"
+        for number, row in enumerate(rows)
+    )
+    return f'<div class="token-rows" tabindex=0><table>{body}</table></div>'
+
+
+def _columns(row: TokenRow) -> list[list[TokenCell]]:
+    """The cells of each position from 0 on.
+
+    Speculative decoding has two where a token was rejected.
+    """
+    count = max((cell.position for cell in row.cells), default=-1) + 1
+    return [[cell for cell in row.cells if cell.position == position] for position in range(count)]
+
+
+def _cell_html(cells: Sequence[TokenCell], theme: Theme) -> str:
+    spans = "".join(
+        f'<span class="{cell.state}" style="background:{cell_color(cell, theme)};color:{_ink(cell, theme)}">'
+        f"<b dir=auto>{html.escape(readable(cell.token))}</b><small>{html.escape(cell.note)}</small></span>"
+        for cell in cells
+    )
+    return f"<td>{spans}</td>"
+
+
+def _ink(cell: TokenCell, theme: Theme) -> str:
+    return theme.faint if cell.state == "rejected" else readable_on(cell_color(cell, theme))

@@ -1,0 +1,286 @@
+"""Generation: one token after the other, several checked at once, or all at once.
+
+Those generated all at once are then predicted again.
+"""
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.capture import Kind
+from core.decoding import MaskPredictState
+from viz_app.components.attention_map import attention_map
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme, segments
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.export.head_pictures import export_map
+from viz_app.drawing.theme import head_name
+from viz_app.drawing.weight_tables import lines_table
+from viz_app.language import marked, tr, tr_values
+from viz_app.session import readings
+from viz_app.session.models import ModelError
+from viz_app.session.python_code import script
+from viz_app.session.readings import Search
+from viz_app.session.state import Widget
+from viz_app.views.translate.generation import code_parts, measured_runs
+from viz_app.views.translate.generation.compared_models import ComparedModels, compared_models
+from viz_app.views.translate.generation.export import export_rows
+from viz_app.views.translate.generation.figures import (
+    TokenRow,
+    mask_predict_rows,
+    rows_html,
+    rows_table,
+    search_rows,
+    speculative_rows,
+)
+from viz_app.views.translate.generation.measured_runs import TimedResult
+
+HOW_TO_READ = marked("""
+The paper's model writes one token after the other; section 7 names "making generation less sequential" as a goal.
+Here are two ways to it, beside its own search.
+
+The stronger the colour of a token, the more probable the model found it; the number is its probability.
+
+**Speculative decoding**: a small model drafts a few tokens, and one pass of the large one checks them all. A drafted
+token that is the large model's own choice is accepted (\u2713); the first other one is rejected (\u2717), and the large
+model's choice (+) takes its place. The translation is that of greedy search, token by token.
+
+**Mask-predict**: a model without causal mask predicts the length, then all tokens at once. The least probable of them
+are masked and predicted again (\u21bb) in the next iteration, given the others (= was not predicted in this one).
+
+A probability here is the model's own, given what it saw at that step: it does not say that a token is right. Seconds
+are of this sentence on this machine now, and say little about others.
+""")
+ABOUT_TIMES = marked("""
+The fastest of {runs} runs of this sentence on this machine, by the model itself in PyTorch: the app's other pages
+search faster. Fewer passes are not always faster: a pass over several tokens costs more than one over a single token,
+and the draft model has its own.
+""")
+KIND_TEXTS = {
+    **head_names.KIND_TEXTS,
+    "decoder_self": marked("each target token attends to all of them, later ones too"),
+}
+ABOUT_ATTENTION = marked("""
+The decoder's self-attention at one iteration. Without a causal mask, tokens attend to **later** ones too: both sides of
+the diagonal may have weights, where the decoder of the other models has none above it. A `<mask>` stands for a token
+that this iteration predicts. As everywhere, a large weight does not say that the token mattered.
+""")
+
+
+def picture(rows: list[TokenRow], name: str, title: str, code: str, selected: int | None = None) -> None:
+    """Draw rows of tokens, and their export."""
+    theme = page_theme()
+    st.html(rows_html(rows, theme, selected))
+    downloads(
+        name,
+        lambda file_format: export_rows(rows, file_format, theme, title=title),
+        partial(rows_table, rows),
+        title=title,
+        python=lambda file: script(file, code),
+    )
+
+
+def number_box(label: str, key: str, most: int, default: int, about: str) -> int:
+    """Select a number from 1 on."""
+    return st.slider(label, 1, most, default, key=key, bind="query-params", help=about, width=220)
+
+
+def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]]:
+    """Draw speculative decoding, and return its line of the comparison."""
+    st.markdown(
+        tr("**Speculative decoding** with {model}", model=plain(found.draft.name))
+        if found.draft
+        else tr("**Speculative decoding**")
+    )
+    if found.draft is None:
+        st.info(
+            tr(
+                "There is no smaller model with the vocabulary of {model} to draft for it: open one in the sidebar "
+                "(docs/generation.md says how to train one).",
+                model=plain(found.one_by_one.name),
+            )
+        )
+        return []
+    if found.one_by_one.translator.search_options(1).first_is_certain:
+        st.info(
+            tr(
+                "Every translation of {model} begins with a forced token, which drafts do not take into account.",
+                model=plain(found.one_by_one.name),
+            )
+        )
+        return []
+    draft_tokens = number_box(
+        tr("Drafted tokens"), "draft_tokens", 8, 4, tr("How many tokens are drafted for each check.")
+    )
+    run = measured_runs.drafted(found.one_by_one, found.draft, search.text, draft_tokens)
+    rows = speculative_rows(run.result, found.one_by_one.translator)
+    drafted = sum(len(step.drafted) for step in run.result)
+    accepted = sum(step.accepted for step in run.result)
+    code = code_parts.speculative_part(found, found.draft, search.text, draft_tokens)
+    title = tr(
+        "Speculative decoding, {accepted} of {drafted} drafted tokens accepted", accepted=accepted, drafted=drafted
+    )
+    picture(rows, "speculative", title, code)
+    last = run.result[-1].hypothesis.token_ids
+    return [
+        line(
+            tr("Speculative decoding"),
+            len(last),
+            len(run.result),
+            run,
+            tr("{passes} of the draft model", passes=drafted),
+        )
+    ]
+
+
+def shown_iteration(count: int) -> int:
+    """Select the iteration whose attention is shown, counted from 1.
+
+    At first it is the last one.
+    """
+    box = Widget[int]("generation_step")
+    box.keep_within(range(1, count + 1), count)
+    if count == 1:
+        return 1
+    about = tr("The iteration that is marked, and whose attention is shown below. The arrow keys move it.")
+    return st.select_slider(
+        tr("Iteration shown"), range(1, count + 1), count, key=box.key, bind="query-params", help=about, width=220
+    )
+
+
+def line(name: str, tokens: int, passes: int, run: TimedResult[Any], besides: str = "") -> dict[str, object]:
+    """A line of the comparison."""
+    return {
+        marked("search"): name,
+        marked("tokens"): tokens,
+        marked("passes of the decoder"): passes,
+        marked("tokens per pass"): round(tokens / passes, 2),
+        marked("besides"): besides,
+        marked("milliseconds"): round(1000 * run.seconds, 1),
+    }
+
+
+def mask_predict(found: ComparedModels, search: Search) -> list[dict[str, object]]:
+    """Draw mask-predict and its attention, and return its line of the comparison."""
+    model = found.at_once
+    st.markdown(tr("**Mask-predict** by {model}", model=plain(model.name)) if model else tr("**Mask-predict**"))
+    if model is None:
+        st.info(tr("There is no model without causal mask: open one in the sidebar (see docs/generation.md)."))
+        return []
+    with st.container(horizontal=True, gap="medium"):
+        iterations = number_box(
+            tr("Iterations"), "iterations", 10, 10, tr("After the last one, nothing is masked any more.")
+        )
+        candidates = number_box(
+            tr("Length candidates"), "length_candidates", 8, 5, tr("Lengths to try; the likeliest wins.")
+        )
+        run = measured_runs.refined(model, search.text, iterations, candidates)
+        states, at = run.result, shown_iteration(len(run.result))
+    rows = mask_predict_rows(states, model.translator)
+    code = code_parts.mask_predict_part(model, search.text, iterations, candidates)
+    picture(rows, "mask-predict", tr("Mask-predict, {count} iterations", count=len(states)), code, at - 1)
+    try:
+        attention(found, search, states[at - 1], (iterations, candidates), at)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+    besides = tr("{count} lengths at once", count=candidates) if candidates > 1 else ""
+    return [line(tr("Mask-predict"), len(states[-1].token_ids), len(states), run, besides)]
+
+
+def attention(
+    found: ComparedModels, search: Search, state: MaskPredictState, settings: tuple[int, int], at: int
+) -> None:
+    """Draw the attention of one iteration.
+
+    Args:
+        settings: iterations and length candidates.
+        at: number of the iteration, counted from 1.
+    """
+    assert found.at_once is not None
+    explanation = found.at_once.translator.explain_iteration(search.text, state)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        kind: Kind = segments(
+            tr("Attention"), tr_values(head_names.KIND_NAMES), "decoder_self", "generation_kind", hide_label=True
+        )
+        maps = explanation.maps[kind]
+        names = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
+        head_box = Widget[str]("generation_head")
+        head_box.keep_within(names, next(iter(names)))
+        name = st.selectbox(
+            tr("Head"), list(names), key=head_box.key, bind="query-params", width=130, label_visibility="collapsed"
+        )
+    layer, head = names[name]
+    st.markdown(
+        tr("{head}, iteration {number}: {text}", head=name, number=at, text=tr(KIND_TEXTS[kind])),
+        help=tr(ABOUT_ATTENTION),
+    )
+    theme = page_theme()
+    attention_map(maps[layer], head, theme, key="generation_map")
+    code = code_parts.mask_predict_part(found.at_once, search.text, *settings, at - 1)
+    downloads(
+        "mask-predict-attention",
+        lambda file_format: export_map(maps[layer], head, file_format, theme),
+        lambda: lines_table(maps[layer], [head]),
+        title=tr(
+            "{kind} attention {head}, iteration {number} of mask-predict",
+            kind=tr(head_names.KIND_NAMES[kind]),
+            head=name,
+            number=at,
+        ),
+        python=lambda file: script(
+            file,
+            code,
+            "from viz_app.drawing.weight_tables import lines_table",
+            f"table = lines_table(explanation.maps[{kind!r}][{layer}], [{head}])",
+        ),
+    )
+
+
+def one_by_one(found: ComparedModels, search: Search) -> list[dict[str, object]]:
+    """Draw the searches for one token after the other.
+
+    Returns their lines of the comparison.
+    """
+    st.markdown(
+        tr("**One token after the other**: {model}, one token per decoder pass", model=plain(found.one_by_one.name))
+    )
+    settings = {
+        tr("Greedy search"): (1, 0.0),
+        tr("Beam search, {size}", size=search.beam_size): (search.beam_size, search.length_penalty),
+    }
+    runs = {name: measured_runs.searched(found.one_by_one, search.text, *each) for name, each in settings.items()}
+    rows = search_rows([(name, run.result) for name, run in runs.items()])
+    code = code_parts.searches_part(found, search.text, settings)
+    picture(rows, "one-by-one", tr("One token after the other"), code)
+    return [line(name, len(run.result.token_ids), len(run.result.token_ids), run) for name, run in runs.items()]
+
+
+@st.fragment
+def page() -> None:
+    """Draw everything below the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to see how its translation is generated."))
+        return
+    try:
+        found = compared_models(reading.model)
+    except ModelError as error:
+        st.info(plain(str(error)))
+        return
+    st.markdown(tr("**Generation**: one token after the other, or less sequentially"), help=tr(HOW_TO_READ))
+    try:
+        parts = [part(found, reading.search) for part in (one_by_one, speculative, mask_predict)]
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    table = pd.DataFrame([each for part in parts for each in part])
+    st.markdown(tr("**Side by side**"), help=tr(ABOUT_TIMES, runs=measured_runs.RUNS))
+    show_table(table)
+    downloads("generation", None, lambda: table, title=tr("Ways to generate a translation"))
+
+
+page()

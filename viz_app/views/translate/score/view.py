@@ -1,0 +1,160 @@
+"""Score a file: the words of a file of sentences, worst first.
+
+A click shows a word in its translation.
+"""
+
+from typing import Any
+
+import streamlit as st
+
+from core.analysis.word_scores.scored_lines import worst_words
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.tables import selectable_table, show_table
+from viz_app.controls.uploader_texts import uploader_texts
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.language import marked, tr
+from viz_app.page_list import script_of
+from viz_app.session import readings
+from viz_app.session.python_code import model_part, script
+from viz_app.session.state import session_object
+from viz_app.session.uploaded_text import decoded
+from viz_app.views.translate.score.figures import word_table
+from viz_app.views.translate.score.scored_file import (
+    BEAM_SIZE,
+    LENGTH_PENALTY,
+    MAX_BYTES,
+    MAX_LINES,
+    NOT_TEXT,
+    TOO_LARGE,
+    ScoredFile,
+)
+
+SHOWN = 500  # words in the table; the CSV has all
+EMBEDDED = 2_000  # characters of a text that stands in the Python script itself
+ABOUT = marked("""
+A text file, one sentence per line: the model translates them, and the words of its translations are scored. Or a TSV
+file with a source, a tab and its translation per line: these translations are scored as given. `python -m core score`
+computes the same.
+""")
+HOW_TO_READ = marked("""
+The **log-probability** of a word is given the source and the words before it, in nats: 0 is certain, -0.69 is one in
+two. A word of several tokens has the product of their probabilities; `</s>` is the end of the translation.
+
+It says how probable the model finds a word, not whether the word is right: a correct rare name may have a low one, and
+a fluent mistake a high one.
+""")
+PASTED = marked("the text")
+EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
+
+
+def columns() -> dict[str, Any]:
+    """Return the options of the table of words."""
+    return {
+        "height": 560,
+        "column_config": {
+            "word": st.column_config.TextColumn(tr("Word"), width="small"),
+            "probability": st.column_config.ProgressColumn(
+                tr("Probability"), format="%.3f", min_value=0, max_value=1, width="small"
+            ),
+            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.2f", width=80),
+            "line": st.column_config.NumberColumn(tr("Line"), width=60),
+            "number": None,
+            "source": st.column_config.TextColumn(tr("Source"), width="medium"),
+            "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
+        },
+    }
+
+
+@st.fragment
+def form() -> None:
+    """Draw the form for the sentences."""
+    model = readings.model()
+    with st.form("sentences", border=False):
+        left, right = st.columns(2, gap="large")
+        uploader_texts("score_file", 5)
+        file = left.file_uploader(tr("File of sentences"), key="score_file", help=tr(ABOUT), max_upload_size=5)
+        pasted = right.text_area(
+            tr("Or paste lines"),
+            key="score_pasted",
+            placeholder=EXAMPLE,
+            height=100,
+            help=tr(ABOUT),
+            persist_state="session",
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            submitted = st.form_submit_button(tr("Score the words"), key="score_submit")
+            st.caption(
+                tr(
+                    "Up to {most:,} sentences. Where no translation is given, {model} translates with beam size "
+                    "{beam} and length penalty {penalty}.",
+                    most=MAX_LINES,
+                    model=plain(model.name),
+                    beam=BEAM_SIZE,
+                    penalty=LENGTH_PENALTY,
+                ),
+                width="content",
+            )
+    if not submitted:
+        return
+    name = file.name if file else PASTED
+    try:
+        text = decoded(name, file.getvalue(), MAX_BYTES, TOO_LARGE, NOT_TEXT) if file else pasted or ""
+        session_object(ScoredFile).begin(model, name, text)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    st.rerun()
+
+
+def results(scored: ScoredFile) -> None:
+    """Draw the words scored so far, the least probable first; a click on one opens it."""
+    if scored.model is None or not scored.lines:
+        return
+    words = worst_words(scored.lines)
+    st.markdown(
+        tr(
+            "**Words of {file}**, the least probable first: {words:,} words in {sentences:,} sentences, by {model}",
+            file=plain(tr(scored.name)),
+            words=len(words),
+            sentences=len(scored.lines),
+            model=plain(scored.model.name),
+        ),
+        help=tr(HOW_TO_READ),
+    )
+    shown = "" if len(words) <= SHOWN else " " + tr("The first {count} are shown; the CSV has all.", count=SHOWN)
+    if scored.model.digest == readings.model().digest:
+        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            st.caption(tr("Select a row to see the word in its sentence above, and on every page.") + shown)
+            st.page_link(script_of("translate"), label=tr("See it on Translate"), icon=":material/arrow_forward:")
+        selectable_table(word_table(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), **columns())
+    else:
+        st.caption(tr("Scored by another checkpoint than the current one. Score them again to open them.") + shown)
+        show_table(word_table(words[:SHOWN]), **columns())
+    model, text, name = scored.model, scored.text, scored.name
+    downloads(
+        "word-scores",
+        table=lambda: word_table(words),
+        python=lambda file: script(file, model_part(model), words_part(name, text)),
+    )
+
+
+def words_part(name: str, text: str) -> str:
+    """Make the `table` of the words in Python.
+
+    It is made from the text or, if that is long, from its file.
+    """
+    content = repr(text) if len(text) <= EMBEDDED else f"read_text(Path({name!r}))"
+    imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\nfrom core.text.text_files import read_text\n"
+    return f"""{imports}from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
+from viz_app.views.translate.score.figures import word_table
+text = {content}
+table = word_table(worst_words(score_lines(translator, parse_lines(text))))"""
+
+
+scored = session_object(ScoredFile)
+st.markdown(tr("**Score a file of sentences**: which words does the model find improbable?"), help=tr(HOW_TO_READ))
+form()
+if scored.job:
+    job_control(scored.job, "score_job")
+results(scored)

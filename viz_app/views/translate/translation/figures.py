@@ -1,0 +1,155 @@
+"""Tokens and hypotheses as HTML and as tables.
+
+Tokens may be any text and are escaped.
+"""
+
+import html
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from core import Explanation, ScoredText
+from core.analysis.tokens.edited_target import align_targets
+from core.analysis.tokens.words import readable
+from viz_app.drawing.display_text import decimal, isolated
+from viz_app.language import marked, tr, tr_count
+
+if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
+    import pandas as pd
+
+NEGLIGIBLE = math.log(0.005)  # reads as 0.00
+
+
+def token_table(explanation: Explanation) -> "pd.DataFrame":
+    """Return a row for each position.
+
+    Columns: the predicted token, its probability, and its alternatives.
+    """
+    import pandas as pd
+
+    runners_up = [
+        ", ".join(
+            f"{isolated(readable(token))} {math.exp(log_prob):.2f}"
+            for token, log_prob in alternatives
+            if token != predicted and log_prob > NEGLIGIBLE
+        )
+        for predicted, alternatives in zip(explanation.predicted_tokens, explanation.alternatives, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "token": [readable(token) for token in explanation.predicted_tokens],
+            "log_prob": explanation.log_probs,
+            "probability": [math.exp(log_prob) for log_prob in explanation.log_probs],
+            "others": runners_up,
+        },
+        index=pd.RangeIndex(1, len(explanation.predicted_tokens) + 1, name="position"),
+    )
+
+
+def _clamped(text: str) -> str:
+    safe = html.escape(text)
+    return f'<div class="text" title="{safe}">{safe}</div>' if text else f"<i>{tr('empty')}</i>"
+
+
+def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
+    """Return the n-best list as HTML, best first, the selected one marked."""
+    rows = "".join(
+        f"<tr{' class=chosen' if index == chosen else ''}><td>{index + 1}</td><td>{_clamped(hypothesis.text)}</td>"
+        f"<td>{decimal(hypothesis.score, 2)}</td><td>{decimal(hypothesis.log_prob, 2)}</td>"
+        f"<td>{len(hypothesis.tokens)}</td></tr>"
+        for index, hypothesis in enumerate(hypotheses)
+    )
+    names = tr("Rank"), tr("Hypothesis"), tr("score"), tr("log-prob"), tr("tokens")
+    heads = "".join(f"<th>{html.escape(name)}</th>" for name in names)
+    return f'<table class="hypotheses"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _counted(target: ScoredText) -> str:
+    return tr_count("{count} token", "{count} tokens", len(target.tokens))
+
+
+def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
+    """Compare two translations.
+
+    First their sums, then their tokens from the first difference on.
+
+    Returns:
+        `row`: "log-prob", "score", then the numbers of the rows; `own`, `other`: the tokens beside each other, above
+        them the numbers of tokens; `own_log_prob`, `other_log_prob`; `change`: the second minus the first, where both
+        have a token; `same`: whether the tokens are the same.
+    """
+    import pandas as pd
+
+    pairs = align_targets(own.token_ids, other.token_ids)
+
+    def same(here: int | None, there: int | None) -> bool:
+        return here is not None and there is not None and own.token_ids[here] == other.token_ids[there]
+
+    first = next((row for row, pair in enumerate(pairs) if not same(*pair)), len(pairs))
+    sums: list[dict[str, object]] = [
+        {
+            "row": tr(name),
+            "own": _counted(own) if name == "log-prob" else "",
+            "own_log_prob": value,
+            "other": _counted(other) if name == "log-prob" else "",
+            "other_log_prob": other_value,
+            "same": None,
+        }
+        for name, value, other_value in (
+            (marked("log-prob"), own.log_prob, other.log_prob),
+            (marked("score"), own.score, other.score),
+        )
+    ]
+    rows = [
+        {
+            "row": str(number),
+            "own": "" if here is None else readable(own.tokens[here]),
+            "own_log_prob": math.nan if here is None else own.token_log_probs[here],
+            "other": "" if there is None else readable(other.tokens[there]),
+            "other_log_prob": math.nan if there is None else other.token_log_probs[there],
+            "same": same(here, there),
+        }
+        for number, (here, there) in enumerate(pairs[first:], start=first + 1)
+    ]
+    table = pd.DataFrame([*sums, *rows], columns=["row", "own", "own_log_prob", "other", "other_log_prob", "same"])
+    table.insert(5, "change", table["other_log_prob"] - table["own_log_prob"])
+    return table
+
+
+def verdict(own: ScoredText, other: ScoredText) -> str:
+    """State which of two translations the model rates more probable, and by how much."""
+    if not (own.finished and other.finished):
+        return tr(
+            "One of the two is unfinished. The missing tokens would lower its probability, so the two cannot be "
+            "compared."
+        )
+    apart = abs(other.log_prob - own.log_prob)
+    times = math.exp(min(apart, 700.0))
+    ratio = (
+        f"{times:,.{1 if times < 10 else 0}f}"
+        if times < 1000
+        else f"{float(f'{times:.2g}'):,.0f}"
+        if times < 1e9
+        else f"10^{apart / math.log(10):.0f}"
+    )
+    if other.log_prob > own.log_prob and other.score > own.score:
+        text = tr(
+            "The model rates this one about {ratio} times more probable than its own translation: the search missed "
+            "it.",
+            ratio=ratio,
+        )
+    elif other.log_prob > own.log_prob:
+        text = tr(
+            "The model rates this one about {ratio} times more probable than its own translation, but scores it lower "
+            "because of its length.",
+            ratio=ratio,
+        )
+    elif other.score > own.score:
+        text = tr(
+            "The model rates its own translation about {ratio} times more probable. Because of its length this one "
+            "scores higher: the search missed it.",
+            ratio=ratio,
+        )
+    else:
+        text = tr("The model rates its own translation about {ratio} times more probable.", ratio=ratio)
+    return text

@@ -1,0 +1,140 @@
+"""Forced targets on the page Translate: a token, a typed word, or a whole text."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.analysis.tokens.edited_target import replace_token
+from viz_app.drawing.display_text import sentence_case
+from viz_app.language import tr, tr_count
+from viz_app.session import readings
+from viz_app.session.state import Widget, session_object
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+TEXT = Widget[str]("own_text")  # the visitor's own translation
+
+
+@dataclass
+class ForcedInput:
+    """A visitor's input to be forced, and the reasons why it was refused.
+
+    Attributes:
+        filled_for: the reading whose translation the text box was filled with.
+        word_problem: of a reading: the position of the refused word, the word, and why.
+        text_problem: of a reading: why the text in the box was refused.
+    """
+
+    filled_for: "Hashable" = None
+    word_problem: "tuple[Hashable, tuple[int, str, str]] | None" = None
+    text_problem: "tuple[Hashable, str] | None" = None
+
+
+def force_token(about: readings.Reading, position: int, text: str, typed: bool) -> None:
+    """Force a token, or a typed word, at a position; the search continues from it.
+
+    Call it in a callback.
+
+    Args:
+        text: the name of a token, or any text if it was `typed`.
+    """
+    tokenizer, token_ids = about.model.translator.tokenizer.target, about.hypothesis.token_ids
+    written = about.hypothesis.tokens[position] if position < len(token_ids) else ""
+    state = session_object(ForcedInput)
+    state.word_problem = None
+    try:
+        prefix = (
+            replace_token(tokenizer, token_ids, position, text)
+            if typed
+            else [*token_ids[:position], token_ids[position] if text == written else tokenizer.token_id(text)]
+        )
+        prefix = about.model.translator.prefix_ids(about.translation.source, prefix)
+    except ValueError as error:
+        message = str(error)
+        reason = f"{message[:1].upper()}{message[1:]}."  # the component draws plain text
+        state.word_problem = (about.identity, (position, text if typed else "", reason))
+        return
+    readings.force(about.model, about.search, readings.ForcedTarget(tuple(prefix)))
+
+
+def word_problem(about: readings.Reading) -> tuple[int, str, str] | None:
+    """Return the position of a refused word, the word, and why it was refused."""
+    identity, problem = session_object(ForcedInput).word_problem or (None, None)
+    return problem if identity == about.identity else None
+
+
+def fill_in(about: readings.Reading) -> None:
+    """Fill the box with the current translation, once for each reading.
+
+    Call it before the box is drawn.
+    """
+    state = session_object(ForcedInput)
+    if state.filled_for != about.identity or TEXT.value is None:
+        state.filled_for = about.identity
+        TEXT.set(about.hypothesis.text)
+
+
+def score_text(about: readings.Reading) -> None:
+    """Force the text in the box as a whole translation. Call it in a callback."""
+    translator, search, state = about.model.translator, about.search, session_object(ForcedInput)
+    state.text_problem = None
+    try:
+        target_ids = translator.target_ids(TEXT.value or "", about.translation.source)
+        target = readings.ForcedTarget(target=(*target_ids, translator.model.config.eos_id))
+        target.run(about.model, search, lambda _done, _most: None)
+    except ValueError as error:
+        state.text_problem = (about.identity, sentence_case(str(error)))
+        return
+    readings.force(about.model, search, target)
+
+
+def text_problem(about: readings.Reading) -> str | None:
+    """Return why the text in the box was refused."""
+    identity, problem = session_object(ForcedInput).text_problem or (None, None)
+    return problem if identity == about.identity else None
+
+
+def num_forced(about: readings.Reading) -> int:
+    """Count the tokens of the target that were forced, from the first on."""
+    return 0 if about.forced is None else len(about.prefix or about.hypothesis.token_ids)
+
+
+def selected_position(about: readings.Reading) -> int | None:
+    """Return the position whose alternatives are shown.
+
+    It is that of the word selected last, or that of the last forced token.
+
+    None if there is neither.
+    """
+    for side, word in reversed(readings.selected_words(about)):
+        if side == "target":
+            return word.start
+    return len(about.prefix) - 1 if about.prefix and _is_completed(about) else None
+
+
+def origin_text(about: readings.Reading) -> str:
+    """Say how the target was found, in a sentence, if it is not the best hypothesis."""
+    if about.forced is None:
+        return tr(
+            "Number {number} of the {count} best that the search found.",
+            number=about.index + 1,
+            count=len(about.translation.hypotheses),
+        )
+    if about.prefix and _is_completed(about):
+        return tr_count(
+            "{count} token forced, the rest searched.", "{count} tokens forced, the rest searched.", len(about.prefix)
+        )
+    if about.prefix:
+        return tr_count(
+            "A candidate of the search, {count} token forced.",
+            "A candidate of the search, {count} tokens forced.",
+            len(about.prefix),
+        )
+    if about.hypothesis.finished:
+        return tr("Your translation, scored as given.")
+    return tr("The beginning of a translation, scored as given.")
+
+
+def _is_completed(about: readings.Reading) -> bool:
+    """Whether the search has completed the forced prefix."""
+    return about.forced is not None and about.forced.target is None

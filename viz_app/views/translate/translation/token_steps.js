@@ -1,0 +1,217 @@
+// @ts-check
+// A translation as its tokens, and below them the alternatives at the selected one.
+
+/** @import { Span } from "../../../../core/drawing/types" */
+/** @import { Component } from "../../../components/streamlit" */
+
+import { button, element, focusedIn, group, spelled } from "../../../../core/drawing/dom.js";
+import { tr } from "../../../../core/drawing/texts.js";
+import { component, decimal, keep, restored, rootOf } from "../../../components/shared.js";
+
+const TOKEN = "token"; // the selected position in the address, counted from 1
+
+/**
+ * @typedef {{ spans: Span[], name: string, logProb: number, probability: number }} Scored
+ * @typedef {Scored & { token: string, written: boolean }} Option
+ * @typedef {Scored & { glued: boolean, begun: string, options: Option[] }} Token
+ *
+ * @typedef {object} Data See `steps_payload`.
+ * @property {Token[]} tokens
+ * @property {string} direction
+ * @property {number} forced
+ * @property {number} step
+ * @property {{ position: number, text: string, message: string } | null} problem
+ *
+ * @typedef {(choice: { token: string } | { text: string }) => void} Send
+ */
+
+/**
+ * Position that the visitor has selected, and the data that it belongs to.
+ * @type {WeakMap<HTMLElement, { about: string, position: number }>}
+ */
+const selections = new WeakMap();
+
+export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
+  const root = rootOf(parentElement);
+  const { role } = focusedIn(root)?.dataset ?? {};
+  const about = JSON.stringify([data.step, data.problem, data.tokens.map(({ spans }) => spans)]);
+  const last = selections.get(root);
+  const linked = last || data.problem ? undefined : restored(TOKEN, 1, data.tokens.length, about);
+  const first = linked === undefined ? (data.problem?.position ?? data.step) : linked - 1;
+  let position = last?.about === about ? last.position : first;
+
+  const panel = element("div", "panel");
+  const tokens = data.tokens.map((token, at) => tokenButton(token, at < data.forced));
+  const line = group("tokens", tr("Translation, token by token"));
+  line.dir = data.direction;
+  tokens.forEach((token, at) => place(line, token, data.tokens[at]));
+  root.replaceChildren(line, panel);
+
+  const send = (/** @type {Parameters<Send>[0]} */ choice) => setTriggerValue("choice", { position, ...choice });
+  const open = (/** @type {number} */ goal) => {
+    position = goal;
+    selections.set(root, { about, position });
+    keep(TOKEN, position === data.step ? null : position + 1, about);
+    tokens.forEach((token, at) => {
+      token.setAttribute("aria-pressed", String(at === position));
+      token.tabIndex = at === position ? 0 : -1; // Tab reaches the line, arrow keys its tokens
+    });
+    fill(panel, data, position, send);
+  };
+  tokens.forEach((token, at) => {
+    token.onclick = () => open(at);
+    token.onkeydown = (event) => {
+      /** @type {Record<string, number>} */
+      const goals = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tokens.length - 1 };
+      const goal = goals[event.key];
+      if (event.key === "ArrowDown") optionsOf(panel)[0].focus();
+      else if (tokens[goal]) {
+        open(goal);
+        tokens[goal].focus();
+      } else return;
+      event.preventDefault();
+    };
+  });
+  panel.onkeydown = (event) => moveOptions(panel, tokens[position], event);
+  open(position);
+  const again =
+    role === "token"
+      ? tokens[position]
+      : role === "option"
+        ? panel.querySelector(".written")
+        : role && panel.querySelector(`[data-role=${role}]`);
+  if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+});
+
+/**
+ * Put a token in its word, which stays on one line if there is room, and the bytes of a character always.
+ * @param {HTMLElement} line
+ * @param {HTMLElement} token
+ * @param {Token} data
+ */
+function place(line, token, { spans, glued }) {
+  const word = (glued && line.lastElementChild) || element("span", "word");
+  if (spans[0][1] === "byte" && word.lastElementChild) return word.lastElementChild.append(token);
+  const character = element("span", "character");
+  character.append(token);
+  word.append(character);
+  if (!word.parentNode) line.append(" ", word);
+}
+
+/**
+ * @param {Token} token
+ * @param {boolean} forced
+ */
+function tokenButton({ spans, name, logProb, probability, options }, forced) {
+  const node = button(forced ? "token forced" : "token");
+  node.dataset.role = "token";
+  node.style.setProperty("--tint", `${Math.round(60 * (1 - probability))}%`);
+  node.append(...spans.map(([part, style]) => element("span", style, part)));
+  const numbers = { name, probability: probability.toFixed(3), logProb: decimal(logProb, 3) };
+  const facts = [tr("{name}, probability {probability}, log-probability {logProb}", numbers)];
+  if (forced) facts.push(tr("forced"));
+  else if (options.findIndex(({ written }) => written) > 0) facts.push(tr("not the first choice"));
+  node.title = facts.join(", ");
+  node.setAttribute("aria-label", facts.join(", "));
+  return node;
+}
+
+/**
+ * The alternatives at one position, and a field for another word.
+ * @param {HTMLElement} panel
+ * @param {Data} data
+ * @param {number} position
+ * @param {Send} send
+ */
+function fill(panel, { tokens, problem }, position, send) {
+  const { name, begun, options } = tokens[position];
+  const head = element("div", "head");
+  const title = element("b", "", tr("Token {number} of {count}", { number: position + 1, count: tokens.length }));
+  head.append(title, tr("Pick another word here; the rest is translated again"));
+  const list = group("options", tr("In place of {name}", { name }));
+  list.append(
+    ...options.map((option, index) => optionButton(option, index === 0, () => send({ token: option.token }))),
+  );
+
+  const form = element("form", "own");
+  const input = element("input");
+  input.placeholder = tr("type a word");
+  input.setAttribute("aria-label", tr("Own word in place of {name}", { name }));
+  input.dataset.role = "own";
+  input.dir = "auto";
+  input.autocomplete = "off";
+  const go = element("button", "go", tr("Continue from this word"));
+  go.dataset.role = "go";
+  if (begun) {
+    form.append(element("span", "begun", begun));
+    input.title = tr("Continues these letters; begin with a space for a new word");
+  }
+  form.append(input, go);
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    send({ text: input.value });
+  };
+  panel.replaceChildren(head, list, form);
+  if (problem?.position === position) {
+    input.value = problem.text;
+    input.setAttribute("aria-invalid", "true");
+    const message = element("div", "problem", problem.message);
+    message.setAttribute("role", "alert");
+    panel.append(message);
+  }
+}
+
+/**
+ * @param {Option} option
+ * @param {boolean} first
+ * @param {() => void} send
+ */
+function optionButton({ spans, name, logProb, probability, written }, first, send) {
+  const node = button(written ? "option written" : "option", first);
+  node.dataset.role = "option";
+  const text = element("span", "text");
+  text.append(...spelled(spans));
+  const track = element("span", "track");
+  const bar = element("span", "bar");
+  bar.style.width = `${100 * probability}%`;
+  track.append(bar);
+  node.append(element("span", "mark", written ? "\u25cf" : ""), text, track);
+  node.append(element("span", "number", probability.toFixed(2)), element("span", "number faint", decimal(logProb, 2)));
+  const numbers = { name, probability: probability.toFixed(3), logProb: decimal(logProb, 3) };
+  const rounded = { name, probability: probability.toFixed(2) };
+  node.title = written
+    ? tr(
+        "{name}: probability {probability}, log-probability {logProb}, the current word: keeps the beginning and searches on",
+        numbers,
+      )
+    : tr("{name}: probability {probability}, log-probability {logProb}", numbers);
+  node.setAttribute(
+    "aria-label",
+    written
+      ? tr("{name}, probability {probability}, written", rounded)
+      : tr("{name}, probability {probability}", rounded),
+  );
+  node.onclick = send;
+  return node;
+}
+
+/** @param {HTMLElement} panel */
+function optionsOf(panel) {
+  return /** @type {HTMLElement[]} */ ([...panel.querySelectorAll(".option")]);
+}
+
+/**
+ * @param {HTMLElement} panel
+ * @param {HTMLElement} token Above the options.
+ * @param {KeyboardEvent} event
+ */
+function moveOptions(panel, token, event) {
+  const options = optionsOf(panel);
+  const index = options.findIndex((option) => option === event.target);
+  /** @type {Record<string, number>} */
+  const goals = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: options.length - 1 };
+  const goal = goals[event.key];
+  if (index < 0 || goal === undefined) return;
+  event.preventDefault();
+  (options[goal] ?? (goal < 0 ? token : panel.querySelector("input"))).focus();
+}

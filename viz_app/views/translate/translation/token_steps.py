@@ -1,0 +1,118 @@
+"""A translation token by token, with probabilities and alternatives."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from core.analysis.tokens.edited_target import begun_word
+from core.analysis.tokens.words import is_special, word
+from core.drawing.drawing_data import label_spans, run_spans, spoken
+from core.text.byte_pieces import token_role
+from core.text.tokenizer import SPACE_MARK
+from core.translator import Explanation
+from viz_app.components.component import component_beside, draw
+from viz_app.drawing.display_text import direction
+
+WRITTEN = ("text", "end")  # roles of the tokens that a search writes
+# a position, a text, and whether it was typed; otherwise it is one of the alternatives there
+OptionChoice = tuple[int, str, bool]
+
+KEY = "token_steps"
+
+_component = component_beside(__file__)
+
+
+def steps_payload(
+    explanation: Explanation, num_forced: int = 0, step: int | None = None, problem: tuple[int, str, str] | None = None
+) -> dict[str, Any]:
+    """Return a translation with its alternatives, see `Data` in token_steps.js.
+
+    Args:
+        num_forced: Number of forced tokens at the start.
+        step: Position selected first; by default that of the least probable token.
+        problem: Position, text and error message of a typed word that was refused.
+
+    Returns:
+        `tokens`: for each position its spans, its `name` for screen readers, whether it is `glued` to the token before,
+        the letters `begun` that a typed word continues, and its `options`, most probable first. Tokens that a search
+        never writes are left out; the written token is added last if it is not among the alternatives. `direction`:
+        reading direction of the translation.
+    """
+    least = min(range(len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
+    return {
+        "tokens": [
+            {
+                "spans": run_spans(token),
+                "name": spoken(token),
+                "glued": position == 0 or not (token.startswith(SPACE_MARK) or is_special(token)),
+                "begun": _begun(explanation.predicted_tokens, position),
+                **_numbers(log_prob),
+                "options": [
+                    {
+                        "token": name,
+                        "spans": label_spans(name),
+                        "name": spoken(name),
+                        "written": name == token,
+                        **_numbers(value),
+                    }
+                    for name, value in _options(token, log_prob, explanation.alternatives[position])
+                ],
+            }
+            for position, (token, log_prob) in enumerate(
+                zip(explanation.predicted_tokens, explanation.log_probs, strict=True)
+            )
+        ],
+        "direction": direction(explanation.target),
+        "forced": num_forced,
+        "step": least if step is None else step,
+        "problem": None if problem is None else dict(zip(("position", "text", "message"), problem, strict=True)),
+    }
+
+
+def token_steps(
+    explanation: Explanation,
+    on_choice: Callable[[OptionChoice], None],
+    *,
+    num_forced: int = 0,
+    step: int | None = None,
+    problem: tuple[int, str, str] | None = None,
+    key: str = KEY,
+) -> None:
+    """Draw the translation on the page.
+
+    Args:
+        on_choice: Called with the selected or typed word, before the page runs again.
+        num_forced, step, problem: See `steps_payload`.
+        key: Key of the component, as for any widget.
+    """
+    payload = steps_payload(explanation, num_forced, step, problem)
+    draw(_component, payload, key, "choice", lambda value: chosen_option(value, explanation), on_choice)
+
+
+def chosen_option(value: object, explanation: Explanation) -> OptionChoice | None:
+    """Return the option or typed word that the browser sent, or None if invalid."""
+    match value:
+        case {"position": int(position), "token": str(token)} if 0 <= position < len(explanation.predicted_tokens):
+            names = [
+                name
+                for name, _ in _options(explanation.predicted_tokens[position], 0.0, explanation.alternatives[position])
+            ]
+            return (position, token, False) if token in names else None
+        case {"position": int(position), "text": str(text)} if 0 <= position < len(explanation.predicted_tokens):
+            return position, text, True
+        case _:
+            return None
+
+
+def _begun(tokens: tuple[str, ...], position: int) -> str:
+    pieces = begun_word(tokens, position)
+    return str(word(tokens[pieces.start : pieces.stop])) if pieces else ""
+
+
+def _options(written: str, log_prob: float, alternatives: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
+    found = [(token, value) for token, value in alternatives if token_role(token) in WRITTEN]
+    return found if any(token == written for token, _ in found) else [*found, (written, log_prob)]
+
+
+def _numbers(log_prob: float) -> dict[str, float]:
+    return {"logProb": round(log_prob, 3), "probability": round(math.exp(log_prob), 4)}

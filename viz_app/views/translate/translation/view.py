@@ -1,0 +1,184 @@
+"""Translate: the translation token by token, alternatives, and one example head."""
+
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.alignment.first_head import head_links
+from viz_app.components.attention_lines import attention_lines
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing import ablation as words
+from viz_app.drawing.export.head_pictures import export_lines
+from viz_app.drawing.export.token_steps import export_steps
+from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
+from viz_app.drawing.theme import head_name
+from viz_app.drawing.weight_tables import lines_table
+from viz_app.language import marked, tr
+from viz_app.session import chosen_heads, python_code, readings, word_selection
+from viz_app.views.translate.translation import figures as hypothesis_tables
+from viz_app.views.translate.translation import forced_target, translate_preview
+from viz_app.views.translate.translation.token_steps import token_steps
+from viz_app.views.translate.translation.translate_preview import EXAMPLE, EXAMPLE_HEIGHT, WHOLE_WORDS
+
+HOW_TO_READ = marked("""
+The stronger the background of a token, the less certain the model was of it. Click a token, or use the arrow keys, to
+see its most probable alternatives. Click one of these, or type a word, to **force** it: the tokens before it are kept,
+and the search continues from it. Forced tokens are underlined.
+
+A character that the tokenizer does not know is spelled in bytes, one token each: it is shown once, with a small number
+for each further byte. Elsewhere these tokens are written `\u00e4 1/2` and `\u00e4 2/2`.
+
+The **log-probability** of a token is given the source and the tokens before it, in nats: 0 is certain, -0.69 is one in
+two. It says how probable the model finds the word, not whether the translation is right.
+""")
+ABOUT_SCORES = marked("""
+The **log-prob** of a hypothesis is the sum over its tokens. It is lower for longer sentences, so hypotheses are ranked
+by their **score**: the log-probability divided by ((5 + length) / 6) to the power of the length penalty (Wu et al.
+2016). The best is the one nearest 0.
+""")
+ABOUT_OWN = marked("""
+**Forced decoding**: the model reads this translation and gives the probability of each token; nothing is searched.
+Change the text, or paste another one; an empty text is a translation too. All pages then explain it.
+""")
+ABOUT_COMPARISON = marked("""
+The first two rows are sums over all tokens: the **log-probability**, and the **score**, by which translations of
+different lengths are ranked. Then follow the tokens from the first that differs. After it, even the same token has
+another probability, since the model has read other tokens before. How probable the model finds a translation does not
+say how good it is.
+""")
+TOKEN_TABLE = """
+from viz_app.views.translate.translation.figures import token_table
+table = token_table(explanation).reset_index()""".strip()
+
+
+def translation(reading: readings.Reading) -> None:
+    """Draw the target token by token, and the hypotheses."""
+    st.markdown(tr("**Translation, token by token**"), help=tr(HOW_TO_READ))
+    if reading.index:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(forced_target.origin_text(reading), width="content")
+            st.button(tr("Back to the model's own translation"), on_click=readings.new_sentence, key="own_again")
+    explanation = reading.explain()
+    token_steps(
+        explanation,
+        lambda chosen: forced_target.force_token(reading, *chosen),
+        num_forced=forced_target.num_forced(reading),
+        step=forced_target.selected_position(reading),
+        problem=forced_target.word_problem(reading),
+    )
+    draw = partial(export_steps, explanation.predicted_tokens, explanation.log_probs, theme=page_theme())
+    downloads(
+        "translation",
+        draw,
+        lambda: hypothesis_tables.token_table(explanation).reset_index(),
+        title=tr("Probability of each token"),
+        python=lambda file: python_code.script(file, python_code.reading_part(reading), TOKEN_TABLE),
+    )
+    st.markdown(tr("**Hypotheses**"), help=tr(ABOUT_SCORES))
+    st.html(hypothesis_tables.hypothesis_table(reading.translation.hypotheses, reading.index))
+
+
+def own_translation(reading: readings.Reading) -> None:
+    """Draw a box for a translation of one's own, to be scored."""
+    forced_target.fill_in(reading)
+    with st.form("own_translation", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_area(
+            tr("Your own translation"),
+            key=forced_target.TEXT.key,
+            persist_state="session",
+            height=72,
+            help=tr(ABOUT_OWN),
+            placeholder=tr("Type a translation"),
+        )
+        st.form_submit_button(tr("Score it"), on_click=forced_target.score_text, args=(reading,))
+    if problem := forced_target.text_problem(reading):
+        st.error(problem)
+
+
+def comparison(reading: readings.Reading) -> None:
+    """Compare the target with the model's own translation, the verdict first."""
+    own, other = reading.translation.hypotheses[0], reading.hypothesis
+    st.markdown(tr("**Compared with the model's own translation**"), help=tr(ABOUT_COMPARISON))
+    if own.token_ids == other.token_ids:
+        st.caption(tr("It is the model's own translation: the search finds it without being forced."))
+        return
+    st.markdown(hypothesis_tables.verdict(own, other))
+    texts = words.words_of(own.tokens), words.words_of(other.tokens)
+    marks = words.difference(*texts)
+    st.html(words.marked_text(texts[0], marks[0], "del") + words.marked_text(texts[1], marks[1], "ins"))
+    show_table(
+        hypothesis_tables.comparison_table(own, other),
+        column_order=["row", "own", "own_log_prob", "other", "other_log_prob", "change", "same"],
+        column_config={
+            "row": st.column_config.TextColumn(tr("Row"), width=60),
+            "own": st.column_config.TextColumn(tr("Model's own"), width="small"),
+            "own_log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.3f", width="small"),
+            "other": st.column_config.TextColumn(tr("This one"), width="small"),
+            "other_log_prob": st.column_config.NumberColumn(tr("Log-prob "), format="%.3f", width="small"),
+            "change": st.column_config.NumberColumn(tr("Change"), format="%+.3f", width="small"),
+            "same": st.column_config.CheckboxColumn(tr("Same token"), width="small"),
+        },
+        height="content",
+    )
+
+
+def token_numbers(reading: readings.Reading) -> None:
+    """Draw a table with a row for each token."""
+    show_table(
+        hypothesis_tables.token_table(reading.explain()),
+        hide_index=False,
+        column_config={
+            "position": st.column_config.NumberColumn("#", width=40),
+            "token": st.column_config.TextColumn(tr("Token"), width="small"),
+            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.3f", width="small"),
+            "probability": st.column_config.ProgressColumn(
+                tr("Probability"), format="%.2f", min_value=0, max_value=1, width="small"
+            ),
+            "others": st.column_config.TextColumn(tr("Alternatives, with their probability")),
+        },
+        height="content",
+    )
+
+
+@st.fragment
+def example_head(reading: readings.Reading) -> None:
+    """Draw one cross-attention head as lines."""
+    layer, head = chosen_heads.default_head(reading.explain().maps["cross"])
+    name, links = head_name(layer, head), head_links(reading.explain().maps["cross"], layer, head)
+    st.markdown(
+        tr("**Example: head {head}** of cross-attention: {links}", head=name, links=links_text("", links)),
+        help=tr(ABOUT_LINKS),
+    )
+    options = word_selection.drawing_options(reading, word_selection.links(reading.explain(), "cross", WHOLE_WORDS))
+    attention, theme = reading.maps("cross", WHOLE_WORDS)[layer], page_theme()
+    attention_lines(attention, [head], theme, key=EXAMPLE, height=EXAMPLE_HEIGHT, **options)
+    downloads(
+        f"cross-layer{layer}-head{head}",
+        partial(export_lines, attention, [head], theme=theme),
+        lambda: lines_table(attention, [head]),
+        title=tr("Cross-attention, {head}", head=name),
+        python=lambda file: python_code.script(
+            file,
+            python_code.reading_part(reading),
+            python_code.maps_part("cross", "attention", None, WHOLE_WORDS),
+            python_code.heads_part(layer, [head]),
+        ),
+    )
+
+
+reading = readings.reading()
+if reading is not None:
+    translate_preview.offer()
+    with st.container(key="translation-and-head"):
+        left, right = st.columns([5, 6], gap="large")
+    with left:
+        translation(reading)
+    with right:
+        example_head(reading)
+    own_translation(reading)
+    if reading.index:
+        comparison(reading)
+    else:
+        token_numbers(reading)

@@ -1,0 +1,1 @@
+"""The page Why this word: what a prediction comes from."""

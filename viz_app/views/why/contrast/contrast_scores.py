@@ -1,0 +1,172 @@
+"""Scores and deletion curves of a reading, and the selection.
+
+The alternative and the methods can be selected.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.analysis.attribution.contrast_methods import (
+    METHODS,
+    ContrastAttribution,
+    ContrastMethod,
+    contrast_steps,
+    methods_of,
+)
+from core.analysis.attribution.faithfulness import Curves, deletion_curves
+from core.analysis.tokens.words import axis_groups
+from viz_app.controls.predicted_token import alternative_box, alternatives
+from viz_app.language import marked, tr, tr_values
+from viz_app.session import word_selection
+from viz_app.session.job_slot import JobSlot
+from viz_app.session.jobs import Job
+from viz_app.session.readings import READING_HASH, Reading, TokenView
+from viz_app.session.state import Widget, session_object
+from viz_app.views.why.contrast.figures import METHOD_NAMES
+
+RATHER = Widget[str]("rather_than")  # a piece, or the one below
+NOTHING = marked("nothing")
+METHOD_HELP = marked("""
+**Integrated gradients** (Sundararajan et al. 2017): the gradient, integrated from unknown tokens to the sentence.
+**Occlusion** (Zeiler & Fergus 2014): the change when the token is made unknown. **Value zeroing** (after Mohebbi et
+al. 2023): the change when no head can read the token. **Gradient \u00d7 input** (Yin & Neubig 2022): the gradient at
+the sentence itself. These four are in nats, and negative where a token speaks for B.
+
+**Attention**, **Norms**, **Rollout** and **ALTI** are shares of the decoder row. They are the same for every B and
+cannot be negative.
+""")
+
+
+@dataclass
+class PredictionScores:
+    """The scores of one prediction, which all sessions share.
+
+    Attributes:
+        found: with the methods so far; None before the first step.
+    """
+
+    found: ContrastAttribution | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all methods are done."""
+        found = self.found
+        return found is not None and len(found.scores) == len(methods_of(found.contrast.translator.config))
+
+
+@dataclass
+class Scoring:
+    """The job that completes the scores of one prediction."""
+
+    job: Job
+
+
+class ScoringSlot(JobSlot[Scoring]):
+    """The session's job."""
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
+def scored(about: Reading, position: int, against: int | None) -> PredictionScores:
+    """Return the scores of a prediction, shared by all sessions."""
+    return PredictionScores()
+
+
+def scoring_job(about: Reading, position: int, against: int | None) -> Job:
+    """Return the session's job for a prediction, with a step for each method."""
+
+    def begun() -> Scoring:
+        known = scored(about, position, against)
+        count = len(methods_of(about.model.translator.config))
+        job = Job(_steps(about, position, against, known), count, marked("methods"))
+        if known.is_whole:
+            job.advance(0)
+        return Scoring(job)
+
+    return session_object(ScoringSlot).of((about.identity, position, against), begun).job
+
+
+def _steps(about: Reading, position: int, against: int | None, known: PredictionScores) -> Iterator[int]:
+    """Compute the scores.
+
+    Raises:
+        ValueError: as `contrast_steps`, and in place of its RuntimeError.
+    """
+    if known.is_whole:
+        return
+    source, target = about.translation.source, about.hypothesis.token_ids
+    try:
+        for found in contrast_steps(about.model.translator, source, target, position, against=against):
+            known.found = found
+            yield int(len(found.scores) > 0)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
+def curves(about: Reading, position: int, against: int | None, _found: ContrastAttribution) -> Curves:
+    """Return the deletion curves of all methods.
+
+    Raises:
+        ValueError: as `deletion_curves`.
+    """
+    return deletion_curves(_found)
+
+
+def scores_part(found: ContrastAttribution) -> str:
+    """Compute the scores in Python as `found`, after `reading_part`."""
+    contrast = found.contrast
+    return f"""
+from core.analysis.attribution.contrast_methods import attribute_contrast
+found = attribute_contrast(translator, source, target, {contrast.position}, against={contrast.against})""".strip()
+
+
+def against_box(about: Reading, position: int) -> int | None:
+    """Select B, at first the most probable other token.
+
+    None for the predicted token alone.
+    """
+    pieces = alternatives(about, position)
+    default = pieces[0] if pieces else NOTHING
+    if RATHER.value not in (None, NOTHING):
+        RATHER.preset_for((about.identity, position), lambda: default)
+    chosen = alternative_box(
+        about,
+        position,
+        RATHER,
+        tr("rather than"),
+        (NOTHING,),
+        default,
+        tr(
+            "The most probable other tokens at this position. Without one, the probability of the predicted token "
+            "alone is explained, and with it all that favours any token here."
+        ),
+    )
+    return None if chosen == NOTHING else about.model.translator.tokenizer.target.token_id(chosen)
+
+
+def row_words(about: Reading, position: int, tokens: TokenView) -> list[str]:
+    """Name the word of the sentence that each row of the bars belongs to.
+
+    `<s>` belongs to none: "".
+    """
+    explanation = about.explain()
+    source, fed = (word_selection.links(explanation, kind, tokens)["key"] for kind in ("cross", "decoder_self"))
+    prefix = axis_groups(explanation.fed_tokens[: position + 1], tokens.words, tokens.hide_special)
+    return [*source, *fed[: len(prefix)]]
+
+
+def methods_box() -> list[ContrastMethod]:
+    """Select the methods to show."""
+    chosen = st.pills(
+        tr("Methods"),
+        METHODS,
+        selection_mode="multi",
+        default=METHODS,
+        format_func=tr_values(METHOD_NAMES).__getitem__,
+        key="contrast_methods",
+        bind="query-params",
+        help=tr(METHOD_HELP),
+    )
+    return [method for method in METHODS if method in chosen] or list(METHODS)

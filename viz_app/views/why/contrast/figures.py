@@ -1,0 +1,314 @@
+"""Why A rather than B: scores as bars, rank correlations, and deletion curves."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import plotly.graph_objects as go
+
+from core.analysis.attribution.contrast_methods import SIGNED, ContrastAttribution, ContrastMethod
+from core.analysis.attribution.faithfulness import RANDOM, SHARES, Curves, Ranking, area_over_curve
+from core.analysis.tokens.words import axis_groups, readable, word
+from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
+from viz_app.drawing.display_text import decimal
+from viz_app.drawing.head_grid import readable_on
+from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
+from viz_app.drawing.theme import Theme
+from viz_app.language import marked, tr
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+METHOD_NAMES: dict[ContrastMethod, str] = {
+    "integrated_gradients": marked("Integrated gradients"),
+    "occlusion": marked("Occlusion"),
+    "value_zeroing": marked("Value zeroing"),
+    "gradient_x_input": marked("Gradient \u00d7 input"),
+    "attention": marked("Attention"),
+    "norms": marked("Norm-weighted"),
+    "rollout": marked("Rollout"),
+    "alti": marked("ALTI"),
+}
+NAMES: Mapping[str, str] = {**METHOD_NAMES, RANDOM: marked("Random order")}
+SHORT_NAMES: dict[ContrastMethod, str] = {
+    **METHOD_NAMES,
+    "integrated_gradients": marked("Integrated"),
+    "value_zeroing": marked("Zeroing"),
+    "gradient_x_input": marked("Grad\u00d7input"),
+    "norms": marked("Norm"),
+}
+CODES: dict[ContrastMethod, str] = {
+    "integrated_gradients": "IG",
+    "occlusion": "Occ",
+    "value_zeroing": "VZ",
+    "gradient_x_input": "G\u00d7I",
+    "attention": "Att",
+    "norms": "Norm",
+    "rollout": "Roll",
+    "alti": "ALTI",
+}
+BARS = marked("against A, for A; the longest bar of a method fills its column")
+SHADE = 0.7  # place of the colours of bars on their scales
+
+
+class BarRow(NamedTuple):
+    """A row of the bars: a word or a token, with its indices among all tokens."""
+
+    side: str
+    name: str
+    indices: range
+
+
+def token_rows(found: ContrastAttribution, words: bool, hide_special: bool) -> list[BarRow]:
+    """Return the rows of source and prefix.
+
+    Args:
+        words: Whether the tokens of a word are one row.
+        hide_special: Whether `<s>` and `</s>` are left out.
+    """
+    contrast, rows, first = found.contrast, list[BarRow](), 0
+    for side, tokens in (("source", contrast.source_tokens), ("prefix", contrast.prefix_tokens)):
+        for group in axis_groups(tokens, words, hide_special):
+            of_group = tokens[group.start : group.stop]
+            name = word(of_group) if words else readable(of_group[0])
+            rows.append(BarRow(side, name, range(first + group.start, first + group.stop)))
+        first += len(tokens)
+    return rows
+
+
+def row_scores(found: ContrastAttribution, method: ContrastMethod, rows: Sequence[BarRow]) -> list[float]:
+    """Return the score of each row, the sum over its tokens."""
+    scores = found.scores[method]
+    return [float(scores[row.indices.start : row.indices.stop].sum()) for row in rows]
+
+
+def bars_grid(
+    found: ContrastAttribution,
+    methods: Sequence[ContrastMethod],
+    rows: Sequence[BarRow],
+    theme: Theme,
+    words: Sequence[str] = (),
+    selected: Collection[str] = (),
+) -> CellGrid:
+    """Return a grid with a row for each word and a column of bars for each method.
+
+    Args:
+        words: Name of the sentence's word that each row belongs to, see `CellGrid`.
+        selected: Names of the selected words.
+    """
+    middle = len(theme.diverging) // 2
+    against, favour = (theme.diverging[middle + round(side * SHADE * middle)] for side in (-1, 1))
+    neutral = theme.sequential[round(0.6 * SHADE * (len(theme.sequential) - 1))]
+    columns: list[list[GridCell]] = []
+    for method in methods:
+        values = row_scores(found, method, rows)
+        longest, signed = max(map(abs, values), default=0.0) or 1.0, method in SIGNED
+        cells: list[GridCell] = []
+        for row, value in zip(rows, values, strict=True):
+            length = value / longest
+            bar = (min(0.5, 0.5 + length / 2), max(0.5, 0.5 + length / 2)) if signed else (0.0, length)
+            cells.append(
+                GridCell(
+                    text=decimal(value, 2, sign=signed),
+                    name=f"{row.name}, {tr(METHOD_NAMES[method])}: {decimal(value, 3, sign=signed)}",
+                    color=(favour if value > 0 else against) if signed else neutral,
+                    text_color=theme.text,
+                    bar=bar,
+                )
+            )
+        columns.append(cells)
+    lines: list[tuple[str, list[GridCell | None]]] = []
+    line_words: list[str] = []
+    for index, row in enumerate(rows):
+        if index == 0 or row.side != rows[index - 1].side:
+            lines.append((tr("SOURCE") if row.side == "source" else tr("PREFIX"), []))
+            line_words.append("")
+        lines.append((row.name, [column[index] for column in columns]))
+        line_words.append(words[index] if words else "")
+    num_signed = sum(method in SIGNED for method in methods)
+    groups = ((tr("A rather than B, in nats"), num_signed), (tr("Shares of the row"), len(methods) - num_signed))
+    return CellGrid(
+        columns=[tr(SHORT_NAMES[method]) for method in methods],
+        rows=lines,
+        name=tr("Scores of source and prefix by method"),
+        cell_width=8,
+        groups=[group for group in groups if group[1]],
+        legend=Legend(tr(BARS), (against, theme.background, favour), "\u2212", "+"),
+        words=line_words,
+        selected=selected,
+    )
+
+
+def correlation_grid(found: ContrastAttribution, methods: Sequence[ContrastMethod], theme: Theme) -> CellGrid:
+    """Return a grid of the rank correlations between methods."""
+
+    def cell(first: ContrastMethod, second: ContrastMethod) -> GridCell | None:
+        if first == second:
+            return None
+        value = found.correlation(first, second)
+        known = 0.0 if math.isnan(value) else value
+        color = theme.diverging[round((known + 1) / 2 * (len(theme.diverging) - 1))]
+        text = "\u2013" if math.isnan(value) else decimal(value, 2)
+        return GridCell(
+            text=text,
+            name=f"{tr(METHOD_NAMES[first])}, {tr(METHOD_NAMES[second])}: {text}",
+            color=color,
+            text_color=readable_on(color),
+        )
+
+    return CellGrid(
+        columns=[CODES[method] for method in methods],
+        rows=[(tr(SHORT_NAMES[first]), [cell(first, second) for second in methods]) for first in methods],
+        name=tr("Rank correlations between methods"),
+        cell_width=5,
+    )
+
+
+def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: Theme, height: int = 360) -> go.Figure:
+    """Plot the probability over the share of deleted tokens.
+
+    There is a line for each method, and one for random orders.
+    """
+    figure = empty_figure(theme, height, (52, 100, 12, 44))
+    with_layout(
+        figure,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+    )
+    places = [0.0, *(100 * share for share in SHARES)]
+    for method in [*methods, RANDOM]:
+        number = list(NAMES).index(method)
+        is_random = method == RANDOM
+        figure.add_scatter(
+            x=places,
+            y=curves[method],
+            mode="lines",
+            name=tr(NAMES[method]),
+            line={
+                "color": theme.faint if is_random else theme.head_colors[number],
+                "width": 2,
+                "dash": "dash" if is_random else "solid" if method in SIGNED else "dot",
+            },
+            hovertemplate=f"{tr(NAMES[method])}, %{{x:.0f}} %: %{{y:.3f}}<extra></extra>",
+        )
+    ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
+    font = {"size": 12, "color": theme.faint}
+    return with_layout(
+        figure,
+        xaxis=bare_axis(**ticks, tickvals=places, title={"text": tr("% of the tokens deleted"), "font": font}),
+        yaxis=bare_axis(**ticks, range=[-0.02, 1.02], title={"text": title, "font": font}),
+    )
+
+
+def scores_table(found: ContrastAttribution, rows: Sequence[BarRow]) -> "pd.DataFrame":
+    """Return a row for each word or token: side, position, and scores.
+
+    The position is the first one, from 0; there is a score for each method.
+    """
+    import pandas as pd
+
+    num_source = len(found.contrast.source_tokens)
+    return pd.DataFrame(
+        {
+            "side": [row.side for row in rows],
+            "position": [row.indices.start - num_source * (row.side == "prefix") for row in rows],
+            "token": [row.name for row in rows],
+            **{method: row_scores(found, method, rows) for method in found.scores},
+        }
+    )
+
+
+def methods_table(found: ContrastAttribution, curves: Curves) -> "pd.DataFrame":
+    """Return a row for each method: AOPC, sum and completeness gap.
+
+    AOPC is on this sentence; the others are of scores in nats.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "method": [tr(NAMES[method]) for method in curves],
+            "aopc": [area_over_curve(curve) for curve in curves.values()],
+            "sum": [float(found.scores[method].sum()) if method in SIGNED else None for method in curves],
+            "gap": [found.gap(method) if method in SIGNED else None for method in curves],
+        }
+    )
+
+
+def correlations_table(found: ContrastAttribution) -> "pd.DataFrame":
+    """Return the rank correlation of each method with every other."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "method": list(found.scores),
+            **{method: [found.correlation(other, method) for other in found.scores] for method in found.scores},
+        }
+    )
+
+
+def curves_table(curves: Curves) -> "pd.DataFrame":
+    """Return a row for each share of deleted tokens, and a column for each method."""
+    import pandas as pd
+
+    return pd.DataFrame({"deleted": [0.0, *SHARES], **{method: list(values) for method, values in curves.items()}})
+
+
+def ranking_table(ranking: Ranking) -> "pd.DataFrame":
+    """Return a row for each method, that with the largest mean first.
+
+    The difference from the control has its 95 % interval, and a p-value corrected for the number of methods.
+    """
+    import pandas as pd
+
+    tested = [None if each.method == RANDOM else each.above_random for each in ranking.methods]
+    return pd.DataFrame(
+        {
+            "method": [tr(NAMES[each.method]) for each in ranking.methods],
+            "aopc": [each.aopc for each in ranking.methods],
+            "error": [each.error for each in ranking.methods],
+            "above_random": [each and each.mean for each in tested],
+            "low": [each and each.low for each in tested],
+            "high": [each and each.high for each in tested],
+            "p_value": [each and each.p_value for each in tested],
+            "beats_random": [each.beats_random for each in ranking.methods],
+            "is_best": [each.is_best for each in ranking.methods],
+        }
+    )
+
+
+def verdict(ranking: Ranking, num_examples: int) -> str:
+    """Say which methods to trust, as Markdown."""
+    best = [tr(NAMES[each.method]) for each in ranking.methods if each.is_best and each.beats_random]
+    no_better = [tr(NAMES[each.method]) for each in ranking.methods if not each.beats_random and each.method != RANDOM]
+    if not best:
+        return tr("Over {count} predictions, no method can be told apart from a random order.", count=num_examples)
+    if len(best) == 1:
+        trust = tr(
+            "**Trust {method}**: over {count} predictions, the probability falls most without the tokens that rank "
+            "highest there.",
+            method=best[0],
+            count=num_examples,
+        )
+    else:
+        trust = tr(
+            "**Trust {methods}**, which these sentences cannot tell apart: over {count} predictions, the probability "
+            "falls most without the tokens that rank highest there.",
+            methods=_listed(best),
+            count=num_examples,
+        )
+    chosen = tr(
+        "The best on one half of the predictions ({methods}) has an AOPC of {aopc} on the other half.",
+        methods=_listed([tr(NAMES[method]) for method in ranking.best]),
+        aopc=decimal(ranking.best_aopc, 3),
+    )
+    if not no_better:
+        return f"{trust} {chosen}"
+    others = tr("Not shown to be better than a random order: {methods}.", methods=_listed(no_better))
+    return f"{trust} {chosen} {others}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    return tr("{names} and {last}", names=", ".join(names[:-1]), last=names[-1])

@@ -1,0 +1,1 @@
+"""The view What heads write: the parts of a logit."""

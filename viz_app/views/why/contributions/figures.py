@@ -1,0 +1,237 @@
+"""Contributions to a logit: by layer and part, by head, and by attended token."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from core import Explanation
+from core.analysis.attribution.logit_attribution import LogitAttribution, term_table
+from core.analysis.attribution.logit_lexicon import Agreement
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import readable
+from core.capture import Kind
+from viz_app.drawing.ablation import scale_limit
+from viz_app.drawing.cell_grid import CellGrid, GridCell, signed_cell, signed_legend
+from viz_app.drawing.head_names import head_title
+from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
+from viz_app.drawing.theme import Theme
+from viz_app.language import marked, tr
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NATS = marked("contribution to the logit, in nats")
+HEAD_KINDS: tuple[Kind, ...] = ("decoder_self", "cross")
+INPUT = marked("Input")
+# colours by their place in `Theme.head_colors`
+BAR_KINDS: dict[str, Kind] = {"Cross-attention": "cross", "Self-attention": "decoder_self"}
+PARTS = {
+    marked("Cross-attention"): 0,
+    marked("Self-attention"): 2,
+    marked("Feed-forward"): 1,
+    marked("Biases"): 3,
+    marked("Token"): 4,
+    marked("Position"): 5,
+}
+
+
+def layer_parts(found: LogitAttribution) -> dict[str, list[float]]:
+    """Return the contribution of each part, for the input and then for each layer."""
+    layers = len(found.feed_forward)
+    return {
+        "Cross-attention": [0.0, *found.cross.sum((1, 2)).tolist()],
+        "Self-attention": [0.0, *found.decoder_self.sum((1, 2)).tolist()],
+        "Feed-forward": [0.0, *found.feed_forward.tolist()],
+        "Biases": [0.0, *found.biases.tolist()],
+        "Token": [found.token_embedding, *[0.0] * layers],
+        "Position": [found.position_embedding, *[0.0] * layers],
+    }
+
+
+def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> go.Figure:
+    """Stack the contributions of each layer as bars.
+
+    Positive ones are above 0 and negative ones below.
+    """
+    figure = empty_figure(theme, height, (48, 56, 12, 28))
+    with_layout(
+        figure,
+        barmode="relative",
+        bargap=0.35,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+    )
+    names = [tr(INPUT), *(f"L{layer + 1}" for layer in range(len(found.feed_forward)))]
+    for part, values in layer_parts(found).items():
+        note = "" if part in BAR_KINDS else tr("no heads")
+        figure.add_bar(
+            x=names,
+            y=values,
+            name=tr(part),
+            marker={"color": theme.head_colors[PARTS[part]], "line": {"width": 0}},
+            unselected={"marker": {"opacity": 1}},
+            hovertemplate=f"{tr(part)}, %{{x}}: %{{y:+.3f}}<extra>{note}</extra>",
+        )
+    ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
+    title = {"text": tr("nats"), "font": {"size": 12, "color": theme.faint}}
+    with_layout(
+        figure,
+        xaxis=bare_axis(**ticks),
+        yaxis=bare_axis(**ticks, title=title),
+    )
+    figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
+    return figure
+
+
+def bar_head(found: LogitAttribution, point: Mapping[str, Any]) -> Head | None:
+    """Return the head with the largest contribution to a bar of `layers_figure`.
+
+    It may have either sign.
+
+    Args:
+        point: The bar as Plotly names it, by the numbers of its part and of its column.
+
+    Returns:
+        None for a part without heads, and for the input.
+    """
+    match point:
+        case {"curve_number": int(part), "point_index": int(column)} if 0 <= part < len(PARTS):
+            kind = BAR_KINDS.get(list(PARTS)[part])
+        case _:
+            return None
+    if kind is None or not 1 <= column <= len(found.feed_forward):
+        return None
+    terms = (found.cross if kind == "cross" else found.decoder_self)[column - 1].sum(1)  # [H]
+    return Head(kind, column - 1, int(terms.abs().argmax()))
+
+
+def heads_grid(found: LogitAttribution, theme: Theme, selected: Head | None = None) -> CellGrid:
+    """Return a grid with a row for each layer: heads, network and biases.
+
+    The input of the decoder is below.
+    """
+    layers, num_heads = len(found.feed_forward), found.cross.size(1)
+    by_head = found.heads()
+    limit = scale_limit([*by_head.values(), *found.feed_forward.tolist(), *found.biases.tolist()])
+
+    def head_cell(head: Head) -> GridCell:
+        return signed_cell(by_head[head], head_title(head), limit, theme, marked=head == selected)
+
+    rows: list[tuple[str, list[GridCell | None]]] = []
+    for layer in range(layers):
+        heads = [head_cell(Head(kind, layer, head)) for kind in HEAD_KINDS for head in range(num_heads)]
+        rest = (("Feed-forward", found.feed_forward), ("Biases", found.biases))
+        cells = [
+            signed_cell(float(by_layer[layer]), f"{tr(name)} L{layer + 1}", limit, theme) for name, by_layer in rest
+        ]
+        rows.append((f"L{layer + 1}", [*heads, *cells]))
+    names = [f"H{head + 1}" for head in range(num_heads)]
+    return CellGrid(
+        columns=[*names, *names, "FFN", tr("bias")],
+        rows=rows,
+        name=tr("Contributions of heads and networks"),
+        groups=((tr("Self-attention of the decoder"), num_heads), (tr("Cross-attention"), num_heads), ("", 2)),
+        legend=signed_legend(tr(NATS), limit, theme),
+    )
+
+
+def grid_head(place: tuple[int, int], num_heads: int) -> Head | None:
+    """Return the head of a cell of `heads_grid`, or None for the other columns."""
+    layer, column = place
+    return Head(HEAD_KINDS[column // num_heads], layer, column % num_heads) if column < 2 * num_heads else None
+
+
+def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, theme: Theme) -> CellGrid:
+    """Return a grid with a row for each attended token and a column for each layer.
+
+    Its cells are summed over heads.
+    """
+    by_layer = (found.cross if kind == "cross" else found.decoder_self).sum(1)  # [L, K]
+    tokens = explanation.source_tokens if kind == "cross" else explanation.fed_tokens[: found.position + 1]
+    limit = scale_limit([*by_layer.flatten().tolist(), *by_layer.sum(0).tolist()])
+    names = [f"L{layer + 1}" for layer in range(len(by_layer))]
+    rows = [
+        (
+            readable(token),
+            [
+                *(
+                    signed_cell(float(by_layer[layer, key]), f"{readable(token)}, {name}", limit, theme)
+                    for layer, name in enumerate(names)
+                ),
+                signed_cell(
+                    float(by_layer[:, key].sum()), tr("{token}, all layers", token=readable(token)), limit, theme
+                ),
+            ],
+        )
+        for key, token in enumerate(tokens)
+    ]
+    return CellGrid(
+        columns=[*names, tr("all")],
+        rows=rows,
+        name=tr("Contributions by source token") if kind == "cross" else tr("Contributions by prefix token"),
+        legend=signed_legend(tr(NATS), limit, theme),
+    )
+
+
+def token_head(found: LogitAttribution, kind: Kind, place: tuple[int, int]) -> Head:
+    """Return the head with the largest contribution to a cell of `tokens_grid`.
+
+    It may have either sign.
+    """
+    key, column = place
+    terms = (found.cross if kind == "cross" else found.decoder_self)[..., key].abs()  # [L, H]
+    layer = column if column < len(terms) else int(terms.amax(1).argmax())
+    return Head(kind, layer, int(terms[layer].argmax()))
+
+
+def terms_table(found: LogitAttribution, explanation: Explanation) -> "pd.DataFrame":
+    """Return a row for each term; layers, heads and positions are counted from 0."""
+    import pandas as pd
+
+    return pd.DataFrame(term_table(found, explanation)).astype(dict.fromkeys(("layer", "head", "key"), "Int64"))
+
+
+def head_table(
+    found: LogitAttribution, explanation: Explanation, head: Head, promoted: Sequence[Sequence[str]] | None = None
+) -> "pd.DataFrame":
+    """Return a row for each token that a head attends to.
+
+    It has weight, contribution, and the pieces that the head promotes.
+
+    Args:
+        promoted: For each source token the pieces that a cross-attention head promotes, best first.
+    """
+    import pandas as pd
+
+    values = (found.cross if head.kind == "cross" else found.decoder_self)[head.layer, head.head]
+    tokens = explanation.source_tokens if head.kind == "cross" else explanation.fed_tokens[: found.position + 1]
+    weights = explanation.maps[head.kind][head.layer].weights[head.head, found.position]
+    table = pd.DataFrame(
+        {
+            "token": [readable(token) for token in tokens],
+            "weight": weights[: len(tokens)].tolist(),
+            "contribution": values[: len(tokens)].tolist(),
+        }
+    )
+    if promoted is not None:
+        table["promotes"] = [" ".join(map(readable, pieces)) for pieces in promoted]
+    return table
+
+
+def lexicon_table(ranking: Sequence[Agreement]) -> "pd.DataFrame":
+    """Return a row for each cross-attention head, in the order of the ranking.
+
+    Heads are counted from 0, and named.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "name": [head_title(agreement.head) for agreement in ranking],
+            "layer": [agreement.head.layer for agreement in ranking],
+            "head": [agreement.head.head for agreement in ranking],
+            "agreement": [agreement.reciprocal_rank for agreement in ranking],
+            "first": [agreement.first for agreement in ranking],
+        }
+    )

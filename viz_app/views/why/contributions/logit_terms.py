@@ -1,0 +1,142 @@
+"""Logit terms and lexicons of a reading, and the selection.
+
+A token, an alternative and a head can be selected.
+"""
+
+import re
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
+from core.analysis.attribution.logit_lexicon import Agreement, head_lexicon, rank_lexicons
+from core.analysis.attribution.logit_trace import LogitTrace, trace_logits
+from core.analysis.heads.head import Head
+from viz_app.controls.predicted_token import alternative_box
+from viz_app.language import marked, tr
+from viz_app.session.chosen_heads import select_head
+from viz_app.session.readings import READING_HASH, Reading
+from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+
+AGAINST = Widget[str]("against")  # a piece, or one of the two below
+NOTHING, MEAN = marked("nothing"), marked("mean of all")
+TERM = "term"  # query parameter: the selected head
+PROMOTED = 5  # pieces of a lexicon for each source token
+
+
+@dataclass
+class SelectedTerm:
+    """The selected head of a session.
+
+    Attributes:
+        head: None: the one with the largest contribution.
+    """
+
+    head: Head | None = None
+    was_restored: bool = False
+
+    def select(self, head: Head | None) -> None:
+        """Select a head, here and on the page Heads."""
+        self.head = head
+        if head is not None:
+            select_head(head)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)
+def traced(about: Reading) -> LogitTrace:
+    """Return the residual stream of a reading."""
+    return trace_logits(about.model.translator, about.translation.source, about.hypothesis.token_ids)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=READING_HASH)
+def attributed(about: Reading, position: int, against: Against) -> LogitAttribution:
+    """Return the terms of the logit of a predicted token.
+
+    Raises:
+        RuntimeError: as `attribute_logit`.
+    """
+    return attribute_logit(traced(about), position, against=against)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)
+def lexicon_ranking(about: Reading) -> list[Agreement]:
+    """Return cross-attention heads by how their lexicon agrees with the translation."""
+    return rank_lexicons(traced(about))
+
+
+@st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=READING_HASH)
+def promoted_pieces(about: Reading, head: Head) -> list[list[str]]:
+    """Return what a cross-attention head promotes for each source token, best first."""
+    lexicon = head_lexicon(traced(about), head, PROMOTED)
+    piece = about.model.translator.tokenizer.target.piece
+    return [[piece(token_id) for token_id, _ in entries] for entries in lexicon]
+
+
+def terms_part(found: LogitAttribution) -> str:
+    """Compute the terms in Python as `found`, after `reading_part`."""
+    return f"""
+from core.analysis.attribution.logit_attribution import attribute_logit
+from core.analysis.attribution.logit_trace import trace_logits
+trace = trace_logits(translator, source, target)
+found = attribute_logit(trace, {found.position}, against={found.against!r})""".strip()
+
+
+def head_part(head: Head) -> str:
+    """Make the `table` of one head in Python, after `terms_part`."""
+    promoted = "None"
+    lines = f"from core.analysis.heads.head import Head\nhead = Head{tuple(head)}"
+    if head.kind == "cross":
+        promoted = "[[piece(token_id) for token_id, _ in entries] for entries in lexicon]"
+        lines += f"""
+from core.analysis.attribution.logit_lexicon import head_lexicon
+piece = translator.tokenizer.target.piece
+lexicon = head_lexicon(trace, head, {PROMOTED})"""
+    return f"""
+{lines}
+from viz_app.views.why.contributions.figures import head_table
+promoted = {promoted}
+table = head_table(found, explanation, head, promoted)""".strip()
+
+
+def against_box(about: Reading, position: int) -> Against:
+    """Select the alternative whose logit is subtracted."""
+    chosen = alternative_box(
+        about,
+        position,
+        AGAINST,
+        tr("minus the logit of"),
+        (NOTHING, MEAN),
+        NOTHING,
+        tr(
+            "The most probable alternatives at this position. A difference of two logits is the logarithm of the ratio "
+            "of their probabilities."
+        ),
+    )
+    if chosen == NOTHING:
+        return None
+    return "mean" if chosen == MEAN else about.model.translator.tokenizer.target.token_id(chosen)
+
+
+def term_head(about: Reading, found: LogitAttribution) -> Head:
+    """Return the selected head, and write it to the address.
+
+    By default, it is the one with the largest contribution.
+    """
+    state = session_object(SelectedTerm)
+    if not state.was_restored or is_history_navigation():
+        state.was_restored = True
+        head = parsed_head(st.query_params.get(TERM, ""))
+        state.select(head if head in found.heads() else None)
+    contributions = found.heads()
+    if state.head not in contributions:  # none was clicked, or one of another model
+        state.head = None
+    put_in_address(TERM, str(state.head) if state.head else "")
+    return state.head or max(contributions, key=contributions.__getitem__)
+
+
+def parsed_head(name: str) -> Head | None:
+    """Parse a decoder head such as `cross L5 H3`; None for other text."""
+    parts = re.fullmatch(r"(decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
+    if parts is None:
+        return None
+    return Head("cross" if parts[1] == "cross" else "decoder_self", int(parts[2]) - 1, int(parts[3]) - 1)

@@ -1,0 +1,270 @@
+"""What heads write: the logit of a token as a sum over the decoder's parts."""
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from core.analysis.attribution.logit_attribution import LogitAttribution
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import readable
+from core.capture import Kind
+from viz_app.components import word_links
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.charts import show_chart
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.predicted_token import token_box
+from viz_app.controls.score_products import map_with_products
+from viz_app.controls.tables import selectable_table, show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing.ablation import head_title
+from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
+from viz_app.drawing.export.cell_grid import export_grid
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.language import marked, tr
+from viz_app.page_list import script_of
+from viz_app.session import python_code, readings
+from viz_app.session.map_pass import reading_pass
+from viz_app.session.state import Widget, session_object
+from viz_app.views.why.contributions import figures as contributions
+from viz_app.views.why.contributions import logit_terms
+from viz_app.views.why.contributions.logit_terms import SelectedTerm
+
+HOW_TO_READ = marked("""
+The **logit** of a token is the number that the softmax turns into its probability. The decoder's last state is a sum of
+everything that heads, feed-forward networks, biases and the embedding have added to it, and a logit is linear in that
+state. With the scale of every LayerNorm held at its value in this pass, the logit splits exactly into their
+contributions: **all numbers together are the logit** (Elhage et al. 2021; Ferrando & Voita 2024).
+
+A constant added to all logits changes no probability. So "minus the logit of" an alternative, or of the mean of all,
+says more than a logit alone: it leaves out what favours all tokens alike.
+
+A contribution is what a part adds **directly**. What it changes in later layers is in their contributions. The encoder
+acts through the values of cross-attention, so its share stands at the source tokens, each of which has read its
+neighbours. The split does not say what would happen without a part, since the rest would adapt: see Switches and Cut.
+""")
+ABOUT_LEXICON = marked("""
+At weight 1, a cross-attention head adds the same vector for a source token in every row. Read through the norms that
+follow and through the embedding matrix, it promotes some target pieces: a **lexicon** (the OV circuit of Elhage et al.
+2021). **Agreement** is the mean of 1 / rank of the predicted token among all pieces that the head promotes in its row;
+**first** is the share of tokens that it ranks first. A low value means that the head does other work, not that it is
+useless. The encoder has mixed in neighbours, so the entry of a token is for this sentence.
+""")
+ABOUT_BADGE = marked(
+    "The terms are computed from the recorded states, the logit by the model. They must agree to rounding."
+)
+
+
+@st.fragment
+def page() -> None:
+    """Draw everything below the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to see what its heads write."))
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        position = token_box(reading)
+        against = logit_terms.against_box(reading, position)
+    try:
+        found = logit_terms.attributed(reading, position, against)
+    except RuntimeError as error:
+        st.error(sentence_case(str(error)))
+        return
+    minus = (logit_terms.AGAINST.value or "") if against is not None else ""
+    headline(reading, found, minus)
+    head = logit_terms.term_head(reading, found)
+    left, right = st.container(key="side-by-side").columns([4, 7], gap="medium")
+    with left:
+        layers(reading, found, head)
+    with right:
+        heads(found, head)
+    left, right = st.container(key="difference").columns([5, 6], gap="large")
+    with left:
+        tokens(reading, found)
+    with right:
+        one_head(reading, found, head)
+        lexicons(reading)
+    check_badge(
+        tr("terms sum to the logit"),
+        passed=True,
+        about=tr(ABOUT_BADGE),
+        found=tr("sum {sum:.6f}, logit {logit:.6f}, gap {gap:.1g}", sum=found.total, logit=found.logit, gap=found.gap),
+    )
+
+
+def headline(reading: readings.Reading, found: LogitAttribution, minus: str) -> None:
+    """Say what is split, and how large it is."""
+    token = plain(isolated(readable(reading.explain().predicted_tokens[found.position])))
+    other = tr(minus) if minus == logit_terms.MEAN else readable(minus)
+    value = decimal(found.logit, 2, sign=bool(minus))
+    if minus:
+        text = tr(
+            "Logit of **{token}** minus {other}: **{value}** nats, the sum of all contributions below",
+            token=token,
+            other=plain(isolated(other)),
+            value=value,
+        )
+    else:
+        text = tr(
+            "Logit of **{token}**: **{value}** nats, the sum of all contributions below", token=token, value=value
+        )
+    st.markdown(text, help=tr(HOW_TO_READ))
+
+
+TERMS_TABLE = """
+from viz_app.views.why.contributions.figures import terms_table
+table = terms_table(found, explanation)""".strip()
+LEXICON_TABLE = """
+from core.analysis.attribution.logit_lexicon import rank_lexicons
+from core.analysis.attribution.logit_trace import trace_logits
+from viz_app.views.why.contributions.figures import lexicon_table
+table = lexicon_table(rank_lexicons(trace_logits(translator, source, target))).drop(columns="name")""".strip()
+
+
+def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> None:
+    """Draw the contributions of each layer.
+
+    A click on a bar of attention opens the head that adds most to it.
+    """
+    theme = page_theme()
+    st.markdown(
+        tr("**By layer and part**: click a bar of attention to open its strongest head"),
+        help=tr("Embeddings, feed-forward networks and biases have no heads, so a click on their bars opens none."),
+    )
+    figure = contributions.layers_figure(found, theme)
+    key = f"logit-layers-{head}"  # a new chart for each head: Plotly takes a second click on a bar for a deselection
+
+    def open_head() -> None:
+        points = (Widget[Any](key).value or {"selection": {"points": []}})["selection"]["points"]
+        if points and (clicked := contributions.bar_head(found, points[0])):
+            session_object(SelectedTerm).select(clicked)
+
+    name = tr("Contributions by layer and part")
+    show_chart(figure, key, name, on_select=open_head, selection_mode="points")
+    table = partial(contributions.terms_table, found, reading.explain())
+    code = python_code.reading_part(reading), logit_terms.terms_part(found), TERMS_TABLE
+    downloads(
+        "contributions",
+        partial(export_chart, figure, theme=theme),
+        table,
+        title=name,
+        python=lambda file: python_code.script(file, *code),
+    )
+
+
+def heads(found: LogitAttribution, head: Head) -> None:
+    """Draw the contributions of each head; a click opens one."""
+    theme = page_theme()
+    st.markdown(tr("**By head**: click one to open it below"))
+    grid = contributions.heads_grid(found, theme, head)
+    num_heads = found.cross.size(1)
+
+    def select(place: tuple[int, int]) -> None:
+        if clicked := contributions.grid_head(place, num_heads):
+            session_object(SelectedTerm).select(clicked)
+
+    cell_grid(grid, select, key="logit-heads")
+    downloads(
+        "contributions-heads",
+        partial(export_grid, grid, theme=theme, title=tr(contributions.NATS)),
+        title=tr("Contributions by head"),
+    )
+
+
+def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
+    """Draw the contributions by attended token.
+
+    A click opens the head that adds most to a cell.
+    """
+    theme = page_theme()
+    titles: dict[Kind, str] = {
+        "cross": tr("**By source token**, through cross-attention: click a cell to open its strongest head"),
+        "decoder_self": tr("**By prefix token**, through self-attention: click a cell to open its strongest head"),
+    }
+    for kind, title in titles.items():
+        st.markdown(title)
+        grid = contributions.tokens_grid(found, reading.explain(), kind, theme)
+
+        def open_head(place: tuple[int, int], kind: Kind = kind) -> None:
+            session_object(SelectedTerm).select(contributions.token_head(found, kind, place))
+
+        cell_grid(grid, open_head, key=f"logit-tokens-{kind}")
+        name = "source" if kind == "cross" else "prefix"
+        downloads(
+            f"contributions-{name}",
+            partial(export_grid, grid, theme=theme, title=tr(contributions.NATS)),
+            title=tr("Contributions by source token") if kind == "cross" else tr("Contributions by prefix token"),
+        )
+
+
+def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> None:
+    """Draw what the selected head attends to, contributes and promotes."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        value = decimal(found.heads()[head], 2, sign=True)
+        st.markdown(
+            tr("**{head}** contributes **{value}**", head=head_title(head), value=value),
+            width="content",
+            help=tr(ABOUT_LEXICON),
+        )
+        if session_object(SelectedTerm).head == head:
+            st.page_link(
+                script_of("heads"), label=tr("Open on Heads"), icon=":material/arrow_forward:", width="content"
+            )
+    own, of = reading.explain().maps[head.kind][head.layer], reading_pass(reading)
+    map_with_products(
+        own,
+        head.head,
+        page_theme(),
+        of,
+        key="logit-map",
+        place={"query": [found.position], "key": []},
+        links=word_links.links(reading.explain(), head.kind, words=False, hide_special=False),
+        name=lambda *_: head_title(head),
+    )
+    promoted = logit_terms.promoted_pieces(reading, head) if head.kind == "cross" else None
+    table = contributions.head_table(found, reading.explain(), head, promoted)
+    show_table(
+        table,
+        height=min(420, 38 + 35 * len(table)),
+        column_config={
+            "token": st.column_config.TextColumn(tr("Attends to"), width=90),
+            "weight": st.column_config.ProgressColumn(tr("Weight"), format="%.3f", min_value=0, max_value=1, width=90),
+            "contribution": st.column_config.NumberColumn(tr("Contribution"), format="%+.3f", width=90),
+            "promotes": st.column_config.TextColumn(tr("Promotes")),
+        },
+    )
+    code = python_code.reading_part(reading), logit_terms.terms_part(found), logit_terms.head_part(head)
+    downloads(
+        f"contributions-{str(head).lower().replace(' ', '-')}",
+        table=lambda: table,
+        python=lambda file: python_code.script(file, *code),
+    )
+
+
+def lexicons(reading: readings.Reading) -> None:
+    """Draw cross-attention heads by how their lexicon agrees with the translation."""
+    st.markdown(tr("**Lexicons**: cross-attention heads by agreement with the translation"), help=tr(ABOUT_LEXICON))
+    ranking = logit_terms.lexicon_ranking(reading)
+    table = contributions.lexicon_table(ranking)
+    selectable_table(
+        table,
+        "lexicon-heads",
+        lambda row: session_object(SelectedTerm).select(ranking[row].head),
+        height=250,
+        column_order=["name", "agreement", "first"],
+        column_config={
+            "name": st.column_config.TextColumn(tr("Head"), width=90),
+            "agreement": st.column_config.ProgressColumn(tr("Agreement"), format="%.3f", min_value=0, max_value=1),
+            "first": st.column_config.NumberColumn(tr("First"), format="%.2f", width=70),
+        },
+    )
+    code = python_code.reading_part(reading), LEXICON_TABLE
+    downloads(
+        "lexicon-heads",
+        table=lambda: table.drop(columns="name"),
+        python=lambda file: python_code.script(file, *code),
+    )
+
+
+page()

@@ -1,0 +1,1 @@
+"""The view Layer by layer: what each layer would predict."""

@@ -1,0 +1,176 @@
+"""Layer by layer: predictions of decoder layers, translations from encoder layers."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from core import ScoredText
+from core.analysis.lens.logit_lens import LogitLens
+from core.analysis.tokens.words import readable
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls import search_progress
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing import ablation
+from viz_app.drawing import lens as figures
+from viz_app.drawing.display_text import decimal, isolated, plain
+from viz_app.drawing.export.cell_grid import export_grid
+from viz_app.language import marked, tr
+from viz_app.session import python_code, readings
+from viz_app.session.state import Widget, session_object
+from viz_app.views.why.lens import layer_readings
+from viz_app.views.why.lens.layer_readings import SelectedCell
+
+LEVEL = Widget[int]("encoder_level")
+HOW_TO_READ = marked("""
+The **logit lens** (nostalgebraist 2020): the state of the decoder after each layer, read as if it were the last one. A
+row for each predicted token, a column for each layer; a cell has the token that the layer would predict, the darker the
+more probable (in the dark theme: the lighter). Click a cell for its ten best tokens.
+
+A token is **decided** in the first layer from which on it stays the most probable. A token of a beam search or of your
+own translation need not be the most probable in the last layer either.
+
+The output matrix was trained for the last layer. A lower layer may know a token in a form that the lens cannot read.
+""")
+ABOUT_ENCODER = marked("""
+The **DecoderLens** (Langedijk et al. 2023): the encoder stops after a layer, and the decoder translates from there; 0
+is the embedding. The decoder was trained on the last layer, so a bad translation does not prove that the layer lacks
+the information, only that this decoder does not find it there.
+""")
+ABOUT_BADGE = marked(
+    "The last column is the model's own output: each predicted token must have the same probability as in the replay."
+)
+ABOUT_ENCODER_BADGE = marked(
+    "The translation from the last layer is searched again: it must be as probable as the one above."
+)
+SAME = marked("{layer}: the same as the translation from the last layer. Log-probability {log_prob}.")
+DIFFERENT = marked(
+    "{layer}: marked where it differs from the translation from the last layer. Log-probability {log_prob}."
+)
+TOLERANCE, SEARCH_TOLERANCE = 1e-4, 1e-3  # nats; of whole translations
+
+
+@st.fragment
+def decoder() -> None:
+    """Draw what each layer of the decoder predicts; a click runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to see it layer by layer."))
+        return
+    lens, theme = layer_readings.lens_of(reading), page_theme()
+    piece = reading.model.translator.tokenizer.target.piece
+    place = layer_readings.selected_cell(lens)
+    left, right = st.container(key="side-by-side").columns([7, 3], gap="medium")
+    with left:
+        st.markdown(tr("**Decoder**: the most probable token after each layer"), help=tr(HOW_TO_READ))
+        grid = figures.lens_grid(lens, piece, theme, place)
+        cell_grid(grid, session_object(SelectedCell).select, key="lens")
+        st.caption(figures.decided_text(lens.decided))
+        title = tr(figures.PROBABILITY)
+        code = python_code.reading_part(reading), layer_readings.LENS, LENS_TABLE
+        downloads(
+            "lens",
+            partial(export_grid, grid, theme=theme, title=title),
+            lambda: figures.lens_table(lens, piece),
+            title=tr("Most probable token after each layer of the decoder"),
+            python=lambda file: python_code.script(file, *code),
+        )
+    with right:
+        one_cell(lens, reading, *place)
+    badge(lens)
+
+
+def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -> None:
+    """Draw the most probable tokens of a cell."""
+    predicted = plain(isolated(readable(lens.explanation.predicted_tokens[row])))
+    st.markdown(tr("**{layer}**, in place of **{token}**", layer=figures.level_name(level), token=predicted))
+    table = figures.top_table(lens, reading.model.translator.tokenizer.target.piece, row, level)
+    show_table(
+        table,
+        height=38 + 35 * len(table),
+        column_config={
+            "token": st.column_config.TextColumn(tr("Token")),
+            "probability": st.column_config.ProgressColumn(tr("Probability"), format="%.3f", min_value=0, max_value=1),
+        },
+    )
+    first = lens.decided[row]
+    st.caption(
+        tr("It is not the most probable token.")
+        if first is None
+        else tr("Decided: {layer}.", layer=figures.level_name(first))
+    )
+    code = python_code.reading_part(reading), layer_readings.LENS
+    cell = f"from viz_app.drawing.lens import top_table\ntable = top_table(lens, piece, {row}, {level})"
+    downloads("lens-cell", table=lambda: table, python=lambda file: python_code.script(file, *code, cell))
+
+
+LENS_TABLE = "from viz_app.drawing.lens import lens_table\ntable = lens_table(lens, piece)"
+
+
+def badge(lens: LogitLens) -> None:
+    """Compare the last level with the replay."""
+    pairs = zip(lens.predicted_log_probs[-1].tolist(), lens.explanation.log_probs, strict=True)
+    gap = max(abs(own - replayed) for own, replayed in list(pairs)[lens.explanation.num_forced :])
+    found = tr("largest difference {gap:.1g} nats", gap=gap)
+    check_badge(tr("last layer equals the model"), gap < TOLERANCE, tr(ABOUT_BADGE), found)
+
+
+def encoder() -> None:
+    """Draw the translation from each layer of the encoder."""
+    reading = readings.reading()
+    if reading is None:
+        return
+    st.markdown(tr("**Encoder**: the translation from each layer"), help=tr(ABOUT_ENCODER))
+    waiting, below = st.empty(), st.container()
+    progress = search_progress.stoppable(waiting, (reading.model.digest, reading.search), "levels")
+    if progress is None:
+        return
+    translations = layer_readings.translations_by_level(reading.model, reading.search, progress)
+    waiting.empty()
+    with below:
+        levels(reading, translations)
+
+
+@st.fragment
+def levels(reading: readings.Reading, translations: Sequence[ScoredText]) -> None:
+    """Draw the translation from the selected level, and a table of all."""
+    last = len(translations) - 1
+    LEVEL.keep_within(range(last + 1), last)
+    level = st.slider(
+        tr("Layers of the encoder"),
+        0,
+        last,
+        last,
+        key=LEVEL.key,
+        bind="query-params",
+        width=320,
+        help=tr(ABOUT_ENCODER),
+    )
+    shown, whole = (ablation.words_of(translations[each].tokens) for each in (level, last))
+    marks = ablation.difference(whole, shown)
+    st.html(ablation.marked_text(shown, marks[1], "ins"))
+    log_prob = decimal(translations[level].log_prob, 2)
+    st.caption(tr(SAME if shown == whole else DIFFERENT, layer=figures.level_name(level), log_prob=log_prob))
+    table = figures.levels_table(translations)
+    show_table(
+        table,
+        column_config={
+            "level": st.column_config.TextColumn(tr("Layer"), width=60),
+            "translation": st.column_config.TextColumn(tr("Translation")),
+            "log_prob": st.column_config.NumberColumn(tr("Log-probability"), format="%.2f", width=120),
+        },
+    )
+    code = python_code.model_part(reading.model), layer_readings.levels_part(reading.search)
+    downloads("encoder-levels", table=lambda: table, python=lambda file: python_code.script(file, *code))
+    own, replayed = reading.translation.hypotheses[0].log_prob, translations[last].log_prob
+    found = tr("log-probabilities {own:.4f} and {replayed:.4f}", own=own, replayed=replayed)
+    check_badge(
+        tr("last layer equals the translation"), abs(own - replayed) < SEARCH_TOLERANCE, tr(ABOUT_ENCODER_BADGE), found
+    )
+
+
+decoder()
+encoder()
