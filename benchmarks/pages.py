@@ -107,7 +107,7 @@ def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterato
     """The page Heads of an app that is warmed up."""
     with running_app(checkpoint, root) as address:
         page = new_page(browser)
-        page.goto(f"{address}/heads?view=Map")
+        page.goto(f"{address}/heads?view=map")
         page.locator(HEAD_MAP).wait_for()
         settle(page)
         page.wait_for_timeout(IDLE)

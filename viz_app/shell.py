@@ -11,7 +11,7 @@ from viz_app.frame import badges, sentence_input, share_menu, sidebar, target_la
 from viz_app.frame.tour import restart_button, tour
 from viz_app.language import tr
 from viz_app.page_list import GROUPS, PAGES
-from viz_app.session import address, language, permalink, readings, shown_slide
+from viz_app.session import fields, language, permalink, readings, shown_slide
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current
 from viz_app.session.state import session_object
@@ -19,7 +19,7 @@ from viz_app.session.state import session_object
 FRAME = Path(__file__).parent / "frame"
 
 st.set_page_config(page_title="Headlight", page_icon=str(FRAME / "icon.svg"), layout="wide", initial_sidebar_state=256)
-address.begin()
+fields.begin()
 language.restore()
 pages = {
     each.name: st.Page(each.script, title=tr(each.title), url_path=each.name, default=each == PAGES[0])
@@ -27,7 +27,7 @@ pages = {
 }
 page = st.navigation({tr(name): [pages[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True)
 shown = next(each for each in PAGES if pages[each.name] == page)
-address.on_page(shown.name)
+fields.on_page(shown.name)
 st.html(FRAME / "style.css")
 
 # The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
@@ -44,7 +44,12 @@ restart_button()
 with st.sidebar:
     language.switch()
 uploaded_texts()
-if model is not None:
+missing = session_object(OpenModels).missing
+if model is not None and missing is not None:
+    session_object(Current).model, session_object(Current).reading = model, None
+    with below:
+        sidebar.missing_note(missing, model)
+elif model is not None:
     problem = ""
     try:
         permalink.restore_target(model, search)
@@ -77,13 +82,13 @@ if model is not None:
     elif shown.title in wrong_task.PAGES and model.parser is not None:
         wrong_task.note(model, shown.title)
     else:
-        shown_slide.begin_page()
+        shown_slide.begin_page(shown.name)
         unknown = st.empty()
         page.run()
         if (name := shown_slide.unknown()) and (reading is not None or not shown.has_sentence):
             problem = tr(
                 "the address has {parameter}={value}, but this page has no such picture: the page is shown instead",
-                parameter=shown_slide.SLIDE,
+                parameter=shown_slide.SLIDE.key,
                 value=shortened(name, 60),
             )
             unknown.error(sentence_case(problem))
@@ -91,4 +96,4 @@ if model is not None:
             source_note(reading, note)
         if reading is not None and shown.title in badges.PAGES:
             badges.badges(reading)
-address.end()
+fields.end()

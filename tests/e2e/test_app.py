@@ -166,7 +166,7 @@ def test_a_clicked_head_is_drawn_before_the_server_answers(page: Page, app: str)
 
     page.route_web_socket("**/stream", connected)
     # this model's translations are too long to be drawn by the page
-    open_page(page, f"{app}/heads?{SENTENCE}&kind=Encoder&heads_encoder_self=L1+H1&view=Map")
+    open_page(page, f"{app}/heads?{SENTENCE}&kind=encoder_self&heads_encoder_self=L1+H1&view=map")
     expect(page.locator(".head")).to_have_text(["L1 H1"])
     held = []
     head(page, "L2 H3").click()
@@ -180,7 +180,7 @@ def test_a_clicked_head_is_drawn_before_the_server_answers(page: Page, app: str)
 
 
 def test_a_word_hovered_or_selected_anywhere_is_highlighted_everywhere(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?{SENTENCE}&kind=Encoder&view=Map")
+    open_page(page, f"{app}/heads?{SENTENCE}&kind=encoder_self&view=map")
     expect(page.locator("canvas.picture")).to_be_visible()
     words(page, "dog").hover()
     for axis in ("query", "key"):
@@ -250,7 +250,7 @@ def test_in_a_narrow_window_the_grid_is_above_the_map_in_both_colour_schemes(pag
     """The map can be downloaded, and on a phone, that of a tapped head is shown at once."""
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 800, "height": 900})
-    open_page(page, f"{app}/heads?{SENTENCE}&view=Map&heads_cross=L1+H1")
+    open_page(page, f"{app}/heads?{SENTENCE}&view=map&heads_cross=L1+H1")
     expect(page.locator("canvas.picture")).to_be_visible()
     detail, overview = (
         place.bounding_box()

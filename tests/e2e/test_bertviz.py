@@ -19,7 +19,7 @@ def frame(page: Page) -> FrameLocator:
 def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: list[str], blocked: list[str]) -> None:
     failures: list[str] = []
     page.on("pageerror", lambda error: failures.append(str(error)))
-    seen = {"text": HOSTILE, "selection": "encoder_self|attention|L1 H1", "kind": "Encoder", "beam_size": "1"}
+    seen = {"text": HOSTILE, "selection": "encoder_self|attention|L1 H1", "kind": "encoder_self", "beam_size": "1"}
     open_page(page, f"{app}/bertviz?{urlencode({**seen, 'hide_special': 'false'})}")
     expect(frame(page).locator("#left text").filter(has_text="script").first).to_be_visible()
     assert frame(page).locator("img").count() == 0

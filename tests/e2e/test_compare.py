@@ -6,7 +6,7 @@ from tests.e2e.idle import open_page
 
 
 def test_two_sentences_side_by_side(page: Page, app: str, requests: list[str]) -> None:
-    address = "text=A+dog+runs.&second_text=A+wet+dog+runs.&beam_size=1&against=Sentence&kind=Encoder"
+    address = "text=A+dog+runs.&second_text=A+wet+dog+runs.&beam_size=1&against=sentence&kind=encoder_self"
     open_page(page, f"{app}/compare?{address}")
     expect(page.get_by_text("Difference", exact=False).first).to_be_visible()
     expect(page.locator("canvas.picture")).to_have_count(3)

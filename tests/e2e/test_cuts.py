@@ -8,7 +8,7 @@ from tests.e2e.idle import open_page, wait_until_idle
 
 
 def test_weights_are_cut_and_restored(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?text=Where%3F&beam_size=1&view=Map&cutting=true&heads_cross=L2+H1")
+    open_page(page, f"{app}/heads?text=Where%3F&beam_size=1&view=map&cutting=true&heads_cross=L2+H1")
     expect(page.get_by_text("No weight is cut")).to_be_visible()
     cells = page.get_by_role("img", name=re.compile("arrow keys read the cells")).first
     cells.focus()

@@ -9,7 +9,7 @@ from tests.e2e.idle import open_page, wait_until_idle
 
 
 def test_the_joint_view_by_layer_and_head(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?text=The+dog+is+wet.&beam_size=1&kind=Joint&joint_layer=L1")
+    open_page(page, f"{app}/heads?text=The+dog+is+wet.&beam_size=1&kind=joint&joint_layer=L1")
     matrix = page.get_by_role("img", name="L1 mean, ")
     expect(page.get_by_text("the source does not see the target")).to_be_visible()
     page.get_by_role("button", name="dog, source").first.hover()

@@ -9,7 +9,7 @@ from tests.e2e.idle import NOTE_REQUESTS, TIMEOUT, open_page, wait_until_idle
 from viz_app.language import CATALOGUES
 
 GERMAN = json.loads((CATALOGUES / "de.json").read_text(encoding="utf-8"))
-SELECTED = "beam_size=2&text=Where%3F&kind=Decoder&view=Map&weights=Norm-weighted&heads_decoder_self=L1+H2"
+SELECTED = "beam_size=2&text=Where%3F&kind=decoder_self&view=map&weights=norms&heads_decoder_self=L1+H2"
 
 
 def expect_selected(page: Page, names: dict[str, str]) -> None:

@@ -30,7 +30,7 @@ def type_sentence(page: Page, text: str) -> None:
 
 
 def test_words_grid_and_drawing_are_those_of_the_run_that_follows(page: Page, app: str) -> None:
-    open_page(page, f"{app}/heads?text=Where%3F&view=Map&tour=off")
+    open_page(page, f"{app}/heads?text=Where%3F&view=map&tour=off")
     before = page.evaluate(DRAWN)
     page.evaluate(HOLD)
     type_sentence(page, "Two children play.")

@@ -35,7 +35,7 @@ def test_the_steps_are_walked_with_the_keyboard(page: Page, app: str) -> None:
 
 
 def test_a_cell_of_a_map_leads_to_the_products_behind_it(page: Page, app: str) -> None:
-    address = "tour=off&text=Where%3F&beam_size=1&view=Map&heads_cross=L2+H3&hide_special=false&words=false"
+    address = "tour=off&text=Where%3F&beam_size=1&view=map&heads_cross=L2+H3&hide_special=false&words=false"
     open_page(page, f"{app}/heads?{address}")
     expect(page.get_by_text("Click a cell to see the products")).to_be_visible()
     page.locator(".cells").last.click(position={"x": 5, "y": 5})

@@ -212,7 +212,7 @@ def test_every_method_is_shown_with_its_rank_correlation(
 
 
 def test_lines_can_be_thinned_out_to_a_share_of_the_mass(app: AppTest) -> None:
-    app.query_params["mass"] = "0.5 of mass"
+    app.query_params["mass"] = "0.5"
     to_page(app, "heads")
     mass = healthy(app.run()).selectbox(key="mass")
     assert mass.value == 0.5

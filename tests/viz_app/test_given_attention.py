@@ -53,7 +53,7 @@ def arrays(tmp_path: Path) -> Path:
 @pytest.fixture
 def app(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
-    return healthy(start(text="The house.", beam_size="1", picture_view="Table").run())
+    return healthy(start(text="The house.", beam_size="1", picture_view="table").run())
 
 
 @pytest.mark.usefixtures("small_pages")

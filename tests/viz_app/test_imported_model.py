@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Pa
 def app(start: Start, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """Opened on the tiny checkpoint, by a visitor who may type paths."""
     monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
-    few = {"iterations": "2", "paper_text_3": "A dog.", "picture_view": "Table", "positions_view": "Similarity"}
+    few = {"iterations": "2", "paper_text_3": "A dog.", "picture_view": "table", "positions_view": "similarity"}
     return healthy(start(text="The house.", beam_size="1", **few).run())
 
 
@@ -166,7 +166,7 @@ def test_the_app_may_start_with_it(start: Start, folder: Path, tmp_path: Path) -
 
 def test_it_is_compared_with_a_model_of_other_tokens(app: AppTest, folder: Path) -> None:
     open_path(app, folder)
-    app.query_params["against"] = "Checkpoint"
+    app.query_params["against"] = "checkpoint"
     opened(app, "compare")
     assert app.selectbox(key="second_checkpoint").options == ["tiny.safetensors"]
     titles = " ".join(text.value for text in app.markdown).replace("\\", "")

@@ -122,13 +122,13 @@ def test_heads(start: Start, rows: dict[str, Row], selected: str, weights: Metho
 
 @pytest.mark.parametrize("weights", ["attention", "norms"])
 def test_joint(start: Start, rows: dict[str, Row], weights: Method) -> None:
-    opened(start(text="Where?", beam_size="1", kind="Joint", weights=METHOD_NAMES[weights]), "heads")
+    opened(start(text="Where?", beam_size="1", kind="joint", weights=METHOD_NAMES[weights]), "heads")
     run_all(rows, 1)
 
 
 @pytest.mark.parametrize("view", ["Head view", "Model view"])
 def test_bertviz(start: Start, rows: dict[str, Row], view: str) -> None:
-    opened(start(text="Where?", beam_size="1", view="BertViz", bertviz_view=view), "heads")
+    opened(start(text="Where?", beam_size="1", view="bertviz", bertviz_view=view), "heads")
     run_all(rows, 1)
 
 
@@ -263,7 +263,7 @@ def test_step_through(start: Start, rows: dict[str, Row]) -> None:
 def test_patching(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, view: str, count: int) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
     address = {"text": "His hand.", "beam_size": "1", "target": "345.28.346.2", "sender": "encoder_self.1.2"}
-    opened(start(**address, patch_view=view, patch_mean="true", patch_into="Second into first"), "patching")
+    opened(start(**address, patch_view=view, patch_mean="true", patch_into="clean"), "patching")
     run_all(rows, count)
 
 
@@ -275,7 +275,7 @@ def test_head_paths(
     monkeypatch.setattr(paths_survey, "SURVEY_TABLE", table.replace(f"run, {paths_survey.MEASURED})", f"run, {most})"))
     monkeypatch.setattr(paths_survey, "MEASURED", most)
     shown = {"path": "encoder_self.1.2-cross.2.1-key", "products": "paths-map-1.cross.2.1.1.2"}
-    address = {"text": "Where?", "beam_size": "1", "target": "345.28.2", "token": "2", "paths_by": "Zero"}
+    address = {"text": "Where?", "beam_size": "1", "target": "345.28.2", "token": "2", "paths_by": "zero"}
     opened(start(small_checkpoint, **address, **shown), "head_paths")
     run_all(rows, 2)
 
@@ -309,7 +309,7 @@ def test_parsing(start: Start, rows: dict[str, Row], tree_checkpoint: Path, monk
 
 
 def test_picture(start: Start, rows: dict[str, Row], line_checkpoint: Path) -> None:
-    shown = {"picture_view": "Map", "picture_head": "L2 H3", "products": "picture_map.cross.2.3.1.1"}
+    shown = {"picture_view": "map", "picture_head": "L2 H3", "products": "picture_map.cross.2.3.1.1"}
     opened(start(line_checkpoint, picture_text="Hi", picture_noise="5", **shown), "picture")
     run_all(rows, 2)
 
@@ -333,7 +333,7 @@ def test_corpus(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp_p
     checkpoint = Path(shutil.copy(tiny_checkpoint, tmp_path / "model.safetensors"))
     (tmp_path / "pairs.tsv").write_text("A dog runs.\tEin Hund.\nThe sea.\tDas Meer.", encoding="utf-8")
     assert main(["corpus", "--checkpoint", str(checkpoint), "--input", str(tmp_path / "pairs.tsv")]) == 0
-    address = {"corpus_head": "cross L1 H1", "corpus_range": "spread_0_1", "corpus_kind": "Cross"}
+    address = {"corpus_head": "cross L1 H1", "corpus_range": "spread_0_1", "corpus_kind": "cross"}
     app = opened(start(checkpoint, text="Where?", beam_size="1", **address), "corpus")
     for name in [name for name in rows if not name.startswith("corpus")]:
         del rows[name]  # of the page Translate

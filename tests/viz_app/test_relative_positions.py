@@ -29,7 +29,7 @@ def test_pages_count_the_distance_or_say_what_does_not_apply(
     checkpoint: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
-    app = start(checkpoint, text="Where?", beam_size="1", positions_view="First layer").run()
+    app = start(checkpoint, text="Where?", beam_size="1", positions_view="first_layer").run()
     assert any(each.value.startswith("Checked now: the 3 parts sum to") for each in opened(app, "positions").caption)
     opened(app, "step_through")
     said = [each.value for each in opened(app, "contrast").caption]

@@ -98,7 +98,7 @@ def left_out(passed: set[str], *sections: str) -> list[str]:
 @pytest.fixture
 def on_heads(start: Start) -> AppTest:
     """The page Heads with maps, which has run once."""
-    return opened(start(text="A dog.", beam_size="2", view="Map"), "heads")
+    return opened(start(text="A dog.", beam_size="2", view="map"), "heads")
 
 
 def test_every_layer_is_in_the_picture() -> None:
@@ -111,7 +111,7 @@ def test_every_layer_is_in_the_picture() -> None:
 
 def test_a_sentence_to_the_map_of_a_head(on_heads: AppTest) -> None:
     with passed_files() as passed:
-        on_heads.query_params["view"] = "Map"
+        on_heads.query_params["view"] = "map"
         healthy(on_heads.text_input(key="text").set_value("A wet dog.").run())
     assert unnamed(passed, SENTENCE) == []
     assert len(steps(SENTENCE)) <= 18

@@ -7,6 +7,7 @@ import streamlit as st
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr
 from viz_app.session import shown_slide
+from viz_app.session.fields import part
 from viz_app.session.jobs import Job
 
 TURN = 0.4  # seconds of work in one run of the fragment
@@ -28,12 +29,12 @@ def job_control(job: Job, key: str, start: str = marked("Continue"), below: Call
     elif not job.finished:
         if job.running:
             shown_slide.expect_more()
-        st.fragment(_turn, run_every=PAUSE if job.running else None)(job, key, start, below)
+        part(_turn, key=key, run_every=PAUSE if job.running else None)(job, key, start, below)
         return
     if below:
         with st.container():  # in place of the fragment: a widget that moves loses the focus
             st.container()  # in place of the progress
-            _result(below)
+            part(_result, key=key)(below)
 
 
 def _turn(job: Job, key: str, start: str, below: Callable[[], None] | None) -> None:
@@ -48,12 +49,11 @@ def _turn(job: Job, key: str, start: str, below: Callable[[], None] | None) -> N
         else:
             st.caption(progress, width="content")
     if below:
-        _result(below)
+        part(_result, key=key)(below)
     if job.running and not job.advance(TURN):
         st.rerun()
 
 
-@st.fragment
 def _result(below: Callable[[], None]) -> None:
     """Draw what is below the progress.
 

@@ -30,15 +30,15 @@ from viz_app.drawing.score_products import products_figure, products_table
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import python_code, readings
+from viz_app.session import address, python_code, readings
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.map_pass import Cell, MapPass
 from viz_app.session.models import Model
 from viz_app.session.readings import TokenView
-from viz_app.session.state import is_history_navigation, put_in_address, session_object
+from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
 
-PRODUCTS = "products"  # query parameter: drawing, kind, layer, head, query and key, counted from 1
+PRODUCTS = address.PRODUCTS  # drawing, kind, layer, head, query and key, counted from 1
 TOLERANCE = 1e-4
 NO_MODEL = marked("A file of weights has no queries and keys, so there are no products behind a cell.")
 NO_HEAD = marked(
@@ -126,14 +126,15 @@ class MapCells:
             shows: whether the map has a cell now.
         """
         state = session_object(ClickedCell)
-        named = None if state.key and not is_history_navigation() else parsed_cell(st.query_params.get(PRODUCTS, ""))
+        named = parsed_cell(next(iter(PRODUCTS.texts), ""))
         if named is not None and named[0] == self.key and self._has(named[1]):
+            PRODUCTS.take()
             self.select(named[1])
         if state.key != self.key:
             return None
         cell = state.cell if state.of == self.of.identity else None
         found = cell if cell is not None and shows(cell) else None
-        put_in_address(PRODUCTS, "" if found is None else written_cell(self.key, found))
+        PRODUCTS.put("" if found is None else written_cell(self.key, found))
         return found
 
     def show(self, shows: Callable[[Cell], bool]) -> None:

@@ -7,27 +7,26 @@ import streamlit as st
 
 from core.analysis.attribution.methods import Method
 from core.capture import KINDS, Kind
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing import head_names
 from viz_app.language import marked, tr
+from viz_app.session import address
 from viz_app.session.address import HIDE_SPECIAL, WHOLE_WORDS
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.chosen_heads import JOINT, KIND, KindOrJoint
+from viz_app.session.fields import Field
 from viz_app.session.readings import TokenView
-from viz_app.session.state import Widget
 
 KIND_NAMES: dict[KindOrJoint, str] = {**head_names.KIND_NAMES, JOINT: marked("Joint")}
 
 
-def method_box(methods: Sequence[Method] = tuple(METHOD_NAMES), key: str = "weights") -> Method:
+def method_box(methods: Sequence[Method] = tuple(METHOD_NAMES), setting: Field[Method] = address.WEIGHTS) -> Method:
     """Select one of some attribution methods."""
-    Widget[Method](key).keep_within(methods, methods[0])
-    return st.selectbox(
+    return setting.draw(
+        st.selectbox,
         tr("Weights"),
         methods,
         format_func=lambda method: tr(METHOD_NAMES[method]),
-        key=key,
-        bind="query-params",
         label_visibility="collapsed",
         width=205,
     )
@@ -46,9 +45,8 @@ def kind_or_joint_box(kinds: Collection[Kind]) -> KindOrJoint:
 
 def _kind_box(kinds: tuple[KindOrJoint, ...]) -> KindOrJoint:
     default: KindOrJoint = "cross" if "cross" in kinds else kinds[0]
-    KIND.keep_within(kinds, default)  # not every page has the joint view
     names: dict[KindOrJoint, str] = {kind: tr(KIND_NAMES[kind]) for kind in kinds}
-    return segments(tr("Attention"), names, default, KIND.key, hide_label=True)
+    return setting_segments(KIND, tr("Attention"), names, default, hide_label=True)
 
 
 def token_boxes() -> TokenView:

@@ -51,6 +51,7 @@ def setting_segments(
     setting: Field[T],
     label: str,
     options: Mapping[T, str] | Sequence[T],
+    default: T | None = None,
     *,
     hide_label: bool = False,
     **widget_options: Any,
@@ -59,6 +60,7 @@ def setting_segments(
 
     Args:
         options: values, or values with their names in the visitor's language.
+        default: if it depends on the options.
         widget_options: as for `st.segmented_control`.
     """
     names = options if isinstance(options, Mapping) else {option: str(option) for option in options}
@@ -66,6 +68,7 @@ def setting_segments(
         st.segmented_control,
         label,
         tuple(names),
+        default=default,
         required=True,
         format_func=names.__getitem__,
         label_visibility="collapsed" if hide_label else "visible",

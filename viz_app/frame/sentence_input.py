@@ -16,9 +16,8 @@ from viz_app.session.address import (
     FIRST_EXAMPLE,
     LENGTH_PENALTY,
     NUM_HYPOTHESES,
-    Field,
-    is_history_navigation,
 )
+from viz_app.session.fields import Field, is_history_navigation
 from viz_app.session.models import Model
 from viz_app.session.state import session_object
 

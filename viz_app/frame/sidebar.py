@@ -1,24 +1,26 @@
 """The checkpoint in the sidebar: the current model, and the others that are open."""
 
 import html
+import re
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 
 import streamlit as st
 
-from viz_app.drawing.display_text import plain
+from viz_app.drawing.display_text import plain, shortened
 from viz_app.frame import checkpoint_opening, target_language
 from viz_app.language import tr
 from viz_app.page_list import script_of
 from viz_app.session import models
+from viz_app.session.address import CHECKPOINT, UPLOADED
 from viz_app.session.core_import import import_core
 from viz_app.session.models import Model
-from viz_app.session.open_models import OpenModels, distinct_names
+from viz_app.session.open_models import MissingFile, OpenModels, distinct_names
+from viz_app.session.permalink import DIGITS
 from viz_app.session.readings import Current
-from viz_app.session.state import Widget, is_left_out, put_in_address, session_object
+from viz_app.session.state import Widget, session_object
 
 OPEN_MODEL = Widget[str]("open_model")  # digest of an open model, or the name of a shipped one that is not open
-NAME = "checkpoint"  # in the address: name of the current model, if it is shipped and not the one of the start
 
 
 def checkpoint_box() -> Model | None:
@@ -63,23 +65,26 @@ def _while_loading(opened: OpenModels) -> AbstractContextManager[object]:
 
     Streamlit starts a thread for a spinner, which would be a fiftieth of every run.
     """
-    is_loaded = session_object(Current).model is not None and st.query_params.get(NAME, "") in ("", opened.named)
+    is_loaded = session_object(Current).model is not None and not CHECKPOINT.texts and not opened.selected
     return nullcontext() if is_loaded else st.spinner(tr("Loading the model"))
 
 
 def _open_named(opened: OpenModels) -> str:
-    """Open the shipped checkpoint that the address names, once.
-
-    After going back to an address that names none, show the first model.
+    """Show the model that was selected, or that is named by an address that the visitor has come to.
 
     Returns why it cannot be opened, or "".
     """
-    name = st.query_params.get(NAME, "")
-    if not name and opened.named and is_left_out(NAME):
-        opened.show("")
+    name, opened.selected = opened.selected, ""
+    shipped_name, uploaded = CHECKPOINT.take(), UPLOADED.take()
+    if shipped_name is not None or uploaded is not None:
+        opened.missing = None
+        if uploaded is not None and uploaded.value:
+            return _show_uploaded(opened, uploaded.value)
+        name = shipped_name.value if shipped_name is not None else ""
+        if not name and opened.current:
+            opened.show("")
     if name in ("", opened.named):
         return ""
-    opened.named = name
     shipped = models.shipped_paths()
     if name not in shipped:
         return tr(
@@ -94,13 +99,57 @@ def _open_named(opened: OpenModels) -> str:
     return ""
 
 
+def _show_uploaded(opened: OpenModels, named: str) -> str:
+    """Show an opened file that the address names, or note that it is missing.
+
+    Returns what is wrong with the name, or "".
+    """
+    parts = re.fullmatch(rf"([0-9a-f]{{{DIGITS}}})\.(.+)", named)
+    if parts is None:
+        return tr(
+            "The address has {parameter}={value:.40}, expected the first {count} digits of the file's SHA-256 and its "
+            "name.",
+            parameter=UPLOADED.key,
+            value=named,
+            count=DIGITS,
+        )
+    digest = next((each for each in opened.opened if each.startswith(parts[1])), "")
+    if digest:
+        opened.show(digest)
+    else:
+        opened.missing = MissingFile(parts[1], parts[2])
+    return ""
+
+
+def missing_note(missing: MissingFile, current: Model) -> None:
+    """Say which file the address is about, and how to give it again, in place of the page."""
+    st.warning(
+        tr(
+            "**This view is of {name}** (SHA-256 {digits}\u2026), a file that is not open in this session: the server "
+            "keeps no files. Open it again in the sidebar, under \u201cOpen another checkpoint\u201d, and the view "
+            "comes back.",
+            name=plain(shortened(missing.name, 60)),
+            digits=missing.digits,
+        ),
+        icon=":material/upload_file:",
+    )
+    st.button(
+        tr("Show it with {model} instead", model=current.name),
+        on_click=session_object(OpenModels).show,
+        args=(current.digest,),
+        key="without_missing",
+    )
+
+
 def _model_box(opened: OpenModels, model: Model) -> None:
     """Select an open model or a shipped one, describe the current one, and close it."""
     found = opened.all()
     shipped = {str(path): name for name, path in models.shipped_paths().items()}
     is_start = model.digest not in opened.opened
     opened.named = "" if is_start else shipped.get(model.path, "")
-    put_in_address(NAME, opened.named)
+    CHECKPOINT.put(opened.named)
+    file = opened.missing or (None if is_start or opened.named else MissingFile(model.digest[:DIGITS], model.name))
+    UPLOADED.put(f"{file.digits}.{file.name}" if file is not None else "")
     closed = [name for path, name in shipped.items() if path not in {each.path for each in found}]
     names = distinct_names(found) | {name: f"{name}.safetensors" for name in closed}
     OPEN_MODEL.set(model.digest)
@@ -126,7 +175,7 @@ def _model_box(opened: OpenModels, model: Model) -> None:
 def _show_selected() -> None:
     selected = OPEN_MODEL.value or ""
     if selected in models.shipped_paths():
-        put_in_address(NAME, selected)  # the next run opens it
+        session_object(OpenModels).selected = selected  # this run opens it
     else:
         session_object(OpenModels).show(selected)
 

@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from viz_app.language import marked, tr
+from viz_app.session.address import TOUR
 from viz_app.session.state import session_object
 
 STEPS = (  # the page that a step is about, and what to try there
@@ -45,11 +46,11 @@ STEPS = (  # the page that a step is about, and what to try there
         ),
     ),
 )
-PARAMETER, OFF = "tour", "off"  # in the address
+OFF = "off"  # in the address
 
 
 def _first_step() -> int | None:
-    return None if st.query_params.get(PARAMETER) == OFF else 0
+    return None if OFF in TOUR.texts else 0
 
 
 @dataclass
@@ -71,12 +72,10 @@ def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
     """
     state = session_object(TourState)
     step = state.step
+    TOUR.take()
     if step is None:
-        if st.query_params.get(PARAMETER) != OFF:
-            st.query_params[PARAMETER] = OFF
+        TOUR.put(OFF)
         return
-    if PARAMETER in st.query_params:
-        del st.query_params[PARAMETER]
     name, text = STEPS[step]
     is_last = step == len(STEPS) - 1
     with st.container(key="tour", horizontal=True, vertical_alignment="center", gap="small"):

@@ -1,275 +1,208 @@
-"""The address of a view: its fields, when they are read, and when they are written.
+"""The fields of the address: every setting that decides a view, with its codec and default.
 
-A view is written to the address as a whole at the end of a run, or of a part of a page that runs alone. It is read when
-a session begins, and when the visitor goes back or forward: then each field takes its value from the address when it is
-drawn next. What the address leaves out is at its default. In the browser, `server/frame.html` makes one step of the
-history of all that follows a click or key.
+Their values are identifiers, the same in every language. `fields.py` reads and writes them. `former_labels.json` has
+the labels of options, which addresses had before.
 """
 
-from collections.abc import Callable, Collection, Generator, Hashable, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import wraps
-from typing import Any, Generic, Literal, ParamSpec, TypeVar
-
-import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from typing import Any
 
 from viz_app.language import IN_ADDRESS, LANGUAGES
-from viz_app.session.address_codecs import INTEGER, NUMBER, SWITCH, TEXT, Codec, choice
-from viz_app.session.state import Widget, session_object
+from viz_app.session.address_codecs import COUNTED, INTEGER, NUMBER, SWITCH, TEXT, choice, several
+from viz_app.session.fields import Field
 
-T = TypeVar("T")
-P = ParamSpec("P")
 FIRST_EXAMPLE = "A little girl in a pink dress is climbing up a set of stairs."
-FROM_OPTIONS = ("selectbox", "segmented_control", "pills", "radio", "select_slider", "multiselect")
-FROM_RANGE = ("slider", "number_input")
+KINDS = ("encoder_self", "decoder_self", "cross")
 
 
-@dataclass
-class _Visit:
-    """The address of a session.
+def _one_of(name: str, **values: str) -> Field[Any]:
+    """Return a field with one of a few values, by their identifiers; the first is the default."""
+    return Field(name, choice(values), next(iter(values.values())))
 
-    Attributes:
-        number: of the addresses that the visitor has come to, by a link, back or forward.
-        texts: of the parameters of the last of them.
-        page: the page that it names.
-        here: the page that is drawn.
-        taken: for each field, the number of the address that it was last read from.
-        drawn: texts of the fields of the view, which are written to the address.
-        values: the last value of each field that was drawn.
-        parts: the fields of each part of a page that can run alone.
-        within: the parts that are being drawn.
-        made_for: what the values that depend on something were made for.
-        written: what the browser was last told, or what it came with.
-        first: the address with which the session began.
+
+def _text(name: str, default: str | None = None, *, is_preset: bool = False) -> Field[Any]:
+    """Return a field whose values are identifiers themselves, or texts of the visitor.
+
+    Args:
+        default: None: the first option of the widget.
     """
-
-    number: int = 0
-    texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    page: str | None = None
-    here: str | None = None
-    taken: dict[str, int] = field(default_factory=dict[str, int])
-    drawn: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    values: dict[str, Any] = field(default_factory=dict[str, Any])
-    parts: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    within: list[str] = field(default_factory=list[str])
-    written: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    first: tuple[str | None, dict[str, list[str]]] | None = None
-    made_for: dict[str, Hashable] = field(default_factory=dict[str, Hashable])
-
-
-@dataclass(frozen=True)
-class Taken(Generic[T]):
-    """The value that an address gives a field.
-
-    Attributes:
-        is_named: whether the address has it; if not, or if its text has no possible value, this is the default.
-    """
-
-    value: T
-    is_named: bool
-
-
-@dataclass(frozen=True)
-class Field(Widget[T]):
-    """A setting that decides a view: a parameter of the address and, for most, a widget with it as its key.
-
-    Attributes:
-        default: the value that the address leaves out; None if it depends on the sentence, the model or other fields,
-            and stands in the address always.
-        in_frame: whether it is drawn above every page.
-    """
-
-    codec: Codec[T]
-    default: T | None = None
-    in_frame: bool = False
-
-    def __post_init__(self) -> None:
-        """Add the field to `FIELDS`."""
-        FIELDS[self.key] = self
-
-    def is_due(self) -> bool:
-        """Whether the field is to be read from the address that the visitor has come to."""
-        visit = session_object(_Visit)
-        is_here = self.in_frame or visit.page == visit.here
-        return is_here and visit.taken.get(self.key, 0) != visit.number
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """The texts that the address has for the field, until it is read from there."""
-        return session_object(_Visit).texts.get(self.key, ()) if self.is_due() else ()
-
-    def take(self, default: T | None = None, possible: Callable[[T], bool] = lambda _: True) -> Taken[T] | None:
-        """Read the field, once for each address that the visitor comes to.
-
-        Returns:
-            None if it has been read, or if the address with which the session began leaves it out.
-        """
-        if not self.is_due():
-            return None
-        visit = session_object(_Visit)
-        visit.taken[self.key] = visit.number
-        texts: Any = visit.texts.get(self.key)
-        found: Any = self.default if default is None else default
-        if texts is None:
-            return Taken(found, is_named=False) if visit.number > 1 else None
-        try:
-            value = self.codec.decode(texts)
-        except ValueError:
-            return Taken(found, is_named=False)
-        return Taken(value, is_named=True) if possible(value) else Taken(found, is_named=False)
-
-    def put(self, value: T, default: T | None = None) -> None:
-        """Note the value for the address, which leaves out the default."""
-        visit = session_object(_Visit)
-        visit.values[self.key] = value
-        default = self.default if default is None else default
-        if value is None or value == default:
-            visit.drawn.pop(self.key, None)
-        else:
-            visit.drawn[self.key] = self.codec.encode(value)
-        for part in visit.within:
-            visit.parts[part].add(self.key)
-
-    def restore(
-        self, default: T | None = None, possible: Callable[[T], bool] = lambda _: True, *, is_old: bool = False
-    ) -> T:
-        """Set the widget from the address if it is due, or else to its last value if it has none.
-
-        Args:
-            is_old: the value that the browser has sent is outdated: take the last one.
-        """
-        found: Any = self.default if default is None else default
-        if (taken := self.take(default, possible)) is not None:
-            self.set(taken.value)
-        elif self.value is None or is_old or not possible(self.value):
-            value = session_object(_Visit).values.get(self.key, found)
-            self.set(value if value is None or possible(value) else found)
-        return self.value  # type: ignore[return-value]
-
-    def draw(
-        self, widget: Callable[..., Any], label: str, *arguments: Any, default: T | None = None, **options: Any
-    ) -> T:
-        """Draw a widget of Streamlit with the field's value, and note it for the address.
-
-        Args:
-            widget: such as `st.selectbox`, or the method of a container.
-            arguments: of the widget, after its label, without the value.
-            default: if it depends on the options; else the field's own or, without one, the first option.
-        """
-        possible = _possible(widget.__name__, arguments)
-        if default is None and self.default is None and widget.__name__ in FROM_OPTIONS[:-1]:
-            default = next(iter(arguments[0]), None)
-        self.restore(default, possible)
-        value = widget(label, *arguments, key=self.key, persist_state="session", **options)
-        self.put(value, default)
-        return value
-
-    def preset(self, value: T) -> None:
-        """Set a value that depends on the sentence, before the widget is drawn; one in the address comes first."""
-        if not self.texts:
-            self.set(value)
-
-    def preset_for(self, source: Hashable, value: Callable[[], T]) -> None:
-        """Preset the widget on first use, and again whenever `source` changes."""
-        made_for = session_object(_Visit).made_for
-        if self.value is None or made_for.get(self.key, source) != source:
-            self.preset(value())
-
-
-FIELDS: dict[str, Field[Any]] = {}
-
-
-def _possible(kind: str, arguments: Sequence[Any]) -> Callable[[Any], bool]:
-    """Return whether a widget of Streamlit can have a value."""
-    if kind in FROM_OPTIONS:
-        options: Collection[Any] = arguments[0]
-        return lambda value: all(each in options for each in value) if isinstance(value, list) else value in options
-    if kind in FROM_RANGE:
-        return lambda value: arguments[0] <= value <= arguments[1]
-    return lambda value: True
-
-
-def is_history_navigation() -> bool:
-    """Whether this run shows an address to which the visitor went back or forward."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return context is not None and context.is_history_navigation
-
-
-def begin() -> None:
-    """Begin a run: look whether the visitor has come to a new address."""
-    visit = session_object(_Visit)
-    visit.drawn, visit.within, visit.here = {}, [], None
-    texts = {name: st.query_params.get_all(name) for name in st.query_params}
-    visit.first = visit.first or (st.context.url, texts)
-    # A change of page first makes an address without parameters: one that was left before it was written says nothing.
-    if not visit.number or (is_history_navigation() and (texts or (st.context.url, texts) == visit.first)):
-        visit.number += 1
-        visit.texts = visit.written = texts
-        visit.page = None
-
-
-def on_page(name: str) -> None:
-    """Say which page is drawn from here on."""
-    visit = session_object(_Visit)
-    visit.here = name
-    visit.page = name if visit.page is None else visit.page
-
-
-def end() -> None:
-    """Write the view to the address, with what the page has not drawn yet of the address that the visitor came to."""
-    visit = session_object(_Visit)
-    waiting = {name: texts for name, texts in visit.texts.items() if name in FIELDS and FIELDS[name].is_due()}
-    wanted = waiting | visit.drawn
-    current = {name: st.query_params.get_all(name) for name in st.query_params}
-    if wanted == current == visit.written:
-        return
-    visit.written = wanted
-    for name in FIELDS:
-        if current.get(name) != wanted.get(name):
-            if name in wanted:
-                st.query_params[name] = wanted[name]
-            else:
-                del st.query_params[name]
-
-
-def part(function: Callable[P, None], *, run_every: float | None = None) -> Callable[P, None]:
-    """Make a function a part of a page that can run alone, as `st.fragment` does: then it, too, writes the address."""
-    name = f"{function.__module__}.{function.__qualname__}"
-
-    @wraps(function)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
-        with _within(name):
-            function(*args, **kwargs)
-
-    return st.fragment(drawn, run_every=run_every)
-
-
-@contextmanager
-def _within(name: str) -> Generator[None]:
-    visit, context = session_object(_Visit), get_script_run_ctx(suppress_warning=True)
-    runs_alone = context is not None and bool(context.fragment_ids_this_run)
-    if runs_alone:
-        visit.within = []  # what an interrupted run has left
-        for key in visit.parts.get(name, ()):
-            visit.drawn.pop(key, None)
-    visit.parts[name] = set()
-    visit.within.append(name)
-    yield
-    visit.within.pop()
-    if runs_alone and not visit.within:
-        end()
+    return Field(name, TEXT, default, is_preset)
 
 
 # the frame of every page
 LANGUAGE = Field(IN_ADDRESS, choice({code: code for code in LANGUAGES}), in_frame=True)
+TOUR = Field("tour", choice({"off": "off"}), in_frame=True)
+CHECKPOINT = Field("checkpoint", TEXT, "", in_frame=True)  # name of a shipped one, if it is not the first
+UPLOADED = Field("uploaded", TEXT, "", in_frame=True)  # of a file that was opened: digits of its digest, and its name
 SENTENCE = Field("text", TEXT, FIRST_EXAMPLE, in_frame=True)
 BEAM_SIZE = Field("beam_size", INTEGER, 4, in_frame=True)
 LENGTH_PENALTY = Field("length_penalty", NUMBER, 0.6, in_frame=True)
 NUM_HYPOTHESES = Field("hypotheses", INTEGER, 4, in_frame=True)
+HYPOTHESIS = Field("hypothesis", TEXT, "", in_frame=True)  # counted from 1
+PREFIX = Field("prefix", TEXT, "", in_frame=True)  # token ids that the translation is forced to begin with
+TARGET = Field("target", TEXT, "", in_frame=True)  # token ids of a forced translation
+FORCED_MODEL = Field("model", TEXT, "", in_frame=True)  # digits of the digest of the model that they are of
+WORD = Field("word", several(TEXT), [], in_frame=True)  # selected words, such as source.3
+SLIDE = _text("slide", "")
+
+# several pages
+KIND = _text("kind", "cross")
+WEIGHTS = _text("weights", "attention")
 WHOLE_WORDS = Field("words", SWITCH, True)
 HIDE_SPECIAL = Field("hide_special", SWITCH, True)
-VIEW: Field[Literal["Lines", "Map", "Table", "BertViz"]] = Field(
-    "view", choice({"lines": "Lines", "map": "Map", "table": "Table", "bertviz": "BertViz"}), "Lines"
+TOKEN: Field[int] = Field("token", COUNTED, is_preset=True)
+PRODUCTS = _text("products", "")
+SELECTION = _text("selection", "")
+
+# Heads
+VIEW = _one_of("view", lines="Lines", map="Map", table="Table", bertviz="BertViz")
+HEADS: dict[str, Field[list[str]]] = {kind: Field(f"heads_{kind}", several(TEXT), is_preset=True) for kind in KINDS}
+LAYERS: dict[str, Field[list[str]]] = {kind: Field(f"layers_{kind}", several(TEXT), is_preset=True) for kind in KINDS}
+SORT = _text("sort")
+LABELS: Field[list[Any]] = Field("labels", several(TEXT), [])
+COMPARE = Field("compare", SWITCH, False)
+MASS = Field("mass", NUMBER, 1.0)
+STEP = Field("step", INTEGER, 0)
+OUTPUT = _one_of("output", whole="whole", selected="selected")
+JUDGED_BY = _one_of("judged_by", sentence="Sentence", sample="Sample")
+SCORED_SAMPLE = _text("scored_sample", "")
+CUTTING = Field("cutting", SWITCH, False)
+CUT = Field("cut", several(TEXT), [])
+JOINT_LAYER, JOINT_HEAD = _text("joint_layer"), _text("joint_head")
+JOINT_VIEW = _one_of("joint_view", map="Map", table="Table")
+BERTVIZ_VIEW = _one_of("bertviz_view", head="Head view", model="Model view")
+
+# Alignment
+METHOD = _text("method", "attention")
+ALIGNER = _text("aligner", is_preset=True)
+ROWS = _one_of("rows", predicted="predicted", fed="fed")
+LINKS = _text("links", "")
+NUMBERS_OF = _one_of("numbers_of", target="Target words", source="Source words")
+
+# Compare
+AGAINST = _one_of("against", hypothesis="Hypothesis", sentence="Sentence", checkpoint="Checkpoint")
+SECOND_HYPOTHESIS = _text("second", is_preset=True)  # counted from 1
+SECOND_TEXT = _text("second_text", is_preset=True)
+SAME_TARGET = Field("same_target", SWITCH, True)
+COMPARE_WEIGHTS = _text("compare_weights", "attention")
+COMPARE_VIEW = _one_of("compare_view", map="Map", lines="Lines")
+COMPARE_HEADS = {kind: _text(f"compare_head_{kind}", is_preset=True) for kind in KINDS}
+COMPARE_LAYERS = {kind: _text(f"compare_layer_{kind}", is_preset=True) for kind in KINDS}
+
+# Corpus
+CORPUS_VIEW = _one_of("corpus_view", heads="Heads", neurons="Neurons")
+CORPUS_INDEX = _text("corpus_index", "")
+CORPUS_HEAD, CORPUS_NEURON = _text("corpus_head", ""), _text("corpus_neuron", "")
+CORPUS_RANGE = Field("corpus_range", several(TEXT), [])
+BEHAVIOUR, CORPUS_KIND, CORPUS_PLACE = _text("behaviour"), _text("corpus_kind"), _text("corpus_place", is_preset=True)
+CORPUS_LAYER = _text("corpus_layer")
+CORPUS_STACK, NEURON_LAYER, NEURON_SORT = _text("corpus_stack", "encoder"), _text("neuron_layer"), _text("neuron_sort")
+NEURON_TOKEN = _text("neuron_token", "")
+
+# Beam, Generation, Switches
+BEAM_VIEW = _one_of("beam_view", tree="Tree", table="Table")
+DRAFT_TOKENS, ITERATIONS = Field("draft_tokens", INTEGER, 4), Field("iterations", INTEGER, 10)
+LENGTH_CANDIDATES = Field("length_candidates", INTEGER, 5)
+GENERATION_STEP, GENERATION_HEAD = Field("generation_step", INTEGER), _text("generation_head")
+GENERATION_KIND = _text("generation_kind", "decoder_self")
+GATE, SWITCHED = Field("gate", NUMBER, 0.0), _text("switched", "")
+
+# What heads write, Why A rather than B, Layer by layer
+TERM, MINUS = _text("term", ""), _text("against")
+RATHER_THAN = _text("rather_than")
+CONTRAST_METHODS: Field[list[Any]] = Field("contrast_methods", several(TEXT))
+FAITHFUL_SAMPLE = _text("faithful_sample", "")
+CELL, ENCODER_LEVEL = _text("cell", ""), Field("encoder_level", INTEGER)
+
+# Patching, Head to head
+CORRUPTED = _text("corrupted", is_preset=True)
+PATCHED_TOKEN: Field[int] = Field("patched_token", COUNTED, is_preset=True)
+PATCHED_AGAINST, PATCH_METRIC = _text("patched_against"), _text("patch_metric", "difference")
+PATCH_INTO, PATCH_MEAN = _text("patch_into", "corrupted"), Field("patch_mean", SWITCH, False)
+PATCH_VIEW = _one_of("patch_view", components="Components", paths="Paths between heads")
+PATCH, SENDER = _text("patch", ""), _text("sender", "")
+RECEIVER_KIND, RECEIVER_INPUT = _text("receiver_kind", "cross"), _text("receiver_input", "value")
+RECEIVERS = {kind: _text(f"receiver_{kind}", is_preset=True) for kind in KINDS}
+HOLD_NETWORKS = Field("hold_networks", SWITCH, False)
+PATHS_AGAINST, PATHS_METRIC = _text("paths_against"), _text("paths_metric", "difference")
+PATHS_BY, PATHS_SECOND = _text("paths_by", "mean"), _text("paths_second", is_preset=True)
+PATHS_DRAWN, PATH = Field("paths_drawn", INTEGER, 30), _text("path", "")
+
+# Step by step
+STACK, FOLLOWED = _text("stack", "decoder"), _text("followed", is_preset=True)
+STEP_LAYER, STEP_HEAD = _text("step_layer", is_preset=True), _text("step_head", is_preset=True)
+AT, PICKED = _text("at", ""), _text("picked", "")
+
+# Positions
+POSITIONS_VIEW = _one_of(
+    "positions_view",
+    encoding="Encoding",
+    sinusoids="Sinusoids",
+    similarity="Similarity",
+    learned="Learned",
+    rotation="Rotation",
+    first_layer="First layer",
 )
+POSITIONS_TABLE, NUM_POSITIONS = Field("positions_table", SWITCH, False), Field("num_positions", INTEGER, 64)
+WHOSE = _one_of("whose", model="This model", paper="The paper")
+DIMENSIONS: Field[list[int]] = Field("dimensions", several(INTEGER))
+MEASURE, SCORE_KIND, SCORE_HEAD = _text("measure", "dot"), _text("score_kind", "encoder_self"), _text("score_head")
+POSITION, OFFSET = Field("position", INTEGER, 3), Field("offset", INTEGER, 5)
+
+# Figures of the paper
+FIGURE = _one_of("figure", **{"3": "Figure 3", "4": "Figure 4", "5": "Figure 5"}, selection="Selection on Heads")
+PAPER_VIEW = _one_of("paper_view", picture="Picture", table="Table")
+PAPER_LAYER = _text("paper_layer")
+PAPER_TEXTS = {number: _text(f"paper_text_{number}") for number in "345"}
+PAPER_WORDS = {number: _text(f"paper_word_{number}") for number in "345"}
+PAPER_HEADS: dict[str, Field[list[str]]] = {
+    number: Field(f"paper_heads_{number}", several(TEXT), is_preset=True) for number in "345"
+}
+
+# Table 1
+WHY_VIEW = _one_of(
+    "why_view",
+    time="Time",
+    operations="Multiplications",
+    memory="Memory",
+    sequential="Sequential steps",
+    path="Path length",
+)
+ALONG = _one_of("along", n="n", d="d")
+WHY_TABLE = Field("why_table", SWITCH, False)
+WHY_N, WHY_D = Field("why_n", INTEGER, 64), Field("why_d", INTEGER, 512)
+WHY_K, WHY_R = Field("why_k", INTEGER, 3), Field("why_r", INTEGER, 8)
+WHY_DILATED = Field("why_dilated", SWITCH, True)
+MEASURED = _text("measured", "")
+
+# Training, Over training
+TRAINING_VIEW = _one_of(
+    "training_view", curves="Curves", rate="Learning rate", samples="Samples", card="Card", table_3="Table 3"
+)
+RUN_FOLDER, RUN, EXPERIMENT = _text("run_folder", ""), _text("run"), _text("experiment")
+TRAINING_MEASURE, ROW_MEASURE = _text("training_measure"), _text("row_measure", "perplexity")
+RELATIVE, SAMPLE = Field("relative", SWITCH), _text("sample")
+HISTORY = _text("history", "")
+TRAINED_VIEW = _one_of(
+    "trained_view", roles="Roles", score="Score", layers="Layers", translations="Translations", loss="Loss"
+)
+TRAINED_ON = _one_of("trained_on", sample="Sample", sentence="Sentence")
+TRAINED_SCORE, TRAINED_STEPS, TRAINED_HEAD = (
+    _text("trained_score"),
+    Field("trained_steps", INTEGER),
+    _text("trained_head", ""),
+)
+
+# Parsing, Read a picture
+PARSING_VIEW, NODE = _one_of("parsing_view", tree="Tree", table="Table"), _text("tree_node", "")
+BRACKET_HALF = _one_of("bracket_half", opened="Opened", closed="Closed")
+BRACKET_KIND, BRACKET_HEAD = _text("bracket_kind", "cross"), _text("bracket_head")
+PICTURE_SOURCE = _one_of("picture_source", drawn="Draw a text", uploaded="Upload a picture")
+PICTURE_TEXT, PICTURE_FONT = _text("picture_text", "Read me!"), _text("picture_font")
+PICTURE_SIZE, PICTURE_NOISE = Field("picture_size", INTEGER, 16), Field("picture_noise", INTEGER, 0)
+PICTURE_HEAD = _text("picture_head")
+PICTURE_VIEW = _one_of("picture_view", pictures="Pictures", map="Map", table="Table")
+
+
+def rate(name: str, first: float) -> Field[Any]:
+    """Return the field of a setting of a run's learning rate schedule; `name` ends with the name of the run."""
+    return Field(f"rate_{name}", INTEGER if isinstance(first, int) else NUMBER)

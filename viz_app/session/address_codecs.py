@@ -51,7 +51,7 @@ INTEGER: Codec[int] = single(str, _integer)
 NUMBER: Codec[float] = single(lambda value: f"{value:.12g}", _number)
 SWITCH: Codec[bool] = single(lambda value: str(value).lower(), _is_on)
 # a position, counted from 0 in the program and from 1 in the address
-POSITION: Codec[int] = single(lambda value: str(value + 1), lambda text: _integer(text) - 1)
+COUNTED: Codec[int] = single(lambda value: str(value + 1), lambda text: _integer(text) - 1)
 
 
 def choice(values: Mapping[str, T]) -> Codec[T]:

@@ -5,18 +5,19 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-import streamlit as st
-
 from core.analysis.alignment.first_head import first_head
 from core.analysis.attribution.methods import METHODS
 from core.analysis.heads.head import Head
 from core.analysis.heads.mean_and_maximum import combined
 from core.capture import AttentionMap, Kind
 from viz_app.drawing.head_names import ALL, CHOSEN, COMBINED_NAMES, LayerHead, name_of
+from viz_app.session import address
+from viz_app.session.address import SELECTION
 from viz_app.session.attributions import PER_LAYER, MethodChoice
+from viz_app.session.fields import Field
 from viz_app.session.gradient_output import Output
 from viz_app.session.readings import Reading
-from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+from viz_app.session.state import Widget, session_object
 
 if TYPE_CHECKING:
     from core.drawing.head_explorer import View
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 JOINT = "joint"  # all three kinds of attention in one matrix
 KindOrJoint = Kind | Literal["joint"]
-KIND = Widget[KindOrJoint]("kind")  # of the page Heads and of others
+KIND = address.KIND  # of the page Heads and of others
 # query parameter `selection=KIND|METHOD|HEAD|HEAD...`; the tokens of a gradient's output follow it as `.NUMBER`
-SELECTION, SEPARATOR, OUTPUT_SEPARATOR = "selection", "|", "."
+SEPARATOR, OUTPUT_SEPARATOR = "|", "."
 
 
-def heads_widget(kind: Kind, per_layer: bool = False) -> Widget[list[str]]:
+def heads_widget(kind: Kind, per_layer: bool = False) -> Field[list[str]]:
     """Return the widget that selects heads, or layers, on the page Heads."""
-    return Widget(f"layers_{kind}" if per_layer else f"heads_{kind}")
+    return (address.LAYERS if per_layer else address.HEADS)[kind]
 
 
 def select_head(head: Head) -> None:
@@ -65,28 +66,21 @@ class PresetHeads:
     presets: dict[str, Preset] = field(default_factory=dict[str, Preset])
 
 
-def preset_heads(
-    about: Reading, widget: Widget[T], default: Callable[[], T], shown: Callable[[T], str] | None = None
-) -> None:
+def preset_heads(about: Reading, widget: Field[T], default: Callable[[], T]) -> None:
     """Preset a widget that selects heads, before it is drawn.
 
     The default is set on first use, with another model, and with another source unless heads were selected meanwhile.
-    On first use, and if the visitor went back or forward, heads in the address come first.
-
-    Args:
-        shown: as for `Widget.preset`.
+    Heads in the address come first.
     """
     presets, digest, source = session_object(PresetHeads).presets, about.model.digest, about.translation.source
     known = presets.get(widget.key)
-    navigates, in_address = is_history_navigation(), st.query_params.get_all(widget.key)
-    if (navigates and in_address) or (known is None and widget.requested is not None):
-        found, preset = default(), in_address if navigates else widget.value or in_address
-        is_default = preset in (found, [shown(found) if shown else found])
-        presets[widget.key] = Preset(digest, source, found if is_default else None)
+    if widget.texts or (known is None and widget.value is not None):
+        found = default()
+        presets[widget.key] = Preset(digest, source, found if widget.requested == found else None)
     elif known is None or known.digest != digest or (known.source != source and follows_sentence(widget)):
         value = default()
         presets[widget.key] = Preset(digest, source, value)
-        widget.preset(value, shown)
+        widget.set(value)
 
 
 def follows_sentence(widget: Widget[Any]) -> bool:
@@ -124,7 +118,6 @@ class ShownHeads:
     Attributes:
         digest: of the model; "" before the page was opened.
         identity: of the reading.
-        was_restored: whether the session has looked for a selection in its address.
     """
 
     digest: str = ""
@@ -133,7 +126,6 @@ class ShownHeads:
     weights: MethodChoice = field(default_factory=MethodChoice)
     heads: Sequence[LayerHead] = ()
     view: "View" = "Lines"
-    was_restored: bool = False
 
     def remember(
         self, about: Reading, kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead], view: "View" = "Lines"
@@ -176,12 +168,11 @@ def shown_heads(about: Reading) -> HeadSelection:
 def restore_selection(about: Reading) -> None:
     """Select what the address names, at first and after going back, if possible."""
     shown = session_object(ShownHeads)
-    is_new = is_history_navigation() or not (shown.digest or shown.was_restored)
-    shown.was_restored = True
-    kind, _, rest = st.query_params.get(SELECTION, "").partition(SEPARATOR)
+    named = SELECTION.take()
+    kind, _, rest = (named.value if named is not None else "").partition(SEPARATOR)
     method_part, _, rest = rest.partition(SEPARATOR)
     method, *numbers = method_part.split(OUTPUT_SEPARATOR)
-    if not is_new or kind not in about.explain().maps or method not in METHODS:
+    if kind not in about.explain().maps or method not in METHODS:
         return
     output = _output(about, method, numbers)
     maps = about.explain().maps[kind]
@@ -191,7 +182,7 @@ def restore_selection(about: Reading) -> None:
         return
     shown.remember(about, kind, MethodChoice(method, output), [known[name] for name in names])
     if method not in PER_LAYER:
-        heads_widget(kind).set(names)
+        heads_widget(kind).set(list(names))
 
 
 def _output(about: Reading, method: str, numbers: Sequence[str]) -> Output | None:
@@ -208,7 +199,7 @@ def write_selection(kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead
     """Write the selection to the address, on other pages than Heads."""
     tokens = [str(position + 1) for position in weights.output or ()]
     method = OUTPUT_SEPARATOR.join([weights.method, *tokens])
-    put_in_address(SELECTION, SEPARATOR.join([kind, method, *(name_of(*head) for head in heads)]))
+    SELECTION.put(SEPARATOR.join([kind, method, *(name_of(*head) for head in heads)]))
 
 
 def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:

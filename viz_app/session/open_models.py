@@ -2,11 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from viz_app.session import models, readings
 from viz_app.session.freed_memory import return_freed_memory
 from viz_app.session.models import Model
 from viz_app.session.state import forget_model
+
+
+class MissingFile(NamedTuple):
+    """A file that an address is about: the first digits of its digest, and its name."""
+
+    digits: str
+    name: str
 
 
 @dataclass
@@ -19,12 +27,16 @@ class OpenModels:
     Attributes:
         opened: by digest, in the order of opening.
         current: digest of the model that the pages are about; "" for the one that the app starts with.
-        named: name of the shipped checkpoint that the address had last, or "".
+        named: name of the shipped checkpoint that is shown, unless it is the first; or "".
+        selected: name of the shipped checkpoint that was selected and is to be opened, or "".
+        missing: the file that the address names and that the session lacks; None if there is none.
     """
 
     opened: dict[str, Model] = field(default_factory=dict[str, Model])
     current: str = ""
     named: str = ""
+    selected: str = ""
+    missing: "MissingFile | None" = None
 
     def model(self) -> Model:
         """Return the current model.
@@ -56,8 +68,11 @@ class OpenModels:
             self.show(digest)
 
     def show(self, digest: str) -> None:
-        """Make an open model the current one: all pages are about its best translation."""
-        self.current = digest if digest in self.opened else ""
+        """Make an open model the current one: all pages are about its best translation.
+
+        A file that was missing is not any more.
+        """
+        self.current, self.missing = digest if digest in self.opened else "", None
         readings.new_sentence()
 
     def close(self, digest: str) -> None:

@@ -5,66 +5,46 @@ A session reads it when it begins, and when the visitor goes back or forward; ot
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import streamlit as st
 
 from viz_app.language import tr
 from viz_app.session import readings
+from viz_app.session.address import FORCED_MODEL, HYPOTHESIS, PREFIX, TARGET, WORD
+from viz_app.session.fields import Field, is_history_navigation
 from viz_app.session.models import Model
-from viz_app.session.state import is_history_navigation, put_in_address, session_object
 
 if TYPE_CHECKING:
     from viz_app.components.sentence_bar import WordSelection
 
-# query parameters; hypotheses and words are counted from 1
-HYPOTHESIS, TARGET, PREFIX, MODEL, WORD = "hypothesis", "target", "prefix", "model", "word"
 SEPARATOR = "."
 DIGITS = 8  # of a model's digest
 
 
-@dataclass
-class _Opened:
-    """Whether the address was read, and the words to select after translating.
-
-    Attributes:
-        words: names of words; None: select no others than are selected.
-    """
-
-    was_read: bool = False
-    words: list[str] | None = None
-
-
 def restore_target(model: Model, search: readings.Search) -> None:
-    """Show the hypothesis, or force the tokens, of the address.
-
-    In a new session, and if the visitor went back or forward to it.
+    """Show the hypothesis, or force the tokens, of an address that the visitor has come to.
 
     Raises:
         ValueError: it names an impossible one.
     """
-    opened = session_object(_Opened)
-    if opened.was_read and not is_history_navigation():
+    if not HYPOTHESIS.is_due():
         return
-    opened.was_read = True
-    opened.words = [name for name in st.query_params.get_all(WORD) if name]
+    number, made_for = _text(HYPOTHESIS), _text(FORCED_MODEL)
+    ids = {each: _text(each) for each in (PREFIX, TARGET)}
     if is_history_navigation():
         readings.new_sentence()
-    if number := st.query_params.get(HYPOTHESIS):
+    if number:
         if not re.fullmatch("[1-9][0-9]?", number):
             raise ValueError(
                 tr(
                     "the address has {parameter}={value}, expected a number from 1 on: the best hypothesis is shown "
                     "instead",
-                    parameter=HYPOTHESIS,
+                    parameter=HYPOTHESIS.key,
                     value=number,
                 )
             )
         readings.HYPOTHESIS.set(int(number) - 1)
-    prefix, target = _token_ids(PREFIX), _token_ids(TARGET)
+    prefix, target = (_token_ids(each, text) for each, text in ids.items())
     if prefix or target:
-        made_for = st.query_params.get(MODEL, "")
         if made_for and made_for != model.digest[:DIGITS]:
             raise ValueError(
                 tr(
@@ -78,15 +58,20 @@ def restore_target(model: Model, search: readings.Search) -> None:
         readings.force(model, search, readings.ForcedTarget(prefix, target or None))
 
 
-def _token_ids(name: str) -> tuple[int, ...]:
-    """Read token ids from the address."""
-    ids = st.query_params.get(name, "")
+def _text(setting: Field[str]) -> str:
+    """Read a field from the address; "" if that leaves it out."""
+    named = setting.take()
+    return named.value if named is not None else ""
+
+
+def _token_ids(setting: Field[str], ids: str) -> tuple[int, ...]:
+    """Read token ids of the address."""
     if ids and not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})*", ids):
         raise ValueError(
             tr(
                 "the address has {parameter}={value}, expected token ids such as 7.12.2: the model's own translation "
                 "is shown instead",
-                parameter=name,
+                parameter=setting.key,
                 value=ids,
             )
         )
@@ -94,14 +79,14 @@ def _token_ids(name: str) -> tuple[int, ...]:
 
 
 def restore_words(reading: readings.Reading) -> None:
-    """Select the words that `restore_target` has read in the address.
+    """Select the words of an address that the visitor has come to.
 
     Raises:
         ValueError: one of them is not a word of the reading; then none is selected.
     """
-    opened = session_object(_Opened)
-    names, opened.words = opened.words, None
-    if names is not None:
+    is_new, names = WORD.is_due(), [name for name in WORD.texts if name]
+    WORD.take()
+    if is_new:
         readings.select_words(reading, dict.fromkeys(_word(reading, name) for name in names))
 
 
@@ -112,7 +97,7 @@ def _word(reading: readings.Reading, name: str) -> "WordSelection":
         raise ValueError(
             tr(
                 "the address has {parameter}={value}, expected one such as source.3: no word is selected",
-                parameter=WORD,
+                parameter=WORD.key,
                 value=name,
             )
         )
@@ -124,7 +109,7 @@ def _word(reading: readings.Reading, name: str) -> "WordSelection":
         raise ValueError(
             tr(
                 "the address has {parameter}={value}, but there are {count} words: none is selected",
-                parameter=WORD,
+                parameter=WORD.key,
                 value=name,
                 count=len(words),
             )
@@ -138,11 +123,11 @@ def write(reading: readings.Reading) -> None:
     The best hypothesis is left out.
     """
     forced = reading.forced
-    put_in_address(HYPOTHESIS, str(reading.index + 1) if reading.index > 0 else "")
-    put_in_address(PREFIX, _joined(forced.prefix if forced else ()))
-    put_in_address(TARGET, _joined((forced.target if forced else None) or ()))
-    put_in_address(MODEL, reading.model.digest[:DIGITS] if forced else "")
-    put_in_address(WORD, _word_names(reading))
+    HYPOTHESIS.put(str(reading.index + 1) if reading.index > 0 else "")
+    PREFIX.put(_joined(forced.prefix if forced else ()))
+    TARGET.put(_joined((forced.target if forced else None) or ()))
+    FORCED_MODEL.put(reading.model.digest[:DIGITS] if forced else "")
+    WORD.put(_word_names(reading))
 
 
 def _word_names(reading: readings.Reading) -> list[str]:

@@ -1,18 +1,14 @@
-"""The slide that the address names: a picture of the page, by its file name.
+"""The slide that is open: a picture of the page, by its file name.
 
-An example is `slide=cross-layer1-head0`.
-
-The address is the only place that says which slide is open, so a link, a reload and the browser's back button open and
-close slides.
+It is in the address, as in `slide=cross-layer1-head0`: a link, a reload and the browser's back button open and close
+slides.
 """
 
 from dataclasses import dataclass, field
 
-import streamlit as st
-
-from viz_app.session.state import put_in_address, session_object
-
-SLIDE = "slide"  # query parameter
+from viz_app.session.address import SLIDE
+from viz_app.session.fields import end_part
+from viz_app.session.state import session_object
 
 
 @dataclass
@@ -20,18 +16,26 @@ class _Pictures:
     """Pictures drawn by the current run of the page.
 
     Attributes:
+        page: the page.
         names: of the pictures that have a slide.
+        shown: the name of the one whose slide is open, or "".
         more_follow: whether a computation is under way that may lead to more of them.
     """
 
+    page: str = ""
     names: set[str] = field(default_factory=set[str])
+    shown: str = ""
     more_follow: bool = False
 
 
-def begin_page() -> None:
-    """Forget the pictures of the last run. Call it before the page is drawn."""
-    session_object(_Pictures).names = set()
-    session_object(_Pictures).more_follow = False
+def begin_page(page: str) -> None:
+    """Forget the pictures of the last run, and on another page its slide. Call it before the page is drawn."""
+    pictures = session_object(_Pictures)
+    named = SLIDE.take()
+    if named is not None or page != pictures.page:
+        pictures.shown = named.value if named is not None else ""
+    pictures.page, pictures.names, pictures.more_follow = page, set(), False
+    SLIDE.put(pictures.shown)
 
 
 def note_picture(name: str) -> None:
@@ -45,18 +49,20 @@ def expect_more() -> None:
 
 
 def show(name: str) -> None:
-    """Name a picture in the address."""
-    put_in_address(SLIDE, name)
+    """Open the slide of a picture."""
+    session_object(_Pictures).shown = name
+    SLIDE.put(name)
+    end_part()
 
 
 def close() -> None:
-    """Remove the name from the address."""
-    put_in_address(SLIDE, "")
+    """Close the slide. Call it in a callback."""
+    show("")
 
 
 def is_shown(name: str) -> bool:
-    """Return whether the address names this picture."""
-    return st.query_params.get(SLIDE) == name
+    """Return whether the slide of this picture is open."""
+    return session_object(_Pictures).shown == name
 
 
 def unknown() -> str:
@@ -64,5 +70,5 @@ def unknown() -> str:
 
     Call it when the page has been drawn.
     """
-    name, pictures = st.query_params.get(SLIDE, ""), session_object(_Pictures)
-    return "" if name in pictures.names or pictures.more_follow else name
+    pictures = session_object(_Pictures)
+    return "" if pictures.shown in pictures.names or pictures.more_follow else pictures.shown

@@ -6,15 +6,13 @@ It is a token, a layer, a head, a step and a picked row.
 import re
 from dataclasses import dataclass
 
-import streamlit as st
-
 from core.analysis.heads.head import Head
 from core.analysis.token_path.steps import Stack
-from viz_app.session.state import Widget, is_history_navigation, put_in_address
+from viz_app.session import address
 
-STACK, TOKEN = Widget[Stack]("stack"), Widget[str]("followed")
-LAYER, HEAD = Widget[str]("step_layer"), Widget[str]("step_head")
-STEP, PICK = "at", "picked"  # query parameters; rows are counted from 1
+STACK, TOKEN = address.STACK, address.FOLLOWED
+LAYER, HEAD = address.STEP_LAYER, address.STEP_HEAD
+STEP, PICK = address.AT, address.PICKED  # rows are counted from 1
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,6 @@ class StepPlace:
     request: int = 0
     start: WalkStart | None = None
     words: object = None
-    was_restored: bool = False
 
     def lead_to_score(self, head: Head, query: int, key: int) -> None:
         """Start at the score of one query and one key when the page is opened."""
@@ -57,10 +54,10 @@ class StepPlace:
 
     def restore(self) -> None:
         """Restore step and row from the address, at first and after going back."""
-        if not self.was_restored or is_history_navigation():
-            self.was_restored = True
-            self.step = st.query_params.get(STEP, "")
-            number = st.query_params.get(PICK, "")
+        step, pick = STEP.take(), PICK.take()
+        if step is not None or pick is not None:
+            self.step = step.value if step is not None else ""
+            number = pick.value if pick is not None else ""
             self.pick = int(number) - 1 if re.fullmatch(r"[1-9]\d{0,3}", number) else None
             self._request()
 
@@ -85,5 +82,5 @@ class StepPlace:
         Args:
             is_first: whether the first step is shown, which needs no address.
         """
-        put_in_address(STEP, "" if is_first else self.step)
-        put_in_address(PICK, "" if is_first or self.pick is None else str(self.pick + 1))
+        STEP.put("" if is_first else self.step)
+        PICK.put("" if is_first or self.pick is None else str(self.pick + 1))

@@ -9,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.controls import downloads
-from viz_app.session.shown_slide import SLIDE
 from viz_app.views.models.parsing import parser_model
 
 PICTURES = {
@@ -85,7 +84,7 @@ def test_a_slide_has_an_address(start: Start, slides: list[str]) -> None:
     app = opened(start(**VIEW), "heads")
     assert slides == []
     app.button(key=f"slide_{HEAD}").click()
-    assert healthy(app.run()).query_params[SLIDE] == HEAD
+    assert healthy(app.run()).query_params["slide"] == HEAD
     assert slides == [HEAD]
     opened(start(**VIEW, slide=HEAD), "heads")  # somebody else follows the link
     assert slides == [HEAD] * 2

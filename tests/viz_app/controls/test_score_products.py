@@ -58,11 +58,11 @@ def test_a_click_on_a_word_selects_its_pair_of_the_largest_weight(
 @pytest.mark.parametrize(
     ("page", "key", "address"),
     [
-        ("heads", "map_0", {"view": "Map", "heads_cross": "L2 H3"}),
-        ("heads", "joint_map", {"kind": "Joint", "joint_head": "H3"}),
+        ("heads", "map_0", {"view": "map", "heads_cross": "L2 H3"}),
+        ("heads", "joint_map", {"kind": "joint", "joint_head": "H3"}),
         ("compare", "compare_second_cross_map", {"compare_head_cross": "L2 H3"}),
         ("contributions", "logit-map", {"term": "cross L2 H3"}),
-        ("positions", "scores", {"positions_view": "First layer", "score_kind": "Decoder", "score_head": "L1 H3"}),
+        ("positions", "scores", {"positions_view": "first_layer", "score_kind": "decoder_self", "score_head": "L1 H3"}),
         ("alignment", "ribbon", {aligner_list.ALIGNER.key: "L2 H3"}),
     ],
 )
@@ -83,7 +83,7 @@ def test_every_page_with_a_map_shows_the_products_of_the_address(
 
 def test_another_head_or_an_address_that_names_nothing_shows_no_products(start: Start) -> None:
     for wrong in (written_cell("map_0", Cell(Head("cross", 1, 2), 99, 0)), "map_0.cross.0.1.1.1", "<b>"):
-        app = opened(start(beam_size="2", text="Where?", view="Map", heads_cross="L2 H3", products=wrong), "heads")
+        app = opened(start(beam_size="2", text="Where?", view="map", heads_cross="L2 H3", products=wrong), "heads")
         assert not headline(app)
         assert any("Click a cell" in each.value for each in app.caption)
 

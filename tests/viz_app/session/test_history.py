@@ -19,7 +19,7 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, str | list[str]]]] 
     ),
     (
         "heads",
-        {"text": "Where?", "kind": "Encoder", "heads_encoder_self": ["L1 H2", "L2 H4"]},
+        {"text": "Where?", "kind": "encoder_self", "heads_encoder_self": ["L1 H2", "L2 H4"]},
         {"text": "Where is he?"},
     ),
     ("switches", {"text": "Where?", "switched": "cross L2 H1"}, {"text": "Where?"}),

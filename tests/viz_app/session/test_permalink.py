@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.viz_app.pages import Start, to_page
-from viz_app.session.address import FIELDS
+from viz_app.session.fields import FIELDS
 
 BOXES = (
     "selectbox",
@@ -36,12 +36,12 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
     (
         "heads",
         {
-            "kind": "Decoder",
+            "kind": "decoder_self",
             "heads_decoder_self": ["L1 H2", "L2 H4"],
             "view": "map",
             "words": "false",
             "hide_special": "false",
-            "sort": "By entropy",
+            "sort": "entropy",
             "labels": "end mark",
             "compare": "true",
             "step": "2",
@@ -57,53 +57,53 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
     ),
     (
         "heads",
-        {"weights": "Attention rollout", "layers_cross": "L1", "mass": "0.5 of mass"},
+        {"weights": "rollout", "layers_cross": "L1", "mass": "0.5"},
         {"weights": "rollout", "mass": 0.5},
     ),
     (
         "heads",
-        {"weights": "Gradient \u00d7 attention", "output": "Selected output", "word": ["target.1", "source.2"]},
+        {"weights": "gradient", "output": "selected", "word": ["target.1", "source.2"]},
         {"weights": "gradient", "output": "selected"},
     ),
     (
         "heads",
-        {"kind": "Joint", "weights": "Norm-weighted", "joint_layer": "L1", "joint_head": "H2", "joint_view": "Table"},
+        {"kind": "joint", "weights": "norms", "joint_layer": "L1", "joint_head": "H2", "joint_view": "table"},
         {"kind": "joint", "weights": "norms", "joint_layer": "L1", "joint_head": "H2"},
     ),
-    ("beam", {"beam_view": "Table"}, {"beam_view": "Table"}),
+    ("beam", {"beam_view": "table"}, {"beam_view": "Table"}),
     ("switches", {"gate": "0.5", "switched": "cross L2 H1"}, {"gate": 0.5}),
     (
         "alignment",
-        {"method": "Norm-weighted", "aligner": "L2 H3", "links": "0-0", "numbers_of": "Source words"},
+        {"method": "norms", "aligner": "L2 H3", "links": "0-0", "numbers_of": "source"},
         {"method": "norms", "aligner": "L2 H3", "links": "0-0"},
     ),
     (
         "compare",
         {
             "second": "3",
-            "kind": "Encoder",
+            "kind": "encoder_self",
             "compare_head_encoder_self": "L1 H1",
-            "compare_weights": "Norm-weighted",
-            "compare_view": "Lines",
+            "compare_weights": "norms",
+            "compare_view": "lines",
         },
         {"second_hypothesis": 2, "compare_head_encoder_self": "L1 H1", "compare_weights": "norms"},
     ),
     (
         "compare",
-        {"against": "Sentence", "second_text": "Who?", "compare_head_cross": "L2 H2"},
+        {"against": "sentence", "second_text": "Who?", "compare_head_cross": "L2 H2"},
         {"against": "Sentence", "second_text": "Who?"},
     ),
-    ("heads", {"view": "bertviz", "bertviz_view": "Model view", "heads_cross": "L2 H3"}, {"heads_cross": ["L2 H3"]}),
+    ("heads", {"view": "bertviz", "bertviz_view": "model", "heads_cross": "L2 H3"}, {"heads_cross": ["L2 H3"]}),
     (
         "positions",
-        {"positions_view": "Sinusoids", "num_positions": "128", "dimensions": ["3", "5"]},
+        {"positions_view": "sinusoids", "num_positions": "128", "dimensions": ["3", "5"]},
         {"num_positions": 128, "dimensions": [3, 5]},
     ),
-    ("positions", {"positions_view": "Similarity", "measure": "Cosine"}, {"measure": "cosine"}),
-    ("positions", {"positions_view": "Rotation", "position": "7", "offset": "9"}, {"position": 7, "offset": 9}),
+    ("positions", {"positions_view": "similarity", "measure": "cosine"}, {"measure": "cosine"}),
+    ("positions", {"positions_view": "rotation", "position": "7", "offset": "9"}, {"position": 7, "offset": 9}),
     (
         "positions",
-        {"positions_view": "First layer", "score_kind": "Decoder", "score_head": "L1 H3"},
+        {"positions_view": "first_layer", "score_kind": "decoder_self", "score_head": "L1 H3"},
         {"score_kind": "decoder_self"},
     ),
     (
@@ -113,18 +113,18 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
             "paper_layer": "L1",
             "paper_word_3": "dog",
             "paper_heads_3": "L1 H2",
-            "paper_view": "Table",
+            "paper_view": "table",
         },
         {"paper_text_3": "A dog runs.", "paper_layer": "L1", "paper_word_3": "dog", "paper_heads_3": ["L1 H2"]},
     ),
-    ("paper_figures", {"figure": "Selection on Heads", "selection": "encoder_self|norms|L1 H2|Mean of all"}, {}),
-    ("paper_figures", {"figure": "Selection on Heads", "selection": "cross|gradient.2|L1 H2"}, {}),
-    ("training", {"training_view": "Learning rate"}, {"training_view": "Learning rate"}),
+    ("paper_figures", {"figure": "selection", "selection": "encoder_self|norms|L1 H2|Mean of all"}, {}),
+    ("paper_figures", {"figure": "selection", "selection": "cross|gradient.2|L1 H2"}, {}),
+    ("training", {"training_view": "rate"}, {"training_view": "Learning rate"}),
     (
         "why",
         {
-            "why_view": "Memory",
-            "along": "over d",
+            "why_view": "memory",
+            "along": "d",
             "why_table": "true",
             "why_n": "128",
             "why_d": "64",

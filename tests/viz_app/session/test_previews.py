@@ -70,14 +70,14 @@ def heads(start: Start, request: pytest.FixtureRequest) -> Iterator[AppTest]:
 
 SETTINGS: dict[str, dict[str, Any]] = {  # of the settings that one drawing has, all in one
     "lines": {},
-    "map of the decoder": {"kind": "Decoder", "view": "map", "hide_special": "false"},
+    "map of the decoder": {"kind": "decoder_self", "view": "map", "hide_special": "false"},
     "table of tokens": {"view": "table", "words": "false", "hypotheses": "1", "length_penalty": "1.0"},
     "a step of selected heads": {
         "heads_cross": ["L1 H2", "L2 H1", "Mean of chosen"],
         "step": "1",
-        "mass": "0.9 of mass",
+        "mass": "0.9",
     },
-    "sorted in German": {"language": "de", "sort": "Nach Entropie"},
+    "sorted in German": {"language": "de", "sort": "entropy"},
 }
 
 
@@ -123,9 +123,7 @@ def test_other_pages_preview_the_words(start: Start, page: str) -> None:
     assert drawn(enter(app, OTHER))[KEY] == found[KEY]
 
 
-@pytest.mark.parametrize(
-    "heads", [{"weights": "Gradient \u00d7 attention"}, {"kind": "Joint"}, {"view": "bertviz"}], indirect=True
-)
+@pytest.mark.parametrize("heads", [{"weights": "gradient"}, {"kind": "joint"}, {"view": "bertviz"}], indirect=True)
 def test_what_takes_longer_or_is_drawn_otherwise_is_left_out(heads: AppTest) -> None:
     assert list(preview(heads, OTHER)) == [KEY]
 

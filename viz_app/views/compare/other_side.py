@@ -10,10 +10,10 @@ from core.analysis.heads.head import Maps
 from viz_app.controls import search_progress
 from viz_app.drawing.display_text import sentence_case, shortened
 from viz_app.language import marked, tr
-from viz_app.session import model_passes, models, readings
+from viz_app.session import address, model_passes, models, readings
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.open_models import OpenModels, distinct_names
-from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+from viz_app.session.state import Widget, session_object
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -22,8 +22,8 @@ Against = Literal["Hypothesis", "Sentence", "Checkpoint"]
 AGAINST: tuple[Against, ...] = (marked("Hypothesis"), marked("Sentence"), marked("Checkpoint"))
 
 HYPOTHESIS = Widget[int]("second_hypothesis")  # index, 0 the best
-HYPOTHESIS_NUMBER = "second"  # query parameter: the same counted from 1
-TEXT = Widget[str]("second_text")
+HYPOTHESIS_NUMBER = address.SECOND_HYPOTHESIS  # the same counted from 1
+TEXT = address.SECOND_TEXT
 CHECKPOINT = Widget[str]("second_checkpoint")  # digest of an open model
 
 
@@ -80,8 +80,9 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
     if not others:
         st.info(tr("The search found only one hypothesis: ask for more in the settings next to the sentence."))
         return None
-    if HYPOTHESIS.value not in others or is_history_navigation():
-        number = st.query_params.get(HYPOTHESIS_NUMBER, "")
+    named = HYPOTHESIS_NUMBER.take()
+    if named is not None or HYPOTHESIS.value not in others:
+        number = named.value if named is not None else ""
         HYPOTHESIS.set(next((index for index in others if str(index + 1) == number), others[0]))
     names = {index: f"{index + 1}: {shortened(hypotheses[index].text)}" for index in others}
     HYPOTHESIS.show_labels(names.values())
@@ -92,7 +93,7 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
         key=HYPOTHESIS.key,
         width=520,
     )
-    put_in_address(HYPOTHESIS_NUMBER, str(index + 1))
+    HYPOTHESIS_NUMBER.put(str(index + 1))
     other = hypotheses[index]
     return ComparedSide(other.text, reading.model, reading.translation.source, other.token_ids)
 
@@ -100,8 +101,8 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
 def other_sentence(reading: readings.Reading, waiting: "DeltaGenerator") -> ComparedSide | None:
     """Select another sentence, translated with the same settings."""
     if TEXT.requested is None:
-        TEXT.preset(reading.translation.source)
-    text = st.text_input(tr("Second sentence"), key=TEXT.key, bind="query-params", width=520)
+        TEXT.set(reading.translation.source)
+    text = TEXT.draw(st.text_input, tr("Second sentence"), width=520)
     if not text.strip():
         st.info(tr("Type a second sentence."))
         return None
@@ -135,11 +136,9 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
         tr("Second checkpoint"), list(fitting), format_func=names.__getitem__, key=CHECKPOINT.key, width=520
     )
     model = fitting[digest]
-    same_target = st.toggle(
+    same_target = address.SAME_TARGET.draw(
+        st.toggle,
         tr("Same translation"),
-        True,
-        key="same_target",
-        bind="query-params",
         help=tr("Both models explain the first one's translation. Off: the second makes its own."),
     )
     source = with_code(reading.translation.source, codes_of(model), codes_of(reading.model))

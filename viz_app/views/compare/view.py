@@ -16,17 +16,17 @@ from viz_app.controls import toolbar
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
 from viz_app.controls.tables import selectable_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case, shortened
 from viz_app.drawing.export.head_pictures import export_lines, export_map
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr
-from viz_app.session import chosen_heads, python_code, readings
+from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, MethodChoice
+from viz_app.session.fields import Field, part
 from viz_app.session.map_pass import text_pass
 from viz_app.session.readings import TokenView
-from viz_app.session.state import Widget
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
 from viz_app.views.compare import other_side
 from viz_app.views.compare.other_side import AGAINST, Against, ComparedSide
@@ -57,7 +57,7 @@ class CompareView:
     view: SideView
 
 
-@st.fragment
+@part
 def page() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
@@ -66,7 +66,7 @@ def page() -> None:
         return
     with st.container(horizontal=True, gap="medium"):
         names: dict[Against, str] = {each: tr(each) for each in AGAINST}
-        against = segments(tr("Compare with another"), names, "Hypothesis", "against")
+        against = setting_segments(address.AGAINST, tr("Compare with another"), names)
         place = st.container()
     other = other_side.select_other(reading, against, place)
     if other is None:
@@ -145,15 +145,15 @@ def difference_part(
 def view_boxes() -> CompareView:
     """Select the settings of both sides."""
     kind = toolbar.kind_box()
-    method = toolbar.method_box(key="compare_weights")
+    method = toolbar.method_box(setting=address.COMPARE_WEIGHTS)
     names: dict[SideView, str] = {each: tr(each) for each in VIEWS}
-    view = segments(tr("View"), names, "Map", "compare_view", hide_label=True)
+    view = setting_segments(address.COMPARE_VIEW, tr("View"), names, hide_label=True)
     return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
 
 
-def head_widget(view: CompareView) -> Widget[str]:
+def head_widget(view: CompareView) -> Field[str]:
     """The widget with the name of the head, or of the layer, that is compared."""
-    return Widget(f"compare_{'layer' if view.weights.per_layer else 'head'}_{view.kind}")
+    return (address.COMPARE_LAYERS if view.weights.per_layer else address.COMPARE_HEADS)[view.kind]
 
 
 def head_box(
@@ -176,24 +176,14 @@ def head_box(
         for head in range(min(each.num_heads, other[each.layer].num_heads))
     ]
     widget = head_widget(view)
-    if widget.requested not in names:
+    if widget.value not in names:
         if view.weights.per_layer:
             wanted = [names[-1]]
         else:
             selected = chosen_heads.heads_widget(view.kind).value
             wanted = selected or [head_names.name_of(*chosen_heads.default_head(raw()))]
-        widget.preset(next((each for each in wanted if each in names), names[0]))
-    # Without a default, every selection differs from it, and so is in the address.
-    head = st.selectbox(
-        tr("Head"),
-        names,
-        None,
-        required=True,
-        key=widget.key,
-        bind="query-params",
-        width=110,
-        label_visibility="collapsed",
-    )
+        widget.set(next((each for each in wanted if each in names), names[0]))
+    head = widget.draw(st.selectbox, tr("Head"), names, width=110, label_visibility="collapsed")
     return head_names.parsed(head or names[0])
 
 

@@ -13,10 +13,10 @@ from core.analysis.tokens.words import readable
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import selectable_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.language import marked, tr, tr_lower, tr_values
-from viz_app.session import python_code
+from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.export.corpus_examples import export_examples
@@ -122,22 +122,20 @@ table = neurons_table(index, {stack!r}, {layer}, tokens, {sort!r}, {containing!r
 
 def boxes(model: Model) -> NeuronSearch:
     """Select a stack, a layer, an order, and a token."""
-    stack: Stack = segments(tr("Neurons of"), tr_values(STACK_NAMES), "encoder", "corpus_stack")
+    stack: Stack = setting_segments(address.CORPUS_STACK, tr("Neurons of"), tr_values(STACK_NAMES))
     stacks = {"encoder": model.translator.model.encoder, "decoder": model.translator.model.decoder}
     layers = [str(layer + 1) for layer in range(max(len(each.layers) for each in stacks.values()))]
-    layer = st.selectbox(tr("Layer"), layers, key="neuron_layer", bind="query-params", width=90)
-    sort: figures.NeuronSort = st.selectbox(
+    layer = address.NEURON_LAYER.draw(st.selectbox, tr("Layer"), layers, width=90)
+    sort: figures.NeuronSort = address.NEURON_SORT.draw(
+        st.selectbox,
         tr("Sorted"),
         figures.NEURON_SORTS,
         format_func=tr_values(figures.NEURON_SORTS).__getitem__,
-        key="neuron_sort",
-        bind="query-params",
         width=240,
     )
-    containing = st.text_input(
+    containing = address.NEURON_TOKEN.draw(
+        st.text_input,
         tr("Token"),
-        key="neuron_token",
-        bind="query-params",
         width=180,
         placeholder=tr("such as not"),
         help=tr("Only neurons with an example whose token has this in it."),

@@ -17,10 +17,11 @@ from core.analysis.corpus.index_file import CorpusIndexError, load_index, parse_
 from core.analysis.word_scores.scored_lines import parse_lines
 from viz_app.language import marked, tr
 from viz_app.session import model_paths
+from viz_app.session.address import CORPUS_INDEX
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model, ModelError
-from viz_app.session.state import MayHoldModel, put_in_address, session_object
+from viz_app.session.state import MayHoldModel, session_object
 from viz_app.session.uploaded_text import decoded
 from viz_app.views.corpus.figures.corpus import Tokens
 from viz_app.views.corpus.figures.corpus_examples import sides
@@ -30,7 +31,7 @@ MAX_BYTES = 2**20  # of an uploaded text
 TOO_LARGE = marked("{name} is larger than {most} MB: use `python -m core corpus`")
 NOT_TEXT = marked("{name} is not UTF-8 text: {error}. Upload a text file with one sentence per line")
 MAX_INDEX_BYTES = 2**26  # of an uploaded index
-ADDRESS, OWN_NAME = "corpus_index", "own"  # query parameter: the link is to an index that it does not include
+OWN_NAME = "own"  # in the address: the link is to an index that it does not include
 BATCH_SIZE = 8  # sentences between two clicks
 
 _numbers = itertools.count()
@@ -158,7 +159,9 @@ def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
     The visitor's own comes first. The address says if it is shown.
     """
     own = session_object(OwnIndex).of(model)
-    put_in_address(ADDRESS, OWN_NAME if own is not None else "")
+    if own is not None:
+        CORPUS_INDEX.take()
+        CORPUS_INDEX.put(OWN_NAME)
     if own is not None:
         return own, ""
     if not Path(model.path).is_absolute():  # uploaded
@@ -184,11 +187,8 @@ def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
 
 
 def is_missing(opened: OpenedIndex | None) -> bool:
-    """Whether the address is for an index of its author's own.
-
-    Ask before `opened_index`, which writes the address.
-    """
-    return opened is None and st.query_params.get(ADDRESS) == OWN_NAME
+    """Whether the address is for an index of its author's own."""
+    return opened is None and OWN_NAME in CORPUS_INDEX.texts
 
 
 @st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={**MODEL_HASH, OpenedIndex: lambda each: each.key})

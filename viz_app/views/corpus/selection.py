@@ -18,15 +18,15 @@ from core.capture import Kind
 from viz_app.components.sentence_bar import Side, WordSelection
 from viz_app.language import tr
 from viz_app.page_list import script_of
-from viz_app.session import chosen_heads, readings
+from viz_app.session import address, chosen_heads, readings
 from viz_app.session.models import Model
-from viz_app.session.state import is_history_navigation, put_in_address, session_object
+from viz_app.session.state import session_object
 from viz_app.views.corpus.corpus_examples import corpus_examples
 from viz_app.views.corpus.figures.corpus import AXIS_NAMES
 from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
 from viz_app.views.corpus.figures.parallel_coordinates import Range
 
-HEAD, NEURON, RANGE = "corpus_head", "corpus_neuron", "corpus_range"  # query parameters
+HEAD, NEURON, RANGE = address.CORPUS_HEAD, address.CORPUS_NEURON, address.CORPUS_RANGE
 KINDS_BY_NAME: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sentence
 
@@ -45,22 +45,21 @@ class CorpusSelection:
     neuron: Neuron | None = None
     ranges: dict[str, Range] = field(default_factory=dict[str, Range])
     num_opened: int = 0
-    was_restored: bool = False
 
     def restore(self) -> None:
         """Select what the address names, at first and after going back."""
-        if self.was_restored and not is_history_navigation():
-            return
-        self.was_restored = True
-        self.head = parsed_head(st.query_params.get(HEAD, ""))
-        self.neuron = parsed_neuron(st.query_params.get(NEURON, ""))
-        self.ranges = dict(filter(None, map(parsed_range, st.query_params.get_all(RANGE))))
+        if (head := HEAD.take()) is not None:
+            self.head = parsed_head(head.value)
+        if (neuron := NEURON.take()) is not None:
+            self.neuron = parsed_neuron(neuron.value)
+        if (ranges := RANGE.take()) is not None:
+            self.ranges = dict(filter(None, map(parsed_range, ranges.value)))
 
     def write_address(self) -> None:
         """Write the selection to the address."""
-        put_in_address(HEAD, str(self.head) if self.head else "")
-        put_in_address(NEURON, str(self.neuron) if self.neuron else "")
-        put_in_address(RANGE, [f"{key}_{low:.4g}_{high:.4g}" for key, (low, high) in self.ranges.items()])
+        HEAD.put(str(self.head) if self.head else "")
+        NEURON.put(str(self.neuron) if self.neuron else "")
+        RANGE.put([f"{key}_{low:.4g}_{high:.4g}" for key, (low, high) in self.ranges.items()])
 
     def set_range(self, key: str, found: Range | None) -> None:
         """Select a range of an axis; None: the whole axis."""

@@ -11,14 +11,15 @@ from core.analysis.corpus.index_file import index_bytes
 from core.capture import KINDS, Kind
 from viz_app.controls.job_control import job_control
 from viz_app.controls.uploader_texts import uploader_texts
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.language import marked, tr
-from viz_app.session import readings
+from viz_app.session import address, readings
+from viz_app.session.fields import part
 from viz_app.session.models import Model
 from viz_app.session.python_code import shown_path
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import session_object
 from viz_app.views.corpus import opened_index, selection
 from viz_app.views.corpus.figures.corpus import PLACE_NAMES
 from viz_app.views.corpus.heads_part import HeadSearch, heads_part
@@ -48,7 +49,7 @@ SEARCHED = marked("{corpus}; translated with beam size {size} by {model}.")
 PASTED = marked("the text")
 VIEWS = (marked("Heads"), marked("Neurons"))
 EVERY_KIND, EVERY_LAYER = "all", marked("All")
-BEHAVIOUR, PLACE = Widget[str]("behaviour"), Widget[str]("corpus_place")
+BEHAVIOUR, PLACE = address.BEHAVIOUR, address.CORPUS_PLACE
 
 
 def capital(name: str) -> str:
@@ -73,8 +74,6 @@ BEHAVIOUR_NAMES = (
     marked("attends to one token at a time"),
     marked("attends everywhere"),
 )  # of `BEHAVIOURS`
-BEHAVIOUR_TITLES = {capital(each.name): key for key, each in BEHAVIOURS.items()}
-PLACE_TITLES = {capital(name): key for key, name in PLACE_NAMES.items()}
 
 
 def page() -> None:
@@ -138,33 +137,24 @@ def save_button(model: Model, opened: OpenedIndex) -> None:
 def toolbar(model: Model) -> HeadSearch | NeuronSearch:
     """Select heads by a behaviour, or neurons of a layer."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = segments(tr("Show"), {each: tr(each) for each in VIEWS}, VIEWS[0], "corpus_view")
+        view = setting_segments(address.CORPUS_VIEW, tr("Show"), {each: tr(each) for each in VIEWS})
         return head_boxes(model) if view == VIEWS[0] else neuron_boxes(model)
 
 
 def head_boxes(model: Model) -> HeadSearch:
     """Select a behaviour, a kind of attention, a layer, and the place of examples."""
-    title = st.selectbox(
-        tr("Behaviour"),
-        list(BEHAVIOUR_TITLES),
-        format_func=behaviour_title,
-        key=BEHAVIOUR.key,
-        bind="query-params",
-        width=270,
-    )
+    behaviour = BEHAVIOUR.draw(st.selectbox, tr("Behaviour"), list(BEHAVIOURS), format_func=behaviour_title, width=270)
     names: dict[str, str] = {EVERY_KIND: tr("All"), **{kind: tr(KIND_NAMES[kind]) for kind in KINDS}}
-    kind = segments(tr("Attention"), names, EVERY_KIND, "corpus_kind")
+    kind = setting_segments(address.CORPUS_KIND, tr("Attention"), names)
     layers = len(model.translator.model.encoder.layers), len(model.translator.model.decoder.layers)
     options = [EVERY_LAYER, *(str(layer + 1) for layer in range(max(layers)))]
-    layer = st.selectbox(tr("Layer"), options, format_func=tr, key="corpus_layer", bind="query-params", width=90)
-    behaviour = BEHAVIOUR_TITLES[title]
-    PLACE.preset_for(behaviour, lambda: capital(PLACE_NAMES[BEHAVIOURS[behaviour].place]), place_title)
-    place = st.selectbox(
+    layer = address.CORPUS_LAYER.draw(st.selectbox, tr("Layer"), options, format_func=tr, width=90)
+    PLACE.preset_for(behaviour, lambda: BEHAVIOURS[behaviour].place)
+    place = PLACE.draw(
+        st.selectbox,
         tr("Examples attending to"),
-        list(PLACE_TITLES),
+        list(PLACE_NAMES),
         format_func=place_title,
-        key=PLACE.key,
-        bind="query-params",
         width=200,
         help=tr(
             "Off the usual places: neither at a special or the first token or punctuation, nor at the same position "
@@ -172,17 +162,17 @@ def head_boxes(model: Model) -> HeadSearch:
         ),
     )
     kinds: tuple[Kind, ...] = tuple(each for each in KINDS if kind in (EVERY_KIND, each))
-    return HeadSearch(behaviour, kinds, None if layer == EVERY_LAYER else int(layer) - 1, PLACE_TITLES[place])
+    return HeadSearch(behaviour, kinds, None if layer == EVERY_LAYER else int(layer) - 1, place)
 
 
-def behaviour_title(title: str) -> str:
+def behaviour_title(behaviour: str) -> str:
     """Return the title of a behaviour in the visitor's language."""
-    return capital(tr(BEHAVIOURS[BEHAVIOUR_TITLES[title]].name))
+    return capital(tr(BEHAVIOURS[behaviour].name))
 
 
-def place_title(title: str) -> str:
+def place_title(place: str) -> str:
     """Return the title of a place in the visitor's language."""
-    return capital(tr(PLACE_NAMES[PLACE_TITLES[title]]))
+    return capital(tr(PLACE_NAMES[place]))
 
 
 def shown(model: Model, search: HeadSearch | NeuronSearch) -> None:
@@ -196,7 +186,7 @@ def shown(model: Model, search: HeadSearch | NeuronSearch) -> None:
         heads_part(model, opened, search)
 
 
-@st.fragment
+@part
 def form(model: Model, is_open: bool) -> None:
     """Build an index of other sentences, or open one."""
     own, path = session_object(OwnIndex), Path(model.path)

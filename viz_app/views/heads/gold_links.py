@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link, format_links, gold_pairs
 from core.text.text_files import split_lines
 from viz_app.language import marked, tr, tr_count
-from viz_app.session.state import Widget
+from viz_app.session import address
 from viz_app.session.uploaded_text import decoded
 
-LINKS = Widget[str]("links")  # the links of the current sentence, in the Pharaoh format
+LINKS = address.LINKS  # the links of the current sentence, in the Pharaoh format
 SEPARATOR = "|||"
 MAX_BYTES = 5 * 2**20  # of an uploaded text
 TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer lines, or use `python -m core align`")

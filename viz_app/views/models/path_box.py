@@ -7,7 +7,8 @@ import streamlit as st
 
 from viz_app.language import marked, tr
 from viz_app.session import model_paths
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.fields import Field
+from viz_app.session.state import session_object
 
 WIDTH = 320
 TYPE_IT = marked("This link names a file or folder, and a link opens none: enter its path above to open it.")
@@ -24,14 +25,14 @@ class _RefusedLinks:
     parameters: set[str] = field(default_factory=set[str])
 
 
-def path_box(label: str, parameter: str, offered: Collection[str], placeholder: str | None, about: str) -> str:
+def path_box(label: str, setting: Field[str], offered: Collection[str], placeholder: str | None, about: str) -> str:
     """Select a file or folder: type its path, or take one that is offered.
 
     Draws nothing if neither is possible. The address holds the name of one that is offered, but never a path: whoever
     follows a link would open it without knowing.
 
     Args:
-        parameter: in the address; key of the widget.
+        setting: of the address, and of the widget.
         offered: names in `model_paths.listed_paths`.
         placeholder: of the box for a path.
         about: help text of the box.
@@ -40,22 +41,26 @@ def path_box(label: str, parameter: str, offered: Collection[str], placeholder: 
         A text for `model_paths.openable_path`; "" if there is none.
     """
     refused, selected = session_object(_RefusedLinks).parameters, None
-    may_type, named = model_paths.may_type_path(), st.query_params.get(parameter, "")
-    if named and (may_type or named not in offered):
-        refused.add(parameter)
+    may_type, named = model_paths.may_type_path(), setting.take()
+    if named is not None and named.value and (may_type or named.value not in offered):
+        refused.add(setting.key)
     if may_type:
-        put_in_address(parameter, "")
         selected = st.text_input(
-            label, key=parameter, persist_state="session", placeholder=placeholder, help=about, width=WIDTH
+            label, key=setting.key, persist_state="session", placeholder=placeholder, help=about, width=WIDTH
         )
-    elif offered:  # the widget removes from the address what it does not offer
-        selected = st.selectbox(label, list(offered), None, key=parameter, bind="query-params", help=about, width=WIDTH)
+    elif offered:
+        if named is not None:
+            setting.set(named.value if named.value in offered else "")
+        selected = st.selectbox(
+            label, list(offered), None, key=setting.key, persist_state="session", help=about, width=WIDTH
+        )
+        setting.put(selected or "")
     if selected:
-        refused.discard(parameter)
+        refused.discard(setting.key)
     return (selected or "").strip()
 
 
-def link_note(parameter: str) -> None:
+def link_note(setting: Field[str]) -> None:
     """Say, below the box, that what the address named is not opened."""
-    if parameter in session_object(_RefusedLinks).parameters:
+    if setting.key in session_object(_RefusedLinks).parameters:
         st.info(tr(TYPE_IT if model_paths.may_type_path() else NOT_OFFERED))

@@ -10,6 +10,7 @@ from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
+from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
 from viz_app.views.steps import walked_token
@@ -36,7 +37,7 @@ ABOUT_BADGE = marked(
 TOLERANCE = 1e-4
 
 
-@st.fragment
+@part
 def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()

@@ -7,13 +7,14 @@ from core.analysis.token_path.steps import Stack, TokenPath
 from core.analysis.token_path.token_walk import follow_token
 from core.analysis.tokens.words import readable
 from core.drawing.drawing_data import FED_ARROW
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import readings
 from viz_app.session.chosen_heads import shown_heads
+from viz_app.session.fields import Field
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import session_object
 from viz_app.session.step_place import HEAD, LAYER, STACK, TOKEN, StepPlace
 from viz_app.views.steps.figures.step_views import StepView
 
@@ -49,7 +50,7 @@ def _tree(model: Model, search: Search, prefix: tuple[int, ...]) -> BeamTree:
 def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
     """Select stack, token, layer and head; the last three are counted from 0."""
     position = _presets(about)
-    stack: Stack = segments(tr("Stack"), tr_values(STACKS), "decoder", STACK.key, help=tr(ABOUT_STACK))
+    stack: Stack = setting_segments(STACK, tr("Stack"), tr_values(STACKS), help=tr(ABOUT_STACK))
     config = about.model.translator.model.config
     layers, heads = config.num_decoder_layers, config.decoder_heads.num_heads
     if stack == "encoder":
@@ -57,7 +58,7 @@ def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
     names = token_names(about, stack)
     TOKEN.preset_for((about.identity, stack), lambda: max(names[:-1] or names, key=len))
     if position is not None:
-        TOKEN.preset(names[position])
+        TOKEN.set(names[position])
     return (
         stack,
         _box(tr("Token"), TOKEN, names, 230),
@@ -127,8 +128,8 @@ def _presets(about: Reading) -> int | None:
     is_new, place.words = words and words != place.words and not is_restored, words
     if start := place.take_start():
         STACK.set(start.stack)
-        LAYER.preset(f"L{start.layer + 1}")
-        HEAD.preset(f"H{start.head + 1}")
+        LAYER.set(f"L{start.layer + 1}")
+        HEAD.set(f"H{start.head + 1}")
         return start.position
     if not is_new:
         return None
@@ -137,7 +138,6 @@ def _presets(about: Reading) -> int | None:
     return tokens.start
 
 
-def _box(label: str, widget: Widget[str], names: list[str], width: int) -> int:
+def _box(label: str, widget: Field[str], names: list[str], width: int) -> int:
     """Select one of several names."""
-    widget.keep_within(names, names[0])
-    return names.index(st.selectbox(label, names, key=widget.key, bind="query-params", width=width))
+    return names.index(widget.draw(st.selectbox, label, names, width=width))

@@ -52,7 +52,7 @@ def texts(app: AppTest) -> str:
 def test_heads_are_ranked_by_a_behaviour_and_the_address_holds_everything(
     start: Start, checkpoint: Path, index: CorpusIndex
 ) -> None:
-    address = {"behaviour": "Copies", "corpus_kind": "Cross", "corpus_layer": "2", "corpus_head": "encoder L1 H2"}
+    address = {"behaviour": "copies", "corpus_kind": "cross", "corpus_layer": "2", "corpus_head": "encoder L1 H2"}
     app = opened(start(checkpoint, text="Where?", beam_size="1", **address), "corpus")
     assert "in 3 sentences" in texts(app)
     assert "Three sentences, CC0; with given translations by model.safetensors." in texts(app)
@@ -82,7 +82,7 @@ def test_ranges_limit_the_heads(start: Start, checkpoint: Path, index: CorpusInd
 
 
 def test_neurons_of_a_layer_and_those_with_a_token(start: Start, checkpoint: Path, index: CorpusIndex) -> None:
-    address = {"corpus_view": "Neurons", "corpus_stack": "Decoder", "neuron_layer": "2"}
+    address = {"corpus_view": "neurons", "corpus_stack": "decoder", "neuron_layer": "2"}
     app = opened(start(checkpoint, text="Where?", beam_size="1", **address), "corpus")
     table, found = app.dataframe[0].value, index.neurons["decoder"]
     assert len(table) == (found.activations[1, :, 0] > 0).sum()
@@ -110,7 +110,7 @@ def test_an_example_opens_on_the_page_heads(
             st.button(str(number), key=f"{key} {number}", on_click=on_click, args=(number,))
 
     monkeypatch.setattr("viz_app.views.corpus.selection.corpus_examples", as_buttons)
-    address = {"corpus_head": str(head), "corpus_place": "Anywhere"}
+    address = {"corpus_head": str(head), "corpus_place": "any"}
     app = opened(start(checkpoint, text="Where?", beam_size="1", **address), "corpus")
     example = index.head_examples(head)[1]
     healthy(app.button(key="corpus-examples 1").click().run())

@@ -15,18 +15,19 @@ from core.analysis.composition.survey import Survey, num_steps, survey_steps
 from core.analysis.interventions.minimal_pairs import minimal_pairs
 from core.analysis.interventions.pair_runs import Metric
 from viz_app.controls.predicted_token import alternative_box, alternatives, metric_box, token_box
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
+from viz_app.session import address
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import session_object
 
 MEASURED = 200  # edges that are measured exactly
 MEASURED_AT_ONCE = 80  # tokens of source and prefix together up to which measuring starts by itself
-AGAINST = Widget[str]("paths_against")
-SECOND = Widget[str]("paths_second")
+AGAINST = address.PATHS_AGAINST
+SECOND = address.PATHS_SECOND
 BEST = marked("best other token")
 BY_NAMES: dict[ReplacedBy, str] = {
     "mean": marked("Its mean"),
@@ -122,16 +123,16 @@ def question_boxes(about: Reading) -> EdgeQuestion:
             about_b = tr("B: the effect of an edge is on the logit of the predicted token A minus that of B.")
             chosen = alternative_box(about, position, AGAINST, tr("minus"), (BEST,), BEST, about_b)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        metric = metric_box("paths_metric")
-        by: ReplacedBy = segments(
-            tr("Replace what a sender sends by"), tr_values(BY_NAMES), "mean", "paths_by", help=tr(ABOUT_BY)
+        metric = metric_box(address.PATHS_METRIC)
+        by: ReplacedBy = setting_segments(
+            address.PATHS_BY, tr("Replace what a sender sends by"), tr_values(BY_NAMES), help=tr(ABOUT_BY)
         )
         second = None
         if by == "sentence":
             source = about.translation.source
             SECOND.preset_for((about.model.digest, source), lambda: proposal(about.model, source))
             label = tr("Second sentence, of equal length in tokens")
-            second = st.text_input(label, key=SECOND.key, bind="query-params", width="stretch").strip()
+            second = SECOND.draw(st.text_input, label, width="stretch").strip()
     against = None if chosen == BEST else about.model.translator.tokenizer.target.token_id(chosen)
     return EdgeQuestion(position, against, by, second, metric)
 

@@ -4,13 +4,12 @@ import re
 from dataclasses import dataclass
 from typing import get_args
 
-import streamlit as st
-
 from core.analysis.composition.edges import INPUTS, Edge, Input, Node, NodePart
+from viz_app.session import address
 from viz_app.session.chosen_heads import select_head
-from viz_app.session.state import is_history_navigation, put_in_address, session_object
+from viz_app.session.state import session_object
 
-EDGE = "path"  # query parameter, counted from 1: encoder_self.1.2-cross.5.3-value
+EDGE = address.PATH  # counted from 1: encoder_self.1.2-cross.5.3-value
 _NODE = re.compile(rf"({'|'.join(get_args(NodePart))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
 
 
@@ -20,7 +19,6 @@ class SelectedPath:
 
     edge: Edge | None = None
     node: Node | None = None
-    was_restored: bool = False
 
     def select(self, place: Node | Edge) -> None:
         """Select an edge, or a node: then its head also on the page Heads."""
@@ -36,15 +34,14 @@ class SelectedPath:
 def selection() -> SelectedPath:
     """Return the selection; at first and after going back, that of the address."""
     state = session_object(SelectedPath)
-    if not state.was_restored or is_history_navigation():
-        state.was_restored = True
-        state.edge = parsed_edge(st.query_params.get(EDGE, ""))
+    if (named := EDGE.take()) is not None:
+        state.edge = parsed_edge(named.value)
     return state
 
 
 def keep_in_address(edge: Edge | None) -> None:
     """Write the selected edge to the address."""
-    put_in_address(EDGE, "" if edge is None else f"{_written(edge.sender)}-{_written(edge.receiver)}-{edge.input}")
+    EDGE.put("" if edge is None else f"{_written(edge.sender)}-{_written(edge.receiver)}-{edge.input}")
 
 
 def _written(node: Node) -> str:

@@ -17,7 +17,8 @@ from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import python_code, readings
+from viz_app.session import address, python_code, readings
+from viz_app.session.fields import part
 from viz_app.session.map_pass import MapPass
 from viz_app.views.experiments.head_paths import figures, paths_survey, selected_path
 from viz_app.views.experiments.head_paths.export import export_path_graph
@@ -49,7 +50,7 @@ INPUTS: dict[Input, str] = {"query": marked("query"), "key": marked("key"), "val
 TOLERANCE = 1e-3  # nats
 
 
-@st.fragment
+@part
 def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
@@ -66,7 +67,7 @@ def page() -> None:
         st.error(sentence_case(str(error)))
         return
     headline(found)
-    count = st.slider(tr("Edges to draw"), 5, 100, 30, 5, key="paths_drawn", bind="query-params", width=320)
+    count = address.PATHS_DRAWN.draw(st.slider, tr("Edges to draw"), 5, 100, step=5, width=320)
     job_control(found.job, "head_paths", tr("Measure"), partial(graph, reading, found, count))
 
 
@@ -92,8 +93,7 @@ def graph(reading: readings.Reading, found: QuestionSurvey, count: int) -> None:
     edge = state.edge if state.edge in edges else None
     if edge is None and found.job.finished:
         edge = next((each.edge for each in ranked[:count] if each.edge.receiver.as_head), ranked[0].edge)
-    if found.job.finished or state.edge in edges:
-        selected_path.keep_in_address(state.edge if state.edge in edges else None)
+    selected_path.keep_in_address(state.edge if state.edge in edges or not found.job.finished else None)
     shown = found.run.runs, found.found, count, theme, edge, state.node
     drawn = figures.path_graph(*shown)
     left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")

@@ -13,18 +13,18 @@ from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, Pa
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
-from viz_app.controls.predicted_token import metric_box, restore_position
-from viz_app.controls.widgets import segments
+from viz_app.controls.predicted_token import metric_box
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import sentence_case
 from viz_app.language import marked, tr, tr_count, tr_values
-from viz_app.session import model_passes, readings
+from viz_app.session import address, model_passes, readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
-from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+from viz_app.session.state import session_object
 
-CORRUPTED = Widget[str]("corrupted")
-TOKEN = Widget[int]("patched_token")  # in the address it counts from 1
-AGAINST = Widget[str]("patched_against")  # a piece, or the one below
+CORRUPTED = address.CORRUPTED
+TOKEN = address.PATCHED_TOKEN  # in the address it counts from 1
+AGAINST = address.PATCHED_AGAINST  # a piece, or the one below
 BEST = marked("best other token")
 FEW = 3  # proposals of each contrast that are shown at once
 INTO_NAMES: dict[Into, str] = {"corrupted": marked("First into second"), "clean": marked("Second into first")}
@@ -85,10 +85,9 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
     found = proposals(about.model, source)
     first = next((pair for pair in found if pair.contrast == "noun"), found[0] if found else None)
     CORRUPTED.preset_for((about.model.digest, source), lambda: first.text if first else "")
-    text = st.text_input(
+    text = CORRUPTED.draw(
+        st.text_input,
         tr("Second sentence, of equal length in tokens"),
-        key=CORRUPTED.key,
-        bind="query-params",
         placeholder=tr("Change a word of the sentence above"),
         help=tr(ABOUT_SENTENCE),
     )
@@ -173,31 +172,27 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
     if target and words != state.words:
         TOKEN.set(target[-1])
     state.words = words
-    restore_position(TOKEN, len(drops))
     TOKEN.preset_for((about.identity, corrupted), lambda: max(range(own.num_forced, len(drops)), key=drops.__getitem__))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        position = st.selectbox(
+        position = TOKEN.draw(
+            st.selectbox,
             tr("Predicted token"),
             range(len(drops)),
             format_func=lambda each: f"{each + 1} {readable(own.predicted_tokens[each])}",
-            key=TOKEN.key,
             width=170,
             help=tr(
                 "Or click a word of the translation above. At first it is the one that the second sentence makes least "
                 "probable."
             ),
         )
-        put_in_address(TOKEN.key, str(position + 1))
         alternatives = [*second.alternatives[position], *own.alternatives[position]]
         against = _against_box(str(own.predicted_tokens[position]), [str(token) for token, _ in alternatives])
-        metric = metric_box("patch_metric")
-        into: Into = segments(tr("Patch"), tr_values(INTO_NAMES), "corrupted", "patch_into", help=tr(ABOUT_INTO))
+        metric = metric_box(address.PATCH_METRIC)
+        into: Into = setting_segments(address.PATCH_INTO, tr("Patch"), tr_values(INTO_NAMES), help=tr(ABOUT_INTO))
         names = ", ".join(new for pair in others for _, new in pair.changes)
-        is_mean = st.toggle(
+        is_mean = address.PATCH_MEAN.draw(
+            st.toggle,
             tr("Average over pairs"),
-            False,
-            key="patch_mean",
-            bind="query-params",
             disabled=not others,
             help=tr("Also patches the other proposals for these words ({words}) and shows the mean.", words=names)
             if others
@@ -210,19 +205,14 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
 def _against_box(predicted: str, alternatives: list[str]) -> str | None:
     """Select the token to compare with."""
     names = [BEST, *dict.fromkeys(token for token in alternatives if token != predicted)]
-    if AGAINST.value is None or is_history_navigation():
-        requested = st.query_params.get(AGAINST.key)
-        AGAINST.set(requested if requested in names else BEST)
-    AGAINST.keep_within(names, BEST)
-    chosen = st.selectbox(
+    chosen = AGAINST.draw(
+        st.selectbox,
         tr("Compared with"),
         names,
         format_func=lambda name: tr(name) if name == BEST else readable(name),
-        key=AGAINST.key,
         width=170,
         help=tr("By default the most probable other token in the second sentence."),
     )
-    put_in_address(AGAINST.key, "" if chosen in (None, BEST) else chosen)
     return None if chosen in (None, BEST) else chosen
 
 

@@ -10,17 +10,18 @@ from core.analysis.heads.head import Head
 from core.analysis.interventions.pair_runs import COMPONENTS, Component, PairRuns
 from core.analysis.interventions.path_patching import HeadInput, Receiver
 from core.capture import KINDS, Kind
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.head_names import head_title, parsed
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_lower, tr_values
-from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+from viz_app.session import address
+from viz_app.session.state import session_object
 from viz_app.views.experiments.patching.figures import PatchedCell
 from viz_app.views.experiments.patching.measurement import Patching
 from viz_app.views.experiments.patching.second_sentence import PatchingQuestion
 
-CELL, SENDER = "patch", "sender"  # query parameters, counted from 1: cross.5.3, and cross.5.3 for a head
-RECEIVER_KIND, HOLD = Widget[Kind]("receiver_kind"), "hold_networks"
+CELL, SENDER = address.PATCH, address.SENDER  # counted from 1: cross.5.3, and cross.5.3 for a head
+RECEIVER_KIND = address.RECEIVER_KIND
 KIND_NAMES: dict[Kind, str] = {
     "encoder_self": marked("Encoder"),
     "decoder_self": marked("Decoder"),
@@ -38,15 +39,13 @@ class PatchingSelection:
 
     cell: PatchedCell | None = None
     sender: Head | None = None
-    was_restored: bool = False
 
     def restore(self) -> None:
         """Select what the address names, at first and after going back."""
-        if not self.was_restored or is_history_navigation():
-            self.was_restored = True
-            self.cell = parsed_cell(st.query_params.get(CELL, ""))
-            cell = parsed_cell(st.query_params.get(SENDER, ""))
-            self.sender = None
+        if (named := CELL.take()) is not None:
+            self.cell = parsed_cell(named.value)
+        if (named := SENDER.take()) is not None:
+            cell, self.sender = parsed_cell(named.value), None
             if cell is not None and cell.component in KINDS:
                 self.sender = Head(cell.component, cell.layer, cell.position)
 
@@ -80,7 +79,7 @@ def selected_cell(found: Patching) -> PatchedCell | None:
         cell.layer < runs.num_layers(cell.component) and cell.position < runs.num_positions(cell.component)
     ):
         cell = state.cell = None
-    put_in_address(CELL, f"{cell.component}.{cell.layer + 1}.{cell.position + 1}" if cell else "")
+    CELL.put(f"{cell.component}.{cell.layer + 1}.{cell.position + 1}" if cell else "")
     if cell is not None or not found.job.finished:
         return cell
     effects, best = found.effects(), PatchedCell("encoder_self", 0, 0)
@@ -98,20 +97,18 @@ def receiver_box(found: Patching) -> tuple[Receiver, bool]:
     """Select the receiver, and whether feed-forward networks are held on the way."""
     runs = found.pairs[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        kind: Kind = segments(tr("Receiver"), tr_values(KIND_NAMES), "cross", RECEIVER_KIND.key)
+        kind: Kind = setting_segments(RECEIVER_KIND, tr("Receiver"), tr_values(KIND_NAMES))
         names = [
             head_name(layer, head) for layer in range(runs.num_layers(kind)) for head in range(runs.num_heads(kind))
         ]
-        widget = Widget[str](f"receiver_{kind}")
-        if widget.requested not in names:
-            widget.preset(head_name(*found.strongest_head(kind)[1:]))
-        name = st.selectbox(tr("Head"), names, None, required=True, key=widget.key, bind="query-params", width=110)
-        which: HeadInput = segments(tr("Through its"), tr_values(INPUT_NAMES), "value", "receiver_input")
-        hold_networks = st.toggle(
+        widget = address.RECEIVERS[kind]
+        if widget.value not in names:
+            widget.set(head_name(*found.strongest_head(kind)[1:]))
+        name = widget.draw(st.selectbox, tr("Head"), names, width=110)
+        which: HeadInput = setting_segments(address.RECEIVER_INPUT, tr("Through its"), tr_values(INPUT_NAMES))
+        hold_networks = address.HOLD_NETWORKS.draw(
+            st.toggle,
             tr("Hold feed-forward networks"),
-            False,
-            key=HOLD,
-            bind="query-params",
             help=tr(
                 "On: only residual connections and norms carry the change from the sender to the receiver "
                 "(Goldowsky-Dill et al. 2023). Off: the feed-forward networks between them change, too (Wang et al. "
@@ -133,7 +130,7 @@ def selected_sender(senders: Sequence[Head]) -> Head | None:
     if state.sender not in senders:
         state.sender = None
     sender = state.sender
-    put_in_address(SENDER, f"{sender.kind}.{sender.layer + 1}.{sender.head + 1}" if sender else "")
+    SENDER.put(f"{sender.kind}.{sender.layer + 1}.{sender.head + 1}" if sender else "")
     return sender
 
 

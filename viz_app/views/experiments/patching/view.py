@@ -12,14 +12,15 @@ from viz_app.components.cell_grid import cell_grid
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import python_code, readings
+from viz_app.session import address, python_code, readings
 from viz_app.session.chosen_heads import select_head
+from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.views.experiments.patching import figures, measurement, second_sentence, selection
 from viz_app.views.experiments.patching.measurement import Patching
@@ -61,7 +62,7 @@ ROWS: dict[Side, str] = {
 }
 
 
-@st.fragment
+@part
 def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
@@ -79,7 +80,7 @@ def page() -> None:
         st.error(second_sentence.problem_text(error))
         return
     headline(found)
-    view = segments(tr("View"), {each: tr(each) for each in VIEWS}, VIEWS[0], "patch_view", hide_label=True)
+    view = setting_segments(address.PATCH_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
     if view == VIEWS[0]:
         job_control(found.job, "patching", tr("Measure"), partial(components, reading, found))
     else:

@@ -12,16 +12,16 @@ from core.analysis.heads.ablation import GateEffect, ablate_each_head, gate_effe
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
 from viz_app.language import marked, tr
+from viz_app.session.address import SWITCHED
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import is_history_navigation, put_in_address, session_object
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from core import ScoredText
 
-SWITCHED = "switched"  # query parameter
 _HEAD_GATE = re.compile(r"(encoder|decoder|cross) L(\d{1,3}) H(\d{1,3})(?: (0(?:\.\d{1,2})?))?")
 HeadGates = tuple[tuple[Head, float], ...]  # heads whose output is scaled, by what; sorted, without those scaled by 1
 
@@ -34,13 +34,11 @@ class Switches:
         digest: of the model whose heads they are.
         gates: what the output of each switched head is multiplied by.
         problem: why nothing was switched that the address asked for, or "".
-        was_restored: whether the session has read its address.
     """
 
     digest: str = ""
     gates: dict[Head, float] = field(default_factory=dict[Head, float])
     problem: str = ""
-    was_restored: bool = False
 
     def of(self, model: Model) -> dict[Head, float]:
         """Return the switched heads of this model."""
@@ -56,11 +54,10 @@ class Switches:
 
     def restore(self, model: Model) -> None:
         """Switch the heads that the address names, at first and after going back."""
-        if self.was_restored and not is_history_navigation():
+        if (named := SWITCHED.take()) is None:
             return
-        self.was_restored = True
         try:
-            self.digest, self.gates = model.digest, _parsed_gates(model, st.query_params.get(SWITCHED, ""))
+            self.digest, self.gates = model.digest, _parsed_gates(model, named.value)
         except ValueError as error:
             self.problem = str(error)
 
@@ -82,7 +79,7 @@ def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
                 tr(
                     "the address has {parameter}={name}, expected heads such as 'cross L5 H3' or 'cross L5 H3 0.5': "
                     "all heads are on",
-                    parameter=SWITCHED,
+                    parameter=SWITCHED.key,
                     name=name,
                 )
             )
@@ -102,7 +99,7 @@ def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
 def write_address(gates: HeadGates) -> None:
     """Write the switched heads to the address, with their gates unless they are off."""
     names = ",".join(f"{head} {gate:g}" if gate else str(head) for head, gate in gates)
-    put_in_address(SWITCHED, names)
+    SWITCHED.put(names)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -17,7 +17,7 @@ from viz_app.drawing.display_text import decimal, sentence_case
 from viz_app.drawing.export.ablation import export_changes, export_switches, switches_table
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
-from viz_app.session import python_code, readings
+from viz_app.session import address, python_code, readings
 from viz_app.session.state import session_object
 from viz_app.views.experiments.switches import switched_heads
 from viz_app.views.experiments.switches.head_switches import switchboard
@@ -54,16 +54,8 @@ def page(reading: readings.Reading) -> None:
     gates = tuple(sorted(set_to.items()))
     switched_heads.write_address(gates)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        gate = st.slider(
-            tr("Clicking a head scales its output to"),
-            0.0,
-            0.9,
-            0.0,
-            0.1,
-            key="gate",
-            bind="query-params",
-            width=260,
-            help=tr(HOW_TO_READ),
+        gate = address.GATE.draw(
+            st.slider, tr("Clicking a head scales its output to"), 0.0, 0.9, step=0.1, width=260, help=tr(HOW_TO_READ)
         )
         st.button(tr("All back on"), on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
     theme = page_theme()

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.analysis.alignment.aligners import Aligner, Rows
-from core.analysis.attribution.methods import Method
+from core.analysis.alignment.aligners import Aligner
 from viz_app.controls.tables import selectable_table
 from viz_app.language import tr
+from viz_app.session import address
 from viz_app.session.chosen_heads import keep_heads
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import session_object
 from viz_app.views.heads.alignment.figures import aligner_table
 
-METHOD = Widget[Method]("method")
-ALIGNER = Widget[str]("aligner")  # a head or a mean, by name
-ROWS = Widget[Rows]("rows")
+METHOD = address.METHOD
+ALIGNER = address.ALIGNER  # a head or a mean, by name
+ROWS = address.ROWS
 
 
 @dataclass

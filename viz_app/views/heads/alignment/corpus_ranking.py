@@ -10,6 +10,7 @@ from viz_app.language import marked, tr, tr_count
 from viz_app.session import readings
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import METHOD_NAMES
+from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.views.heads import gold_links
 from viz_app.views.heads.alignment import aligner_list
@@ -31,7 +32,7 @@ def text_with_gold() -> None:
     results()
 
 
-@st.fragment
+@part
 def form() -> None:
     """Draw the form for the text.
 
@@ -66,7 +67,7 @@ def form() -> None:
         st.rerun()
 
 
-@st.fragment
+@part
 def results() -> None:
     """Draw all aligners, best first; a click on one shows it above."""
     if session_object(aligner_list.AlignerClick).take():

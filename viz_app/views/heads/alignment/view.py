@@ -31,14 +31,15 @@ from core.capture import AttentionMap
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, no_products
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.core_texts import translated
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import python_code, readings
+from viz_app.session import address, python_code, readings
 from viz_app.session.attributions import METHOD_HELP, METHOD_NAMES, Method
 from viz_app.session.chosen_heads import default_head, keep_heads, preset_heads
+from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.views.heads import gold_links
 from viz_app.views.heads.alignment import aligner_list
@@ -81,7 +82,7 @@ translation quality (Rikters & Fishel 2017).
 """)
 
 
-@st.fragment
+@part
 def sentence() -> None:
     """Draw the part about the current sentence.
 
@@ -130,14 +131,12 @@ def sentence() -> None:
 
 def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequence[AttentionMap]]:
     """Select a method, one of its heads or means, and the decoder rows to align by."""
-    METHOD.keep_within(reading.methods, "attention")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        method: Method = st.selectbox(
+        method: Method = METHOD.draw(
+            st.selectbox,
             tr("Method"),
             reading.methods,
             format_func=tr_values(METHOD_NAMES).__getitem__,
-            key=METHOD.key,
-            bind="query-params",
             help=tr(METHOD_HELP),
             width=230,
         )
@@ -153,22 +152,19 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
         def default() -> str:
             return aligner_name(default_head(reading.explain().maps["cross"]) if several else (None, None))
 
-        preset_heads(reading, ALIGNER, default, titles.__getitem__)
-        if ALIGNER.requested_of(titles) is None:  # of another method
-            ALIGNER.preset(default(), titles.__getitem__)
-        name = st.selectbox(
+        preset_heads(reading, ALIGNER, default)
+        if ALIGNER.requested not in by_name:  # of another method
+            ALIGNER.set(default())
+        name = ALIGNER.draw(
+            st.selectbox,
             tr("Head"),
             by_name,
-            None,
-            required=True,
             format_func=titles.__getitem__,
-            key=ALIGNER.key,
-            bind="query-params",
             width=130,
             on_change=keep_heads,
             args=(ALIGNER,),
         )
-        rows = segments(tr("Rows"), tr_values(ROW_NAMES), "predicted", ROWS.key, help=tr(ABOUT_ROWS))
+        rows = setting_segments(ROWS, tr("Rows"), tr_values(ROW_NAMES), help=tr(ABOUT_ROWS))
     return method, by_name[name or next(iter(by_name))], rows, cross
 
 
@@ -249,10 +245,9 @@ def links_box(reading: readings.Reading, alignment: WordAlignment) -> GoldLinks 
     restored = sentences.before_box(reading.identity, LINKS.value)
     if restored is not None:
         LINKS.set(restored)
-    line = st.text_input(
+    line = LINKS.draw(
+        st.text_input,
         tr("Gold links"),
-        key=LINKS.key,
-        bind="query-params",
         placeholder=tr("Click a source word, then a target word, or type 0-0 1-2"),
         help=tr(
             "In the Pharaoh format, counted from 0 as in the picture, the source word first: `0-0` is a sure link, "
@@ -299,7 +294,7 @@ def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None
 
 def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
     """Draw the tables behind the picture."""
-    view = segments(tr("Numbers"), {each: tr(each) for each in SIDES}, TARGET, "numbers_of")
+    view = setting_segments(address.NUMBERS_OF, tr("Numbers"), {each: tr(each) for each in SIDES})
     if view == TARGET:
         table = target_table(alignment, shares(reading)).dropna(axis="columns", how="all")
         columns = {

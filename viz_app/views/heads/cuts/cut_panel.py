@@ -20,7 +20,7 @@ from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.drawing.export.ablation import export_changes
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_count
-from viz_app.session import readings
+from viz_app.session import address, readings
 from viz_app.session.readings import TokenView
 from viz_app.session.state import Widget, session_object
 from viz_app.views.heads.cuts import cut_weights
@@ -47,7 +47,7 @@ NUMBER, REST = Widget[float]("cut_to"), Widget[bool]("cut_rest")
 
 def cut_toggle() -> bool:
     """Draw the switch that turns clicks in Lines and Map into cuts."""
-    return st.toggle(tr("Cut"), False, key="cutting", bind="query-params", help=tr(ABOUT))
+    return address.CUTTING.draw(st.toggle, tr("Cut"), help=tr(ABOUT))
 
 
 def cutting(reading: readings.Reading, kind: Kind, tokens: TokenView, attention: AttentionMap) -> Cutting:

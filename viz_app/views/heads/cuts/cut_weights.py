@@ -12,18 +12,17 @@ from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
 from core.capture import Kind
 from viz_app.language import marked
+from viz_app.session.address import CUT
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import is_history_navigation, put_in_address, session_object
+from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from core import ScoredText
-
-CUT = "cut"  # query parameter, once for each cut
 
 
 @dataclass
@@ -39,7 +38,6 @@ class Cuts:
     about: "Hashable" = None
     cuts: tuple[Cut, ...] = ()
     problem: str = ""
-    was_restored: bool = False
 
     def of(self, reading: Reading) -> tuple[Cut, ...]:
         """Return the cuts of a reading.
@@ -47,10 +45,10 @@ class Cuts:
         At first and after going back, those of the address.
         """
         about = reading.model.digest, reading.translation.source
-        if not self.was_restored or is_history_navigation():
-            self.was_restored, self.about = True, about
+        if (named := CUT.take()) is not None:
+            self.about = about
             try:
-                self.cuts = tuple(map(parse_cut, st.query_params.get_all(CUT)))
+                self.cuts = tuple(map(parse_cut, named.value))
                 effect(reading, self.cuts)
             except ValueError as error:
                 self.cuts, self.problem = (), str(error)
@@ -70,7 +68,7 @@ class Cuts:
 
 def write_address(cuts: Sequence[Cut]) -> None:
     """Write the cuts to the address."""
-    put_in_address(CUT, list(map(str, cuts)))
+    CUT.put(list(map(str, cuts)))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs={**READING_HASH, Cut: str})

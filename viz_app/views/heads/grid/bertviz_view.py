@@ -8,14 +8,14 @@ import streamlit as st
 
 from core.capture import AttentionMap, Kind
 from viz_app.controls.downloads import downloads
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.export.head_pictures import export_lines
 from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.theme import head_name
 from viz_app.drawing.weight_tables import grid_table, lines_table
 from viz_app.language import marked, tr, tr_lower, tr_values
-from viz_app.session import chosen_heads, python_code, readings
+from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.readings import TokenView
@@ -66,7 +66,9 @@ def page(
     chosen_heads.restore_selection(reading)  # of a link to the former page of BertViz
     maps = reading.maps(kind, tokens)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view: BertVizView = segments(tr("BertViz"), tr_values(VIEW_NAMES), HEAD_VIEW, "bertviz_view", hide_label=True)
+        view: BertVizView = setting_segments(
+            address.BERTVIZ_VIEW, tr("BertViz"), tr_values(VIEW_NAMES), hide_label=True
+        )
         heads = heads_box(maps)
     session_object(ShownHeads).remember(reading, kind, MethodChoice(), heads)
     rows = tr("a row is named by the word it predicts") if maps[0].predicted_tokens else tr(head_names.KIND_TEXTS[kind])

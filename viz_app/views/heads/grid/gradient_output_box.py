@@ -4,9 +4,9 @@ from typing import Literal
 
 import streamlit as st
 
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import readings
+from viz_app.session import address, readings
 from viz_app.session.gradient_output import Output
 
 OutputChoice = Literal["whole", "selected"]
@@ -25,7 +25,7 @@ def output_box(about: readings.Reading, step: range | None) -> Output | None:
     Returns:
         None for the whole translation, also while nothing of it is selected.
     """
-    if segments(tr("Gradient of"), tr_values(CHOICES), "whole", "output", hide_label=True) == "whole":
+    if setting_segments(address.OUTPUT, tr("Gradient of"), tr_values(CHOICES), hide_label=True) == "whole":
         return None
     words = [tokens for side, tokens in readings.selected_words(about) if side == "target"]
     found = tuple(sorted(position for tokens in ([step] if step else words) for position in tokens))

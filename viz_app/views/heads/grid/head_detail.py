@@ -25,10 +25,10 @@ from viz_app.drawing.export.head_pictures import Format, export_lines, export_ma
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr
-from viz_app.session import chosen_heads, python_code, readings
+from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import session_object
 from viz_app.views.heads.grid import selected_words
 from viz_app.views.heads.grid.heads_view import HeadsView
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from viz_app.components.sentence_bar import WordSelection
 
 MASSES = (1.0, 0.9, 0.75, 0.5)
-STEP = Widget[int]("step")  # the decoding step, counted from 1; 0 for all
+STEP = address.STEP  # the decoding step, counted from 1; 0 for all
 ABOUT_STEP = marked("""
 The row that predicts one token or, with whole words, one word. Move the slider with the arrow keys; 0 shows all steps.
 The row depends on the tokens fed up to that step, and on none after.
@@ -56,12 +56,11 @@ class StepWords:
 
 def mass_box(view: str) -> float | None:
     """Select the share of each row's weight that is drawn as lines; None: all lines."""
-    share = st.selectbox(
+    share = address.MASS.draw(
+        st.selectbox,
         tr("Lines"),
         MASSES,
         format_func=lambda share: tr("All lines") if share == 1 else tr("{share} of mass", share=share),
-        key="mass",
-        bind="query-params",
         label_visibility="collapsed",
         disabled=view != "Lines",
         width=135,
@@ -86,9 +85,7 @@ def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | 
         STEP.set(0)
     previous.words = words
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="decoding-step"):
-        step = st.slider(
-            tr("Decoding step"), 0, count, key=STEP.key, bind="query-params", width=200, label_visibility="collapsed"
-        )
+        step = STEP.draw(st.slider, tr("Decoding step"), 0, count, width=200, label_visibility="collapsed")
         text = tr("All decoding steps")
         if step:
             fed, predicted = (

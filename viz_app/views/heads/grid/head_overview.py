@@ -25,7 +25,7 @@ from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Sort, label_counts
 from viz_app.drawing.theme import Theme
 from viz_app.drawing.weight_tables import grid_table
 from viz_app.language import marked, tr, tr_count, tr_lower, tr_values
-from viz_app.session import chosen_heads, gradient_output, python_code, readings
+from viz_app.session import address, chosen_heads, gradient_output, python_code, readings
 from viz_app.session.attributions import (
     METHOD_NAMES,
     METHOD_SOURCES,
@@ -72,12 +72,11 @@ def grid_boxes(methods: Sequence[Method]) -> tuple[Sort, Method]:
     """Select the order of the grid and one of the attribution methods."""
     method = method_box(methods)
     per_layer = method in PER_LAYER
-    sort: Sort = st.selectbox(
+    sort: Sort = address.SORT.draw(
+        st.selectbox,
         tr("Sorted"),
         SORTS,
         format_func=tr_values(SORTS).__getitem__,
-        key="sort",
-        bind="query-params",
         label_visibility="collapsed",
         disabled=per_layer,
         width=165,
@@ -92,13 +91,8 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
     """
     counts = label_counts(cards)
     with st.popover(tr("What heads do"), disabled=per_layer):
-        selected: list[str] = st.pills(
-            tr("Show only heads named"),
-            list(DEFINITIONS),
-            selection_mode="multi",
-            format_func=tr,
-            key="labels",
-            bind="query-params",
+        selected: list[str] = address.LABELS.draw(
+            st.pills, tr("Show only heads named"), list(DEFINITIONS), selection_mode="multi", format_func=tr
         )
         st.caption(
             "\n".join(

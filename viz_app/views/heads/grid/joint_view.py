@@ -17,20 +17,19 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import Locate, MapCells, no_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import method_box
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr, tr_lower
-from viz_app.session import python_code, readings, word_selection
+from viz_app.session import address, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
 from viz_app.session.gradient_output import ABOUT, file_part, output_text
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
-from viz_app.session.state import Widget
 from viz_app.views.heads.grid.figures.joint_map import export_joint, joint_table
 from viz_app.views.heads.grid.gradient_output_box import output_box
 
-LAYER, HEAD = Widget[str]("joint_layer"), Widget[str]("joint_head")
+LAYER, HEAD = address.JOINT_LAYER, address.JOINT_HEAD
 ALL_LAYERS = marked("All layers")
 MEAN, MAXIMUM = marked("Mean of heads"), marked("Maximum of heads")
 COMBINED: dict[str, Combination] = {MEAN: marked("mean"), MAXIMUM: marked("maximum")}
@@ -52,7 +51,9 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
         method = method_box(reading.methods)
         output = output_box(reading, None) if method == "gradient" else None
         layer, head = _place_boxes(explanation.maps, method in PER_LAYER)
-        view = segments(tr("View"), {"Map": tr("Map"), "Table": tr("Table")}, "Map", "joint_view", hide_label=True)
+        view = setting_segments(
+            address.JOINT_VIEW, tr("View"), {"Map": tr("Map"), "Table": tr("Table")}, hide_label=True
+        )
     try:
         joint = joint_map({kind: reading.maps(kind, tokens, method, output) for kind in KINDS}, layer, head)
     except (RuntimeError, ValueError) as error:
@@ -138,14 +139,12 @@ def joint_cell(joint: JointMap, row: int, column: int) -> tuple[Kind | None, int
 def _place_boxes(maps: Maps, per_layer: bool) -> tuple[int | None, int | Combination]:
     """Select the layer, None for all, and the head or a combination of all heads."""
     layers = [ALL_LAYERS, *(f"L{layer + 1}" for layer in range(max(len(maps[kind]) for kind in KINDS)))]
-    LAYER.keep_within(layers, layers[-1])
-    layer = st.selectbox(
+    layer = LAYER.draw(
+        st.selectbox,
         tr("Layer"),
         layers,
+        default=layers[len(layers) - 1],
         format_func=tr,
-        index=len(layers) - 1,
-        key=LAYER.key,
-        bind="query-params",
         label_visibility="collapsed",
         width=130,
     )
@@ -153,10 +152,7 @@ def _place_boxes(maps: Maps, per_layer: bool) -> tuple[int | None, int | Combina
         (each.num_heads for kind in KINDS for each in maps[kind] if f"L{each.layer + 1}" == layer), default=1
     )
     heads = [MEAN, MAXIMUM, *((f"H{head + 1}" for head in range(num_heads)) if num_heads > 1 and not per_layer else ())]
-    HEAD.keep_within(heads, MEAN)
-    head = st.selectbox(
-        tr("Head"), heads, format_func=tr, key=HEAD.key, bind="query-params", label_visibility="collapsed", width=180
-    )
+    head = HEAD.draw(st.selectbox, tr("Head"), heads, format_func=tr, label_visibility="collapsed", width=180)
     return None if layer == ALL_LAYERS else int(layer[1:]) - 1, COMBINED[head] if head in COMBINED else int(
         head[1:]
     ) - 1

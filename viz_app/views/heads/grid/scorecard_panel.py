@@ -18,15 +18,16 @@ from core.capture import Kind
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
 from viz_app.controls.uploader_texts import uploader_texts
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import segments, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.scorecard_text import MEASURES, head_does, sentences
 from viz_app.language import marked, tr, tr_count, tr_values
-from viz_app.session import readings, sample_sentences
+from viz_app.session import address, readings, sample_sentences
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
-from viz_app.session.state import Widget, session_object
+from viz_app.session.fields import part
+from viz_app.session.state import session_object
 from viz_app.views.heads.gold_links import SentenceLinks
 from viz_app.views.heads.grid import sentence_sample
 from viz_app.views.heads.grid.head_overview import ABOUT_CORRELATION
@@ -36,7 +37,7 @@ from viz_app.views.heads.grid.sentence_sample import Sample
 Basis = Literal["Sentence", "Sample"]
 Judge = Callable[[readings.Reading], list[ScoreCard]]
 BASES: dict[Basis, str] = {"Sentence": marked("Sentence"), "Sample": marked("Sample")}
-BASIS = Widget[Basis]("judged_by")  # read before it is drawn
+BASIS = address.JUDGED_BY  # read before it is drawn
 ABOUT_CARDS = marked("""
 Measurements of a head's raw weights on this sentence, special tokens included, and on the sample once it is scored.
 What a head does follows from them by the criteria at "What heads do" above the grid; one that meets none is *mixed*.
@@ -82,7 +83,7 @@ def judge(reading: readings.Reading, kind: Kind) -> Judge:
     By them, heads are sorted and labelled: those on the sentence or, if selected, on the sample. The function needs no
     visitor, and takes other readings too.
     """
-    on_sample = sample_cards(reading, kind) if BASIS.requested_of(tr_values(BASES)) == "Sample" else None
+    on_sample = sample_cards(reading, kind) if BASIS.requested == "Sample" else None
     return sentence_judge(kind) if on_sample is None else lambda other: on_sample
 
 
@@ -132,7 +133,7 @@ def basis_box(reading: readings.Reading) -> None:
     Nothing is drawn before the sample is scored.
     """
     if session_object(Sample).cards(reading.model) is not None:
-        segments(tr("Measured on"), tr_values(BASES), "Sentence", BASIS.key, hide_label=True)
+        setting_segments(BASIS, tr("Measured on"), tr_values(BASES), hide_label=True)
 
 
 def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
@@ -223,7 +224,7 @@ def _spread(correlations: Sequence[float]) -> str:
     return tr("{low} to {high} with each head", low=decimal(min(known), 2), high=decimal(max(known), 2))
 
 
-@st.fragment
+@part
 def sample_box(reading: readings.Reading) -> None:
     """Score all heads on many sentences."""
     model, sample = reading.model, session_object(Sample)

@@ -12,11 +12,10 @@ from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import Scorer, piece_frequencies
 from viz_app.language import marked
 from viz_app.session import sample_sentences
+from viz_app.session.address import SCORED_SAMPLE
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
-from viz_app.session.state import MayHoldModel, put_in_address, session_object
-
-ADDRESS = "scored_sample"  # query parameter
+from viz_app.session.state import MayHoldModel, session_object
 
 
 @dataclass
@@ -93,7 +92,7 @@ class Sample(MayHoldModel):
 
     def is_missing(self) -> bool:
         """Whether the address is for a visitor's own sample that is not entered yet."""
-        return self.chosen is None and st.query_params.get(ADDRESS) == sample_sentences.OWN_NAME
+        return self.chosen is None and sample_sentences.OWN_NAME in SCORED_SAMPLE.texts
 
 
 def restore_sample(model: Model) -> None:
@@ -105,10 +104,11 @@ def restore_sample(model: Model) -> None:
         ValueError: as `Sample.begin`.
     """
     sample = session_object(Sample)
-    if sample.chosen is None and st.query_params.get(ADDRESS) == sample_sentences.SHIPPED_NAME:
+    if sample.chosen is None and sample_sentences.SHIPPED_NAME in SCORED_SAMPLE.texts:
         sample.begin(model, sample_sentences.SHIPPED)
     if sample.chosen is not None or sample.cards(model) is not None:
-        put_in_address(ADDRESS, sample_sentences.sample_name(sample.sentences))
+        SCORED_SAMPLE.take()
+        SCORED_SAMPLE.put(sample_sentences.sample_name(sample.sentences))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)

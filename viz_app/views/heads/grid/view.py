@@ -18,6 +18,7 @@ from viz_app.session import address, chosen_heads, previews, readings
 from viz_app.session.address import VIEW
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
+from viz_app.session.fields import part
 from viz_app.session.readings import TokenView
 from viz_app.session.state import session_object
 from viz_app.views.heads.cuts import cut_panel
@@ -56,7 +57,7 @@ explanation by itself.
 """)
 
 
-@address.part
+@part
 def overview_and_detail() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
@@ -103,12 +104,8 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
             weights = MethodChoice(method, output)
             labels = head_overview.label_box(cards, weights.per_layer)
             scorecard_panel.basis_box(reading)
-            several = st.toggle(
-                tr("Select several"),
-                False,
-                key="compare",
-                bind="query-params",
-                help=tr("Clicking a head adds it to the selected ones, or removes it."),
+            several = address.COMPARE.draw(
+                st.toggle, tr("Select several"), help=tr("Clicking a head adds it to the selected ones, or removes it.")
             )
         try:
             maps = reading.maps(kind, tokens, method, output)
@@ -157,12 +154,11 @@ def heads_box(
 
     chosen_heads.preset_heads(reading, widget, default)
     names = head_names.names(maps, weights.name)
-    selected = st.multiselect(
+    selected = widget.draw(
+        st.multiselect,
         tr("Heads"),
         names,
         format_func=head_names.shown_name,
-        key=widget.key,
-        bind="query-params",
         label_visibility="collapsed",
         select_all=False,
         placeholder=tr("Select"),

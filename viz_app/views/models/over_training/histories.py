@@ -11,7 +11,7 @@ from core.analysis.over_training.history.snapshot_files import FOLDERS
 from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr
-from viz_app.session import model_paths, models, readings
+from viz_app.session import address, model_paths, models, readings
 from viz_app.session.models import ModelError
 from viz_app.session.state import session_object
 from viz_app.session.uploads import copies
@@ -20,7 +20,7 @@ from viz_app.views.models.path_box import link_note, path_box
 SUFFIX = ".history.zip"  # of a shipped history, beside its checkpoint
 FALLBACK = "multi30k"  # for a model without a shipped history
 OTHER_MODEL = marked("These are snapshots of {name}, not of the current checkpoint, which comes with none.")
-ADDRESS = "history"  # query parameter: the name of an offered history
+ADDRESS = address.HISTORY  # the name of an offered history
 ABOUT_PATH = marked("""
 A run's folder with snapshots, or a file of `python -m train history`. `python -m train fit PRESET --data DATA --run RUN
 --history 12` keeps twelve snapshots of a run in RUN/history, more of them early than late, and `python -m train history

@@ -8,19 +8,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import streamlit as st
-
 from core.analysis.alignment.first_head import first_head
 from core.analysis.heads.head import Head
 from core.capture import AttentionMap, Kind
 from viz_app.drawing.head_names import LayerHead
 from viz_app.language import marked
-from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+from viz_app.session import address
+from viz_app.session.state import session_object
 
-STEP = Widget[int]("trained_steps")
-BASIS = Widget[str]("trained_on")  # read before it is drawn
+STEP = address.TRAINED_STEPS
+BASIS = address.TRAINED_ON  # read before it is drawn
 BASES = (marked("Sample"), marked("Sentence"))
-HEAD = "trained_head"  # query parameter, counted from 1: 3.2
+HEAD = address.TRAINED_HEAD  # counted from 1: 3.2
 PAUSE = 1.0  # seconds that a step stays while they are played
 
 
@@ -69,7 +68,6 @@ class SelectedHeads:
     """The selected head of each kind of attention; none before a click."""
 
     heads: dict[Kind, LayerHead] = field(default_factory=dict["Kind", LayerHead])
-    was_restored: bool = False
 
     def select(self, kind: Kind, head: LayerHead) -> None:
         """Select a head."""
@@ -85,15 +83,14 @@ def selected_head(kind: Kind, maps: Sequence[AttentionMap]) -> Head:
         maps: of the last snapshot.
     """
     state = session_object(SelectedHeads)
-    if not state.was_restored or is_history_navigation():
-        state.was_restored = True
+    if (named := HEAD.take()) is not None:
         state.heads.pop(kind, None)
-        if parts := re.fullmatch(r"([1-9]\d{0,2})\.([1-9]\d{0,2})", st.query_params.get(HEAD, "")):
+        if parts := re.fullmatch(r"([1-9]\d{0,2})\.([1-9]\d{0,2})", named.value):
             state.heads[kind] = int(parts[1]) - 1, int(parts[2]) - 1
     layer, head = state.heads.get(kind, (-1, -1))
     if not 0 <= layer < len(maps) or head >= maps[layer].num_heads:
         state.heads.pop(kind, None)
-        put_in_address(HEAD, "")
+        HEAD.put("")
         return first_head(maps)
-    put_in_address(HEAD, f"{layer + 1}.{head + 1}")
+    HEAD.put(f"{layer + 1}.{head + 1}")
     return Head(kind, layer, head)

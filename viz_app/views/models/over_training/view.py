@@ -17,13 +17,14 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import kind_box
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import ablation
 from viz_app.drawing import lens as lens_figures
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import python_code, readings
+from viz_app.session import address, python_code, readings
+from viz_app.session.fields import part
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.state import session_object
 from viz_app.views.models.figures import training_curves
@@ -89,7 +90,7 @@ ABOUT_BADGE = marked(
 GAP = 1e-4  # nats
 
 
-@st.fragment
+@part
 def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     training, reading = histories.training_box(), readings.reading()
@@ -106,7 +107,7 @@ def page() -> None:
 def playable(training: OpenedTraining, found: Measurement) -> None:
     """Draw the snapshots, one after the other while they are played."""
     run_every = PAUSE if session_object(Playing).is_on else None
-    st.fragment(snapshots, run_every=run_every)(training, found)
+    part(snapshots, run_every=run_every)(training, found)
 
 
 def snapshots(training: OpenedTraining, found: Measurement) -> None:
@@ -124,21 +125,20 @@ def snapshots(training: OpenedTraining, found: Measurement) -> None:
         left, right = st.columns([4, 7], gap="large")
         with left:
             snapshot_view.overview(training, found, now, head)
-            snapshot_view.card(found, step, head, (BASIS.requested_of(bases) or BASES[0]) == BASES[0])
+            snapshot_view.card(found, step, head, (BASIS.requested or BASES[0]) == BASES[0])
         with right:
             snapshot_view.large(training, found, now, head)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, ROLES, "trained_view", hide_label=True)
+        view = setting_segments(address.TRAINED_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
         of_heads = view in (ROLES, SCORE)
-        basis = segments(
-            tr("Measured on"), bases, BASES[0], BASIS.key, hide_label=True, help=tr(ABOUT_BASIS), disabled=not of_heads
+        basis = setting_segments(
+            BASIS, tr("Measured on"), bases, hide_label=True, help=tr(ABOUT_BASIS), disabled=not of_heads
         )
-        score: str = st.selectbox(
+        score: str = address.TRAINED_SCORE.draw(
+            st.selectbox,
             tr("Score"),
             SCORES,
             format_func=tr_values(figures.SCORE_NAMES).__getitem__,
-            key="trained_score",
-            bind="query-params",
             label_visibility="collapsed",
             disabled=not of_heads,
             width=260,
@@ -160,7 +160,6 @@ def step_box(found: Measurement) -> int:
     steps, playing = found.history.steps, session_object(Playing)
     was_on = playing.is_on
     playing.advance(steps)
-    STEP.keep_within(steps, steps[-1])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         label, icon = (tr("Stop"), ":material/stop:") if playing.is_on else (tr("Play"), ":material/play_arrow:")
         pressed = st.button(
@@ -172,13 +171,12 @@ def step_box(found: Measurement) -> int:
             args=(steps,),
             disabled=not found.job.finished,
         )
-        step = st.select_slider(
+        step = STEP.draw(
+            st.select_slider,
             tr("Training steps"),
             steps,
-            steps[-1],
+            default=steps[-1],
             format_func=step_name,
-            key=STEP.key,
-            bind="query-params",
             help=tr(HOW_TO_READ),
         )
     playing.keep_shown(step)

@@ -16,24 +16,25 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells
 from viz_app.controls.search_progress import stoppable
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.export.head_pictures import export_map
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_count, tr_values
-from viz_app.session import model_passes, parses, readings
+from viz_app.session import address, model_passes, parses, readings
+from viz_app.session.fields import part
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.map_pass import text_pass
 from viz_app.session.models import Model, ModelError
 from viz_app.session.open_models import OpenModels
 from viz_app.session.python_code import model_part, script
-from viz_app.session.state import is_history_navigation, put_in_address, session_object
+from viz_app.session.state import session_object
 from viz_app.views.models.parsing import parser_model
 from viz_app.views.models.parsing.constituency_tree import tree_drawing
 from viz_app.views.models.parsing.figures.bracket_attention import bracket_map, bracket_table
 from viz_app.views.models.parsing.figures.constituency_tree import TreeNode, constituent_table, export_tree, tree_nodes
 
-NODE = "tree_node"  # query parameter: the selected node
+NODE = address.NODE  # the selected node
 MEAN = marked("Mean of all")
 HOW_TO_READ = marked("""
 The model reads the words and writes the tree from left to right: `(NP` opens a noun phrase, `/NN` is the tag of a
@@ -113,23 +114,23 @@ def selected_node(parse: Parse, nodes: list[TreeNode]) -> int:
 
     It is the last one clicked, at first the one in the address, or else the first below the root.
     """
-    selected, number = session_object(SelectedNode), st.query_params.get(NODE, "")
-    if (selected.text is None or is_history_navigation()) and re.fullmatch("[0-9]{1,4}", number):
-        selected.select(parse.text, int(number))
+    selected, named = session_object(SelectedNode), NODE.take()
+    if named is not None:
+        selected.select(parse.text, int(named.value) if re.fullmatch("[0-9]{1,4}", named.value) else 1)
     first = min(1, len(nodes) - 1)
     node = selected.node if selected.text == parse.text and selected.node < len(nodes) else first
-    put_in_address(NODE, "" if node == first else str(node))
+    NODE.put("" if node == first else str(node))
     return node
 
 
-@st.fragment
+@part
 def picture(model: Model, parse: Parse) -> None:
     """Draw the tree and the heads; a click in it runs only this part again."""
     nodes = tree_nodes(parse.tree)
     selected = selected_node(parse, nodes)
     node = nodes[selected]
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, TREE, "parsing_view", hide_label=True)
+        view = setting_segments(address.PARSING_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
         about_search(model, parse)
     place = st.container()
     explanation = model_passes.explanation(model, parse.text, parse.token_ids)
@@ -196,13 +197,13 @@ def bracket_boxes(node: TreeNode, cross: Sequence[AttentionMap]) -> tuple[str, D
         One of `HALVES`, the kind, and the head, counted from the first of the first layer; None for the mean of all.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="bracket_options"):
-        half = segments(
-            tr("Bracket"), {each: tr(each) for each in HALVES}, OPENED, "bracket_half", disabled=node.is_word
+        half = setting_segments(
+            address.BRACKET_HALF, tr("Bracket"), {each: tr(each) for each in HALVES}, disabled=node.is_word
         )
-        kind = segments(tr("Attention"), tr_values(KINDS), "cross", "bracket_kind")
+        kind = setting_segments(address.BRACKET_KIND, tr("Attention"), tr_values(KINDS))
         names = [MEAN, *(head_name(each.layer, head) for each in cross for head in range(each.num_heads))]
-        name = st.selectbox(
-            tr("Head that tints the words"), names, format_func=tr, key="bracket_head", bind="query-params", width=180
+        name = address.BRACKET_HEAD.draw(
+            st.selectbox, tr("Head that tints the words"), names, format_func=tr, width=180
         )
     return half, kind, names.index(name) - 1 if name != MEAN else None
 

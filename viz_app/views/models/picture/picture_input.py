@@ -7,8 +7,9 @@ import streamlit as st
 
 from core.images.rendering import CHARACTERS, FONTS, HELD_OUT_FONTS, MAX_TEXT, Style, render
 from viz_app.controls.uploader_texts import uploader_texts
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr
+from viz_app.session import address
 
 if TYPE_CHECKING:
     from core.images.line_reader import LineReader
@@ -47,7 +48,7 @@ def picture_input(reader: "LineReader") -> Picture | None:
         ValueError: the text cannot be drawn, or the file cannot be read.
     """
     names = {each: tr(each) for each in (DRAWN, UPLOADED)}
-    source = segments(tr("Picture"), names, DRAWN, "picture_source", hide_label=True)
+    source = setting_segments(address.PICTURE_SOURCE, tr("Picture"), names, hide_label=True)
     return _drawn(reader) if source == DRAWN else _uploaded(reader)
 
 
@@ -55,27 +56,19 @@ def _drawn(reader: "LineReader") -> Picture | None:
     from core.images.picture import line_image
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_options"):
-        text = st.text_input(
+        text = address.PICTURE_TEXT.draw(
+            st.text_input,
             tr("Text"),
-            EXAMPLE,
             max_chars=MAX_TEXT,
-            key="picture_text",
-            bind="query-params",
             help=tr(
                 "Letters, digits and signs that the model knows: {characters}. Lines of more than about 20 characters "
                 "are longer than those it was trained on.",
                 characters=CHARACTERS.strip(),
             ),
         )
-        font = st.selectbox(
-            tr("Font"), FONTS, format_func=_font_name, key="picture_font", bind="query-params", width=230
-        )
-        size = st.slider(
-            tr("Size"), 12, 19, 16, key="picture_size", bind="query-params", width=120, help=tr("Pixels per em")
-        )
-        noise = st.slider(
-            tr("Noise"), 0, 30, 0, key="picture_noise", bind="query-params", width=120, help=tr("Per cent")
-        )
+        font = address.PICTURE_FONT.draw(st.selectbox, tr("Font"), FONTS, format_func=_font_name, width=230)
+        size = address.PICTURE_SIZE.draw(st.slider, tr("Size"), 12, 19, width=120, help=tr("Pixels per em"))
+        noise = address.PICTURE_NOISE.draw(st.slider, tr("Noise"), 0, 30, width=120, help=tr("Per cent"))
     if not text.strip():
         return None
     style = Style(font=font, size=size, noise=noise / 100)

@@ -8,12 +8,12 @@ from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import NO_HEAD, map_with_products
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.export.head_pictures import Format, export_map
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr
-from viz_app.session import readings
+from viz_app.session import address, readings
 from viz_app.session.map_pass import MapPass, replayed
 from viz_app.session.models import Model, ModelError
 from viz_app.session.python_code import model_part, script
@@ -64,10 +64,8 @@ def attention(
     theme, maps, code = page_theme(), explanation.maps["cross"], reading_code(model, picture)
     heads = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_view_options"):
-        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, PICTURES, "picture_view")
-        name = st.selectbox(
-            tr("Head"), [MEAN, *heads], format_func=tr, key="picture_head", bind="query-params", width=180
-        )
+        view = setting_segments(address.PICTURE_VIEW, tr("View"), {each: tr(each) for each in VIEWS})
+        name = address.PICTURE_HEAD.draw(st.selectbox, tr("Head"), [MEAN, *heads], format_func=tr, width=180)
     place, title = heads.get(name, (-1, -1)), tr(name)
     characters = character_attention(explanation, reader.rows, *place)
     drawn, head = head_map(explanation, *place)

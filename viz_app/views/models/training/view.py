@@ -1,8 +1,9 @@
 """Training: curves, learning rate, samples and card of a run, and Table 3."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -13,14 +14,14 @@ from core.model.preset_configs import PRESETS
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr, tr_values
 from viz_app.page_list import script_of
-from viz_app.session import model_paths, python_code, readings
+from viz_app.session import address, model_paths, python_code, readings
+from viz_app.session.fields import Field, part
 from viz_app.session.models import ModelError
-from viz_app.session.state import Widget
 from viz_app.views.models.figures import training_curves
 from viz_app.views.models.path_box import link_note, path_box
 from viz_app.views.models.training import run_facts, run_records
@@ -67,14 +68,14 @@ SLIDE_TITLES = {
     "schedule": marked("Learning rate"),
     "table3": marked("Rows of Table 3"),
 }
-FOLDER = "run_folder"  # query parameter: the name of an offered folder
+FOLDER = address.RUN_FOLDER  # the name of an offered folder
 UPDATE_SECONDS = 3  # seconds between two updates of a run in progress
 
 
 def page() -> None:
     """Select a run and show it; update it while it is in progress."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, CURVES, "training_view", hide_label=True)
+        view = setting_segments(address.TRAINING_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
         selected = path_box(
             tr("Folder of a run"),
             FOLDER,
@@ -97,7 +98,7 @@ def page() -> None:
             return
         folder = run_box(place)
         in_progress = folder is not None and run_records.run_in(folder).is_in_progress
-        st.fragment(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
+        part(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
     except (ModelError, run_facts.RunRecordError) as error:
         st.error(plain(str(error)))
 
@@ -109,7 +110,7 @@ def run_box(place: Path | None) -> Path | None:
     found = run_records.runs_in(place)
     if len(found) < 2:
         return found[0] if found else place
-    return st.selectbox(tr("Run"), found, format_func=lambda path: path.name, key="run", bind=binding(), width=320)
+    return named_box(address.RUN, tr("Run"), found)
 
 
 def table_box(place: Path) -> Path:
@@ -117,18 +118,20 @@ def table_box(place: Path) -> Path:
     found = run_records.tables_in(place)
     if len(found) < 2:
         return found[0]
-    return st.selectbox(
-        tr("Experiment"), found, format_func=lambda path: path.name, key="experiment", bind=binding(), width=320
-    )
+    return named_box(address.EXPERIMENT, tr("Experiment"), found)
 
 
-def binding() -> Literal["query-params"] | None:
-    """Return `bind` for widgets that are named after folders, or select one.
+def named_box(setting: Field[str], label: str, found: Sequence[Path]) -> Path:
+    """Select one of several folders; the address has its name, unless its path was typed."""
+    names = {path.name: path for path in found}
+    if not is_typed():
+        return names[setting.draw(st.selectbox, label, list(names), width=320)]
+    return names[st.selectbox(label, list(names), key=setting.key, width=320)]
 
-    The address holds them, unless they are of a path that was typed.
-    """
-    is_typed = model_paths.may_type_path() and Widget[str](FOLDER).value
-    return None if is_typed else "query-params"
+
+def is_typed() -> bool:
+    """Whether the path of the run was typed: then nothing that is named after it is in the address."""
+    return model_paths.may_type_path() and bool(FOLDER.value)
 
 
 def heading(view: str) -> None:
@@ -226,7 +229,7 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
         "rate": tr("Rate"),
     }
     options = {measure: names[measure] for measure in measures}
-    measure = segments(tr("Measure"), options, measures[0], "training_measure", hide_label=True)
+    measure = setting_segments(address.TRAINING_MEASURE, tr("Measure"), options, hide_label=True)
     figure = training_curves.curves(run.lines, measure, theme)
     show_chart(figure, f"curves_{measure}", tr(training_curves.MEASURES[measure]))
     code = (
@@ -245,12 +248,12 @@ def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
     d_model: int = config.get("d_model", shown.d_model)
     columns = st.columns(5, gap="medium")
     steps = min(max(100, recipe.get("steps", 30_000)), 1_000_000)
-    last_step = columns[0].number_input(
-        tr("Steps"), 100, 1_000_000, steps, 100, key=f"rate_steps_{run.name}", bind=binding()
+    last_step = schedule_box(
+        columns[0].number_input, tr("Steps"), 100, 1_000_000, first=steps, key=f"steps_{run.name}", step=100
     )
     widths = sorted({64, 128, 256, 512, 768, 1024, d_model})
     schedule = training_curves.Schedule(
-        d_model=columns[1].select_slider("d_model", widths, d_model, key=f"rate_d_model_{run.name}", bind=binding()),
+        d_model=schedule_box(columns[1].select_slider, "d_model", widths, first=d_model, key=f"d_model_{run.name}"),
         warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, recipe.get("warmup", 4_000), 1, run),
         rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
         cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, recipe.get("cooldown", 0), 1, run),
@@ -265,8 +268,15 @@ table = schedule_table({schedule}, {int(last_step)})""".strip()
 
 def slider(column: "DeltaGenerator", name: str, least: T, most: T, first: T, step: T, run: run_records.Run) -> T:
     """Draw a slider for a parameter of a run's schedule."""
-    key = f"rate_{name.lower().replace('-', '')}_{run.name}"
-    return column.slider(tr(name), least, most, max(least, min(most, first)), step, key=key, bind=binding())
+    key = f"{name.lower().replace('-', '')}_{run.name}"
+    return schedule_box(column.slider, tr(name), least, most, first=max(least, min(most, first)), key=key, step=step)
+
+
+def schedule_box(widget: Callable[..., T], label: str, *limits: Any, first: T, key: str, **options: Any) -> T:
+    """Draw a setting of a run's schedule; it is in the address, unless the run's path was typed."""
+    if is_typed():
+        return widget(label, *limits, value=first, key=f"rate_{key}", **options)
+    return address.rate(key, first).draw(widget, label, *limits, default=first, **options)
 
 
 def samples(run: run_records.Run) -> None:
@@ -278,7 +288,7 @@ def samples(run: run_records.Run) -> None:
     if not sentences:
         st.info(tr("There are no samples yet; the first validation writes some."))
         return
-    sentence = st.selectbox(tr("Sentence"), sentences, key="sample", bind="query-params")
+    sentence = address.SAMPLE.draw(st.selectbox, tr("Sentence"), sentences)
     mine = [line for line in found if line["source"] == sentence]
     st.caption(tr("Reference: {text}", text=plain(mine[-1]["reference"])))
     rows = [(f"{line['step']:,}", plain(line["translation"])) for line in mine]
@@ -324,13 +334,11 @@ def table_3(folder: Path, theme: training_curves.Theme) -> None:
         )
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        measure = segments(
-            tr("Measure"), tr_values(training_curves.ROW_MEASURES), "perplexity", "row_measure", hide_label=True
+        measure = setting_segments(
+            address.ROW_MEASURE, tr("Measure"), tr_values(training_curves.ROW_MEASURES), hide_label=True
         )
         has_base = bool((table["row"] == "base").any())
-        relative = st.toggle(
-            tr("Difference to base"), has_base, disabled=not has_base, key="relative", bind="query-params"
-        )
+        relative = address.RELATIVE.draw(st.toggle, tr("Difference to base"), default=has_base, disabled=not has_base)
     figure = training_curves.row_dots(table, measure, theme, relative=relative and has_base)
     show_chart(figure, f"rows_{measure}_{relative}", tr(TEXTS[TABLE_3]))
     code = f"""

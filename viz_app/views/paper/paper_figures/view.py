@@ -11,14 +11,14 @@ from core.capture import AttentionMap
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import token_boxes
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.language import marked, tr, tr_lower
-from viz_app.session import chosen_heads, python_code, readings, word_selection
+from viz_app.session import address, chosen_heads, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
+from viz_app.session.fields import part
 from viz_app.session.readings import TokenView
-from viz_app.session.state import Widget
 from viz_app.views.paper.paper_figures import figure_heads
 from viz_app.views.paper.paper_figures.figure_heads import FIGURES
 from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_figure, appendix_table, figure_width
@@ -39,19 +39,15 @@ paper's proves nothing by itself.
 """)
 
 
-@st.fragment
+@part
 def page() -> None:
     """Draw the page below the sentence.
 
     The sentence matters only for the selection of the page Heads.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        figure = segments(
-            tr("Figure"),
-            {each: figure_name(each) for each in (*FIGURES, SELECTION)},
-            "Figure 3",
-            "figure",
-            hide_label=True,
+        figure = setting_segments(
+            address.FIGURE, tr("Figure"), {each: figure_name(each) for each in (*FIGURES, SELECTION)}, hide_label=True
         )
         tokens = token_boxes()
     try:
@@ -62,7 +58,7 @@ def page() -> None:
     if not panels:
         return
     table = appendix_table(panels)
-    view = segments(tr("View"), {each: tr(each) for each in VIEWS}, PICTURE, "paper_view", hide_label=True)
+    view = setting_segments(address.PAPER_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
     if view == PICTURE:
         st.image(
             appendix_figure(panels, "svg", page_theme()).decode(),
@@ -122,15 +118,13 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
     about, model = FIGURES[figure], readings.model()
     st.markdown(tr("**{name}**: {text}.", name=figure_name(figure), text=tr(about.about)), help=tr(HOW_TO_READ))
     number = figure.removeprefix("Figure ")
-    sentence = st.text_input(
-        tr("Sentence of the figure"), about.sentence, key=f"paper_text_{number}", bind="query-params"
-    )
+    sentence = address.PAPER_TEXTS[number].draw(st.text_input, tr("Sentence of the figure"), default=about.sentence)
     maps = figure_heads.encoder_maps(model, sentence or "")
     nearest, note = figure_heads.nearest_layer(len(maps))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         layers = [head_names.layer_name(layer, 0) for layer in range(len(maps))]
         layer = layers.index(
-            st.selectbox(tr("Encoder layer"), layers, nearest, key="paper_layer", bind="query-params", width=130)
+            address.PAPER_LAYER.draw(st.selectbox, tr("Encoder layer"), layers, default=layers[nearest], width=130)
         )
         attention = tokens.apply(maps[layer])
         query = word_box(attention, about.word, number) if about.word else None
@@ -154,7 +148,7 @@ def word_box(attention: AttentionMap, default: str, number: str) -> int:
     names = [text if text not in texts[:place] else f"{text} ({place + 1})" for place, text in enumerate(texts)]
     first = names.index(default) if default in names else 0
     return names.index(
-        st.selectbox(tr("Lines from"), names, first, key=f"paper_word_{number}", bind="query-params", width=170)
+        address.PAPER_WORDS[number].draw(st.selectbox, tr("Lines from"), names, default=names[first], width=170)
     )
 
 
@@ -164,11 +158,9 @@ def heads_box(attention: AttentionMap, query: int | None, count: int | None, num
     At first, and whenever `about` changes, the sharpest ones are selected.
     """
     names = [head_names.name_of(attention.layer, head) for head in range(attention.num_heads)]
-    widget = Widget[list[str]](f"paper_heads_{number}")
+    widget = address.PAPER_HEADS[number]
     widget.preset_for(about, lambda: [names[head] for head in figure_heads.sharpest_heads(attention, query, count)])
-    selected = st.multiselect(
-        tr("Heads"), names, key=widget.key, bind="query-params", select_all=False, placeholder=tr("Select")
-    )
+    selected = widget.draw(st.multiselect, tr("Heads"), names, select_all=False, placeholder=tr("Select"))
     return [names.index(name) for name in selected]
 
 

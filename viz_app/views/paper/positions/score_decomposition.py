@@ -13,14 +13,14 @@ from viz_app.components.highlight import NO_HIGHLIGHT, Highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, head_cells
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import sentence_case
 from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import marked, tr, tr_lower, tr_values
-from viz_app.session import readings
+from viz_app.session import address, readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.python_code import model_part, script
 from viz_app.views.paper.positions.figures import position_tables
@@ -76,10 +76,10 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         st.caption(tr("Enter a sentence above to see the scores."))
         return
     with bar:
-        kind = segments(tr("Layer"), tr_values(KINDS), "encoder_self", "score_kind")
+        kind = setting_segments(address.SCORE_KIND, tr("Layer"), tr_values(KINDS))
         heads = reading.explain().maps[kind][0].num_heads
         names = [head_name(0, head) for head in range(heads)]
-        head = names.index(st.selectbox(tr("Head"), names, key="score_head", bind="query-params", width=110))
+        head = names.index(address.SCORE_HEAD.draw(st.selectbox, tr("Head"), names, width=110))
         as_table = table_box()
     try:
         found = _score_parts(reading, kind)
@@ -119,7 +119,7 @@ table = score_table(found, {head})""".strip()
 
 def table_box() -> bool:
     """Select whether to show the numbers instead of the picture."""
-    return st.toggle(tr("Table"), key="positions_table", bind="query-params")
+    return address.POSITIONS_TABLE.draw(st.toggle, tr("Table"))
 
 
 def named_maps(found: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":

@@ -14,12 +14,13 @@ from core.model import sinusoidal_encoding
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
-from viz_app.session import readings
+from viz_app.session import address, readings
+from viz_app.session.fields import part
 from viz_app.session.models import Model
 from viz_app.session.python_code import model_part, script
 from viz_app.views.paper.positions.figures import position_tables, positions
@@ -102,14 +103,14 @@ class PositionsPicture:
     python: str
 
 
-@st.fragment
+@part
 def encodings() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     learned = readings.model().translator.model.config.positions == "learned"
     views = (ENCODING, SINUSOIDS, SIMILARITY, *((LEARNED,) if learned else ()), ROTATION, FIRST_LAYER)
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with bar:
-        view = segments(tr("View"), {each: tr(each) for each in views}, ENCODING, "positions_view", hide_label=True)
+        view = setting_segments(address.POSITIONS_VIEW, tr("View"), {each: tr(each) for each in views}, hide_label=True)
     title = st.empty()
     theme = page_theme()
     about = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
@@ -147,7 +148,7 @@ def width() -> int:
 
 def count_box() -> int:
     """Select the number of positions to draw."""
-    return st.slider(tr("Positions"), 8, 256, 64, 8, key="num_positions", bind="query-params", width=240)
+    return address.NUM_POSITIONS.draw(st.slider, tr("Positions"), 8, 256, step=8, width=240)
 
 
 def encodings_to_draw() -> tuple[Tensor, str, str]:
@@ -171,7 +172,7 @@ def encodings_to_draw() -> tuple[Tensor, str, str]:
         is_relative = config.positions == "relative"
         note = tr(RELATIVE, view=tr(FIRST_LAYER)) if is_relative else tr(NONE_LEARNED, view=tr(LEARNED))
         return sinusoidal_encoding(count, width()), f"{sinusoids} {note}", python
-    whose = segments(tr("Positions of"), {each: tr(each) for each in OWNERS}, OWN, "whose")
+    whose = setting_segments(address.WHOSE, tr("Positions of"), {each: tr(each) for each in OWNERS})
     if whose == PAPER:
         note = f"{sinusoids} {tr('The model has learned positions instead.')}"
         return sinusoidal_encoding(count, width()), note, python
@@ -216,12 +217,11 @@ def sinusoids(theme: Theme) -> PositionsPicture:
     """Draw a few dimensions as waves."""
     count, d_model = count_box(), width()  # not in the table: it is made in another thread, which has no session
     first = [dimension for dimension in (0, 16, 32, 64) if dimension < d_model]
-    dimensions = st.multiselect(
+    dimensions = address.DIMENSIONS.draw(
+        st.multiselect,
         tr("Dimensions"),
         range(d_model),
-        first,
-        key="dimensions",
-        bind="query-params",
+        default=first,
         max_selections=8,
         select_all=False,
         placeholder=tr("Select"),
@@ -239,7 +239,7 @@ def similarity(theme: Theme) -> PositionsPicture:
     """Draw the similarity of all pairs of positions."""
     found, note, python = encodings_to_draw()
     names: dict[Measure, str] = {"dot": tr("Dot product"), "cosine": tr("Cosine"), "distance": tr("Distance")}
-    measure = segments(tr("Measure"), names, "dot", "measure")
+    measure = setting_segments(address.MEASURE, tr("Measure"), names)
     figure = positions.position_similarity(found, theme, measure)
     return PositionsPicture(
         figure,
@@ -251,8 +251,8 @@ def similarity(theme: Theme) -> PositionsPicture:
 
 def rotation(theme: Theme) -> PositionsPicture:
     """Draw a position and the one k further on as points on circles."""
-    position = st.slider(tr("Position"), 0, 128, 3, key="position", bind="query-params", width=220)
-    offset = st.slider("k", 0, 64, 5, key="offset", bind="query-params", width=220)
+    position = address.POSITION.draw(st.slider, tr("Position"), 0, 128, width=220)
+    offset = address.OFFSET.draw(st.slider, "k", 0, 64, width=220)
     d_model = width()
     pairs = list(dict.fromkeys(int(share * d_model // 2) for share in CIRCLES))
     figure = positions.rotation_circles(pairs, position, offset, d_model, theme)

@@ -48,7 +48,7 @@ SECTIONS = (
         ),
         page="step_through",
         link=marked("Residual and LayerNorm, step by step"),
-        settings={"stack": "Encoder", "at": "encoder_self-residual"},
+        settings={"stack": "encoder", "at": "encoder_self-residual"},
     ),
     PaperSection(
         number="3.2.1",
@@ -63,7 +63,7 @@ SECTIONS = (
         ),
         page="heads",
         link=marked("One head as a map"),
-        settings={"kind": "Encoder", "view": "Map", "heads_encoder_self": "L1 H1", "hide_special": "false"},
+        settings={"kind": "encoder_self", "view": "map", "heads_encoder_self": "L1 H1", "hide_special": "false"},
     ),
     PaperSection(
         number="3.2.2",
@@ -78,7 +78,7 @@ SECTIONS = (
         ),
         page="heads",
         link=marked("All heads at a glance"),
-        settings={"kind": "Encoder"},
+        settings={"kind": "encoder_self"},
     ),
     PaperSection(
         number="3.2.3",
@@ -94,7 +94,7 @@ SECTIONS = (
         ),
         page="heads",
         link=marked("The three kinds in one matrix"),
-        settings={"kind": "Joint"},
+        settings={"kind": "joint"},
     ),
     PaperSection(
         number="3.3",
@@ -104,7 +104,7 @@ SECTIONS = (
         see=marked("The hidden layer of one token. Most of its numbers are 0, as the ReLU cuts off what is negative."),
         page="step_through",
         link=marked("The hidden layer of a token"),
-        settings={"stack": "Encoder", "at": "feed_forward-hidden"},
+        settings={"stack": "encoder", "at": "feed_forward-hidden"},
     ),
     PaperSection(
         number="3.4",
@@ -117,7 +117,7 @@ SECTIONS = (
         ),
         page="step_through",
         link=marked("From the last state to the next token"),
-        settings={"stack": "Decoder", "at": "output-logits"},
+        settings={"stack": "decoder", "at": "output-logits"},
     ),
     PaperSection(
         number="3.5",
@@ -130,7 +130,7 @@ SECTIONS = (
         ),
         page="positions",
         link=marked("Positions as rotations"),
-        settings={"positions_view": "Rotation"},
+        settings={"positions_view": "rotation"},
     ),
     PaperSection(
         number="5.4",

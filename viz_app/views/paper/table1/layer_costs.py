@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import streamlit as st
-
 from core.analysis.layers.layer_cost import Cost, CostTable, from_json, grid, hardware, measure
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
 from core.analysis.layers.path_length import PathLength, measure_path_length
 from viz_app.language import marked, tr, tr_count
+from viz_app.session import address
 from viz_app.session.jobs import Job
 from viz_app.session.permalink import SEPARATOR
-from viz_app.session.state import put_in_address, session_object
+from viz_app.session.state import session_object
 
 NS, DS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (32, 64, 128, 256, 512, 1024)  # the options of the sliders
 KS, RS = (3, 5, 9), (8, 32, 128)
 SHIPPED = Path(__file__).with_name("layer_types.json")
-MEASURED = "measured"  # query parameter with the sizes of a measurement on this machine, `n.d.k.r`
+MEASURED = address.MEASURED  # the sizes of a measurement on this machine, `n.d.k.r`
 TRACED = (2, 4, 8, 16, 32)  # the n at which paths are counted
 SECONDS = 0.02  # for each measurement on this machine
 MAX_OPERATIONS = 2**31  # of a layer that is measured on this machine: below a second, even on a slow one
@@ -113,7 +112,8 @@ def write_address(shown: LayerMeasurement | None) -> None:
     They are n, d, k and r, such as `64.512.3.8`; None removes them.
     """
     sizes = (shown.at.n, shown.at.d, shown.at.k, shown.at.r) if shown else ()
-    put_in_address(MEASURED, SEPARATOR.join(map(str, sizes)))
+    MEASURED.take()
+    MEASURED.put(SEPARATOR.join(map(str, sizes)))
 
 
 def read_address() -> Sizes | None:
@@ -122,7 +122,7 @@ def read_address() -> Sizes | None:
     Raises:
         ValueError: they are not options of the sliders.
     """
-    if not (asked := st.query_params.get(MEASURED, "")):
+    if not (asked := next(iter(MEASURED.texts), "")):
         return None
     sizes = [int(size) for size in asked.split(SEPARATOR) if re.fullmatch("[0-9]{1,4}", size)]
     if len(sizes) != 4 or any(size not in offered for size, offered in zip(sizes, (NS, DS, KS, RS), strict=True)):
@@ -130,7 +130,7 @@ def read_address() -> Sizes | None:
             tr(
                 "the address has {parameter}={sizes}, expected n, d, k and r that the sliders offer, such as "
                 "64.512.3.8: the shipped measurements are shown",
-                parameter=MEASURED,
+                parameter=MEASURED.key,
                 sizes=asked,
             )
         )

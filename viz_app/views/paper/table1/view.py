@@ -13,12 +13,12 @@ from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, segments, setting_segments
 from viz_app.drawing.display_text import sentence_case
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import python_code
+from viz_app.session import address, python_code
 from viz_app.views.paper.table1 import figures as layer_types
 from viz_app.views.paper.table1 import layer_costs
 from viz_app.views.paper.table1.figures import Along, Counted, Quantity
@@ -86,11 +86,11 @@ def page() -> None:
     st.html(layer_types.table_1(measured.costs, at))
     st.markdown(layer_types.crossover(at))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view = segments(tr("Picture"), {each: tr(each) for each in VIEWS}, TIME, "why_view", hide_label=True)
-        along = segments(
-            tr("Horizontal axis"), tr_values(ALONG), "n", "along", hide_label=True, disabled=view in COUNTED
+        view = setting_segments(address.WHY_VIEW, tr("Picture"), {each: tr(each) for each in VIEWS}, hide_label=True)
+        along = setting_segments(
+            address.ALONG, tr("Horizontal axis"), tr_values(ALONG), hide_label=True, disabled=view in COUNTED
         )
-        as_table = st.toggle(tr("Table"), key="why_table", bind="query-params")
+        as_table = address.WHY_TABLE.draw(st.toggle, tr("Table"))
     about = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
     st.markdown(about, help=" ".join(tr(HOW_TO_READ[view]).split()))
     figure, table = picture(view, measured, at, along, theme)
@@ -130,16 +130,12 @@ table = costs_table(shipped_costs().costs, at, {along!r})""".strip()
 def sizes() -> Sizes:
     """Select the sizes of the layers."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="why-sizes"):
-        n = st.select_slider(tr("n, positions"), NS, 64, key="why_n", bind="query-params", width=210)
-        d = st.select_slider(tr("d, width"), DS, 512, key="why_d", bind="query-params", width=190)
-        k = st.select_slider(tr("k, kernel"), KS, 3, key="why_k", bind="query-params", width=110)
-        r = st.select_slider(tr("r, neighbourhood"), RS, 8, key="why_r", bind="query-params", width=130)
-        dilated = st.toggle(
-            tr("Dilated"),
-            True,
-            key="why_dilated",
-            bind="query-params",
-            help=tr("Whether stacked convolutions are dilated."),
+        n = address.WHY_N.draw(st.select_slider, tr("n, positions"), NS, width=210)
+        d = address.WHY_D.draw(st.select_slider, tr("d, width"), DS, width=190)
+        k = address.WHY_K.draw(st.select_slider, tr("k, kernel"), KS, width=110)
+        r = address.WHY_R.draw(st.select_slider, tr("r, neighbourhood"), RS, width=130)
+        dilated = address.WHY_DILATED.draw(
+            st.toggle, tr("Dilated"), help=tr("Whether stacked convolutions are dilated.")
         )
     return Sizes(n=n, d=d, k=k, r=r, dilated=dilated)
 

@@ -9,12 +9,12 @@ import streamlit as st
 from core.analysis.beam_tree import BeamNode, BeamTree, beam_tree
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.beam_table import beam_table
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr, tr_count
 from viz_app.page_list import script_of
-from viz_app.session import readings
+from viz_app.session import address, readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.python_code import model_part, script
 from viz_app.session.state import session_object
@@ -143,7 +143,7 @@ def page(reading: readings.Reading) -> None:
         tree = search_tree(reading.model, reading.search, reading.prefix)
     selected = session_object(SelectedCandidate).find(reading, tree)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        view = segments(tr("View"), {each: tr(each) for each in VIEWS}, TREE, "beam_view", hide_label=True)
+        view = setting_segments(address.BEAM_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
         st.markdown(
             tr(
                 "**Beam search**: {candidates} candidates, {finished} finished",

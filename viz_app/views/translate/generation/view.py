@@ -14,18 +14,18 @@ from core.decoding import MaskPredictState
 from viz_app.components.attention_map import attention_map
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.export.head_pictures import export_map
 from viz_app.drawing.theme import head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import readings
+from viz_app.session import address, readings
+from viz_app.session.fields import Field, part
 from viz_app.session.models import ModelError
 from viz_app.session.python_code import script
 from viz_app.session.readings import Search
-from viz_app.session.state import Widget
 from viz_app.views.translate.generation import code_parts, measured_runs
 from viz_app.views.translate.generation.compared_models import ComparedModels, compared_models
 from viz_app.views.translate.generation.export import export_rows
@@ -84,9 +84,9 @@ def picture(rows: list[TokenRow], name: str, title: str, code: str, selected: in
     )
 
 
-def number_box(label: str, key: str, most: int, default: int, about: str) -> int:
+def number_box(label: str, setting: Field[int], most: int, about: str) -> int:
     """Select a number from 1 on."""
-    return st.slider(label, 1, most, default, key=key, bind="query-params", help=about, width=220)
+    return setting.draw(st.slider, label, 1, most, help=about, width=220)
 
 
 def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]]:
@@ -114,7 +114,7 @@ def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]
         )
         return []
     draft_tokens = number_box(
-        tr("Drafted tokens"), "draft_tokens", 8, 4, tr("How many tokens are drafted for each check.")
+        tr("Drafted tokens"), address.DRAFT_TOKENS, 8, tr("How many tokens are drafted for each check.")
     )
     run = measured_runs.drafted(found.one_by_one, found.draft, search.text, draft_tokens)
     rows = speculative_rows(run.result, found.one_by_one.translator)
@@ -142,14 +142,11 @@ def shown_iteration(count: int) -> int:
 
     At first it is the last one.
     """
-    box = Widget[int]("generation_step")
-    box.keep_within(range(1, count + 1), count)
+    box = address.GENERATION_STEP
     if count == 1:
         return 1
     about = tr("The iteration that is marked, and whose attention is shown below. The arrow keys move it.")
-    return st.select_slider(
-        tr("Iteration shown"), range(1, count + 1), count, key=box.key, bind="query-params", help=about, width=220
-    )
+    return box.draw(st.select_slider, tr("Iteration shown"), range(1, count + 1), default=count, help=about, width=220)
 
 
 def line(name: str, tokens: int, passes: int, run: TimedResult[Any], besides: str = "") -> dict[str, object]:
@@ -173,10 +170,10 @@ def mask_predict(found: ComparedModels, search: Search) -> list[dict[str, object
         return []
     with st.container(horizontal=True, gap="medium"):
         iterations = number_box(
-            tr("Iterations"), "iterations", 10, 10, tr("After the last one, nothing is masked any more.")
+            tr("Iterations"), address.ITERATIONS, 10, tr("After the last one, nothing is masked any more.")
         )
         candidates = number_box(
-            tr("Length candidates"), "length_candidates", 8, 5, tr("Lengths to try; the likeliest wins.")
+            tr("Length candidates"), address.LENGTH_CANDIDATES, 8, tr("Lengths to try; the likeliest wins.")
         )
         run = measured_runs.refined(model, search.text, iterations, candidates)
         states, at = run.result, shown_iteration(len(run.result))
@@ -203,16 +200,13 @@ def attention(
     assert found.at_once is not None
     explanation = found.at_once.translator.explain_iteration(search.text, state)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        kind: Kind = segments(
-            tr("Attention"), tr_values(head_names.KIND_NAMES), "decoder_self", "generation_kind", hide_label=True
+        kind: Kind = setting_segments(
+            address.GENERATION_KIND, tr("Attention"), tr_values(head_names.KIND_NAMES), hide_label=True
         )
         maps = explanation.maps[kind]
         names = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
-        head_box = Widget[str]("generation_head")
-        head_box.keep_within(names, next(iter(names)))
-        name = st.selectbox(
-            tr("Head"), list(names), key=head_box.key, bind="query-params", width=130, label_visibility="collapsed"
-        )
+        head_box = address.GENERATION_HEAD
+        name = head_box.draw(st.selectbox, tr("Head"), list(names), width=130, label_visibility="collapsed")
     layer, head = names[name]
     st.markdown(
         tr("{head}, iteration {number}: {text}", head=name, number=at, text=tr(KIND_TEXTS[kind])),
@@ -259,7 +253,7 @@ def one_by_one(found: ComparedModels, search: Search) -> list[dict[str, object]]
     return [line(name, len(run.result.token_ids), len(run.result.token_ids), run) for name, run in runs.items()]
 
 
-@st.fragment
+@part
 def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()

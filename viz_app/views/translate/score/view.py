@@ -16,6 +16,7 @@ from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import readings
+from viz_app.session.fields import part
 from viz_app.session.python_code import model_part, script
 from viz_app.session.state import session_object
 from viz_app.session.uploaded_text import decoded
@@ -66,7 +67,7 @@ def columns() -> dict[str, Any]:
     }
 
 
-@st.fragment
+@part
 def form() -> None:
     """Draw the form for the sentences."""
     model = readings.model()

@@ -17,6 +17,7 @@ from viz_app.drawing.theme import head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr
 from viz_app.session import chosen_heads, python_code, readings, word_selection
+from viz_app.session.fields import part
 from viz_app.views.translate.translation import figures as hypothesis_tables
 from viz_app.views.translate.translation import forced_target, translate_preview
 from viz_app.views.translate.translation.token_steps import token_steps
@@ -142,7 +143,7 @@ def token_numbers(reading: readings.Reading) -> None:
     )
 
 
-@st.fragment
+@part
 def example_head(reading: readings.Reading) -> None:
     """Draw one cross-attention head as lines."""
     layer, head = chosen_heads.default_head(reading.explain().maps["cross"])

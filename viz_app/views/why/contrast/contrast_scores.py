@@ -19,14 +19,14 @@ from core.analysis.attribution.faithfulness import Curves, deletion_curves
 from core.analysis.tokens.words import axis_groups
 from viz_app.controls.predicted_token import alternative_box, alternatives
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import word_selection
+from viz_app.session import address, word_selection
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.readings import READING_HASH, Reading, TokenView
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import session_object
 from viz_app.views.why.contrast.figures import METHOD_NAMES
 
-RATHER = Widget[str]("rather_than")  # a piece, or the one below
+RATHER = address.RATHER_THAN  # a piece, or the one below
 NOTHING = marked("nothing")
 METHOD_HELP = marked("""
 **Integrated gradients** (Sundararajan et al. 2017): the gradient, integrated from unknown tokens to the sentence.
@@ -159,14 +159,12 @@ def row_words(about: Reading, position: int, tokens: TokenView) -> list[str]:
 
 def methods_box() -> list[ContrastMethod]:
     """Select the methods to show."""
-    chosen = st.pills(
+    chosen = address.CONTRAST_METHODS.draw(
+        st.pills,
         tr("Methods"),
         METHODS,
         selection_mode="multi",
-        default=METHODS,
         format_func=tr_values(METHOD_NAMES).__getitem__,
-        key="contrast_methods",
-        bind="query-params",
         help=tr(METHOD_HELP),
     )
     return [method for method in METHODS if method in chosen] or list(METHODS)

@@ -3,17 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import streamlit as st
-
 from core.analysis.attribution.faithfulness import Example, sample_curves
 from viz_app.language import marked
+from viz_app.session.address import FAITHFUL_SAMPLE
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME, sample_name
-from viz_app.session.state import MayHoldModel, put_in_address, session_object
+from viz_app.session.state import MayHoldModel, session_object
 from viz_app.views.why.contrast.contrast_scores import scored
-
-ADDRESS = "faithful_sample"  # query parameter
 
 
 @dataclass
@@ -26,7 +23,6 @@ class FaithfulnessSample(MayHoldModel):
         contrastive: whether there is a B.
         examples: measured so far.
         job: None before the first one.
-        was_restored: whether the session has read its address.
     """
 
     digest: str = ""
@@ -34,7 +30,6 @@ class FaithfulnessSample(MayHoldModel):
     contrastive: bool = True
     examples: list[Example] = field(default_factory=list[Example])
     job: Job | None = None
-    was_restored: bool = False
 
     def begin(self, model: Model, sentences: tuple[str, ...], contrastive: bool) -> None:
         """Measure these sentences, in place of what was measured before."""
@@ -60,10 +55,8 @@ class FaithfulnessSample(MayHoldModel):
 
     def restore(self, model: Model, contrastive: bool) -> None:
         """In a new session, measure the shipped sentences if the address asks for it."""
-        if not self.was_restored:
-            self.was_restored = True
-            if st.query_params.get(ADDRESS) == SHIPPED_NAME:
-                self.begin(model, SHIPPED, contrastive)
+        if SHIPPED_NAME in FAITHFUL_SAMPLE.texts and self.job is None:
+            self.begin(model, SHIPPED, contrastive)
 
     def of(self, model: Model) -> Job | None:
         """Return the job, if it is about this model."""
@@ -72,12 +65,13 @@ class FaithfulnessSample(MayHoldModel):
     def write_address(self) -> None:
         """Write to the address which sample is measured."""
         if self.job is not None:
-            put_in_address(ADDRESS, sample_name(self.sentences))
+            FAITHFUL_SAMPLE.take()
+            FAITHFUL_SAMPLE.put(sample_name(self.sentences))
 
     @property
     def is_missing(self) -> bool:
         """Whether the address is for a visitor's own sample that is not entered yet."""
-        return self.job is None and st.query_params.get(ADDRESS) == OWN_NAME
+        return self.job is None and OWN_NAME in FAITHFUL_SAMPLE.texts
 
 
 def sample() -> FaithfulnessSample:

@@ -30,6 +30,7 @@ from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
+from viz_app.session.fields import part
 from viz_app.session.readings import Reading, TokenView
 from viz_app.session.sample_sentences import SHIPPED, sentences_of
 from viz_app.session.word_selection import selected_names
@@ -75,7 +76,7 @@ ABOUT_BADGE = marked(
 )
 
 
-@st.fragment
+@part
 def page() -> None:
     """Draw everything about the sentence; a click in it runs only this part again."""
     reading = readings.reading()
@@ -265,7 +266,7 @@ def correlations(reading: Reading, found: ContrastAttribution, methods: list[Con
     )
 
 
-@st.fragment
+@part
 def trust() -> None:
     """Measure on a sample of sentences which methods are faithful to this model."""
     reading, measured = readings.reading(), faithfulness_sample.sample()

@@ -14,13 +14,14 @@ from core.analysis.attribution.logit_trace import LogitTrace, trace_logits
 from core.analysis.heads.head import Head
 from viz_app.controls.predicted_token import alternative_box
 from viz_app.language import marked, tr
+from viz_app.session import address
 from viz_app.session.chosen_heads import select_head
 from viz_app.session.readings import READING_HASH, Reading
-from viz_app.session.state import Widget, is_history_navigation, put_in_address, session_object
+from viz_app.session.state import session_object
 
-AGAINST = Widget[str]("against")  # a piece, or one of the two below
+AGAINST = address.MINUS  # a piece, or one of the two below
 NOTHING, MEAN = marked("nothing"), marked("mean of all")
-TERM = "term"  # query parameter: the selected head
+TERM = address.TERM  # the selected head
 PROMOTED = 5  # pieces of a lexicon for each source token
 
 
@@ -33,7 +34,6 @@ class SelectedTerm:
     """
 
     head: Head | None = None
-    was_restored: bool = False
 
     def select(self, head: Head | None) -> None:
         """Select a head, here and on the page Heads."""
@@ -123,14 +123,13 @@ def term_head(about: Reading, found: LogitAttribution) -> Head:
     By default, it is the one with the largest contribution.
     """
     state = session_object(SelectedTerm)
-    if not state.was_restored or is_history_navigation():
-        state.was_restored = True
-        head = parsed_head(st.query_params.get(TERM, ""))
+    if (named := TERM.take()) is not None:
+        head = parsed_head(named.value)
         state.select(head if head in found.heads() else None)
     contributions = found.heads()
     if state.head not in contributions:  # none was clicked, or one of another model
         state.head = None
-    put_in_address(TERM, str(state.head) if state.head else "")
+    TERM.put(str(state.head) if state.head else "")
     return state.head or max(contributions, key=contributions.__getitem__)
 
 

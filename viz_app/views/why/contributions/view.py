@@ -25,6 +25,7 @@ from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import python_code, readings
+from viz_app.session.fields import part
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.state import Widget, session_object
 from viz_app.views.why.contributions import figures as contributions
@@ -56,7 +57,7 @@ ABOUT_BADGE = marked(
 )
 
 
-@st.fragment
+@part
 def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()

@@ -8,11 +8,12 @@ import streamlit as st
 from core import ScoredText
 from core.analysis.lens.decoder_lens import encoder_translations
 from core.analysis.lens.logit_lens import LogitLens, logit_lens
+from viz_app.session import address
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
-from viz_app.session.state import is_history_navigation, put_in_address, session_object
+from viz_app.session.state import session_object
 
-CELL = "cell"  # query parameter: predicted token and level, counted from 1 and from 0, as 3.5
+CELL = address.CELL  # predicted token and level, counted from 1 and from 0, as 3.5
 TOP = 10  # tokens of a cell
 LENS = f"""
 from core.analysis.lens.logit_lens import logit_lens
@@ -25,7 +26,6 @@ class SelectedCell:
     """The selected cell of the lens: row and level, from 0."""
 
     place: tuple[int, int] | None = None
-    was_restored: bool = False
 
     def select(self, place: tuple[int, int]) -> None:
         """Select a cell."""
@@ -61,13 +61,12 @@ def selected_cell(lens: LogitLens) -> tuple[int, int]:
     By default, it is where a token was decided last.
     """
     state = session_object(SelectedCell)
-    if not state.was_restored or is_history_navigation():
-        state.was_restored = True
-        state.place = parsed_cell(st.query_params.get(CELL, ""))
+    if (named := CELL.take()) is not None:
+        state.place = parsed_cell(named.value)
     rows = len(lens.explanation.predicted_tokens)
     if state.place and (state.place[0] >= rows or state.place[1] > lens.num_layers):
         state.place = None
-    put_in_address(CELL, f"{state.place[0] + 1}.{state.place[1]}" if state.place else "")
+    CELL.put(f"{state.place[0] + 1}.{state.place[1]}" if state.place else "")
     if state.place:
         return state.place
     levels = [lens.num_layers if level is None else level for level in lens.decided]

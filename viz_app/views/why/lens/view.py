@@ -19,12 +19,13 @@ from viz_app.drawing import lens as figures
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.language import marked, tr
-from viz_app.session import python_code, readings
-from viz_app.session.state import Widget, session_object
+from viz_app.session import address, python_code, readings
+from viz_app.session.fields import part
+from viz_app.session.state import session_object
 from viz_app.views.why.lens import layer_readings
 from viz_app.views.why.lens.layer_readings import SelectedCell
 
-LEVEL = Widget[int]("encoder_level")
+LEVEL = address.ENCODER_LEVEL
 HOW_TO_READ = marked("""
 The **logit lens** (nostalgebraist 2020): the state of the decoder after each layer, read as if it were the last one. A
 row for each predicted token, a column for each layer; a cell has the token that the layer would predict, the darker the
@@ -53,7 +54,7 @@ DIFFERENT = marked(
 TOLERANCE, SEARCH_TOLERANCE = 1e-4, 1e-3  # nats; of whole translations
 
 
-@st.fragment
+@part
 def decoder() -> None:
     """Draw what each layer of the decoder predicts; a click runs only this part again."""
     reading = readings.reading()
@@ -134,21 +135,11 @@ def encoder() -> None:
         levels(reading, translations)
 
 
-@st.fragment
+@part
 def levels(reading: readings.Reading, translations: Sequence[ScoredText]) -> None:
     """Draw the translation from the selected level, and a table of all."""
     last = len(translations) - 1
-    LEVEL.keep_within(range(last + 1), last)
-    level = st.slider(
-        tr("Layers of the encoder"),
-        0,
-        last,
-        last,
-        key=LEVEL.key,
-        bind="query-params",
-        width=320,
-        help=tr(ABOUT_ENCODER),
-    )
+    level = LEVEL.draw(st.slider, tr("Layers of the encoder"), 0, last, default=last, width=320, help=tr(ABOUT_ENCODER))
     shown, whole = (ablation.words_of(translations[each].tokens) for each in (level, last))
     marks = ablation.difference(whole, shown)
     st.html(ablation.marked_text(shown, marks[1], "ins"))

@@ -58,7 +58,7 @@ def test_edges_are_estimated_measured_and_checked(start: Start) -> None:
 
 
 def test_the_address_holds_the_question_and_the_edge(start: Start) -> None:
-    app = page(start, paths_by="Zero", paths_drawn="10", path="encoder_self.1.2-cross.2.1-value")
+    app = page(start, paths_by="zero", paths_drawn="10", path="encoder_self.1.2-cross.2.1-value")
     found = surveyed(app)
     assert (found.question.by, found.question.position) == ("zero", 2)
     assert state_of(app, SelectedPath).edge == EDGE
@@ -69,7 +69,7 @@ def test_the_address_holds_the_question_and_the_edge(start: Start) -> None:
 
 
 def test_the_log_probability_of_a_token_alone(start: Start) -> None:
-    app = page(start, paths_metric="Log-probability")
+    app = page(start, paths_metric="log_prob")
     run = surveyed(app).run
     about = reading(app)
     assert run.metric == pytest.approx(about.explain().log_probs[2], abs=1e-4)
@@ -89,7 +89,7 @@ def test_a_click_on_a_node_selects_its_head(start: Start) -> None:
 
 
 def test_a_second_sentence_replaces_outputs(start: Start) -> None:
-    app = page(start, paths_by="A second sentence", paths_second="The old train.")
+    app = page(start, paths_by="sentence", paths_second="The old train.")
     found = surveyed(app)
     assert found.run.runs.texts == (TEXT, "The old train.")
     app.text_input(key="paths_second").set_value("The old sea.")

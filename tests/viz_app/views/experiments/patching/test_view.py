@@ -53,9 +53,7 @@ def test_the_map_is_measured_and_checked(start: Start) -> None:
 
 
 def test_the_address_holds_the_question_and_the_selection(start: Start) -> None:
-    app = patched(
-        start, patched_token="3", patch_metric="Log-probability", patch_into="Second into first", patch="cross.2.1"
-    )
+    app = patched(start, patched_token="3", patch_metric="log_prob", patch_into="clean", patch="cross.2.1")
     question = measured(app).question
     assert (question.position, question.metric, question.into) == (2, "log_prob", "clean")
     assert state_of(app, PatchingSelection).cell == PatchedCell("cross", 1, 0)
@@ -130,7 +128,7 @@ def test_proposals_and_their_mean(start: Start) -> None:
 
 
 def test_paths_between_heads(start: Start) -> None:
-    app = patched(start, patch_view="Paths between heads", sender="encoder_self.1.2")
+    app = patched(start, patch_view="paths", sender="encoder_self.1.2")
     paths = state_of(app, PathsSlot).measured
     assert paths is not None
     assert paths.job.finished

@@ -74,7 +74,7 @@ def slider_value(app: AppTest) -> object:
 
 
 def test_the_address_holds_step_head_and_score(start: Start, history_file: Path) -> None:
-    address = {"kind": "Encoder", "trained_steps": "100", "trained_head": "1.2", "trained_score": "Spread over tokens"}
+    address = {"kind": "encoder_self", "trained_steps": "100", "trained_head": "1.2", "trained_score": "entropy"}
     app = opened(typed(start(beam_size="1", text="Where?", **address), history_file), "over_training")
     assert app.select_slider(key="trained_steps").value == 100
     assert any("**Encoder L1 H2** at step 100" in each.value for each in app.markdown)
@@ -87,7 +87,7 @@ def test_a_head_that_does_not_exist_is_not_selected(start: Start, history_file: 
 
 
 def test_self_attention_has_no_links(start: Start, history_file: Path) -> None:
-    address = {"kind": "Encoder", "trained_score": "Linked like other heads"}
+    address = {"kind": "encoder_self", "trained_score": "agreement"}
     app = opened(typed(start(beam_size="1", text="Where?", **address), history_file), "over_training")
     assert any("Self-attention links no words" in each.value for each in app.caption)
 

@@ -23,7 +23,7 @@ from viz_app.views.models.picture import reader_model
 @pytest.fixture
 def page(start: Start, line_checkpoint: Path) -> AppTest:
     return opened(
-        start(line_checkpoint, picture_text="Hi", picture_font="DejaVuSerif", picture_view="Table"), "picture"
+        start(line_checkpoint, picture_text="Hi", picture_font="DejaVuSerif", picture_view="table"), "picture"
     )
 
 
@@ -76,7 +76,7 @@ def test_a_translation_checkpoint_gives_the_shipped_reader_or_says_what_to_do(
     start: Start, line_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(reader_model, "SHIPPED", tmp_path / "none.safetensors")
-    app = opened(start(text="Where?", beam_size="2", picture_text="Hi", picture_view="Table"), "picture")
+    app = opened(start(text="Where?", beam_size="2", picture_text="Hi", picture_view="table"), "picture")
     assert "translates, it does not read pictures" in app.info[0].value
     monkeypatch.setattr(reader_model, "SHIPPED", line_checkpoint)
     healthy(app.run())

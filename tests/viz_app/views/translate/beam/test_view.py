@@ -10,7 +10,7 @@ from viz_app.session.readings import FORCED_INDEX, Current, ForcedTarget, Forced
 
 
 def test_the_tree_has_a_table_behind_it(app: AppTest) -> None:
-    app.query_params["beam_view"] = "Table"
+    app.query_params["beam_view"] = "table"
     opened(app, "beam")
     table = app.dataframe[0].value
     assert (table.groupby("position").size() <= 4).all()  # twice the beam

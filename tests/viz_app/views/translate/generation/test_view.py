@@ -74,7 +74,7 @@ def test_three_ways_and_the_attention_of_an_iteration(start: Start, mask_predict
 
 @pytest.mark.usefixtures("small_pages")
 def test_other_pages_say_that_they_do_not_fit(start: Start, mask_predict_checkpoint: Path) -> None:
-    app = healthy(start(mask_predict_checkpoint, text="Where?", iterations="2", picture_view="Table").run())
+    app = healthy(start(mask_predict_checkpoint, text="Where?", iterations="2", picture_view="table").run())
     assert reading(app).hypothesis.fed_ids is not None
     for page in PAGES[1:]:
         opened(app, page.name)

@@ -16,9 +16,9 @@ from viz_app.controls import job_control
 from viz_app.controls.predicted_token import alternatives
 from viz_app.views.why.contrast import faithfulness_sample
 from viz_app.views.why.contrast.contrast_scores import NOTHING, ScoringSlot
-from viz_app.views.why.contrast.faithfulness_sample import ADDRESS, FaithfulnessSample
+from viz_app.views.why.contrast.faithfulness_sample import FaithfulnessSample
 
-ONE_METHOD = {"contrast_methods": "Occlusion"}  # in the address
+ONE_METHOD = {"contrast_methods": "occlusion"}  # in the address
 
 
 @pytest.fixture(autouse=True)
@@ -130,7 +130,7 @@ def test_methods_are_ranked_on_a_sample_that_grows(start: Start) -> None:
     assert sample.sentences == ("Where?", "The sea.")
     healthy(app.run())
     assert len(sample.examples) == 2
-    assert app.query_params[ADDRESS] == "own"
+    assert app.query_params["faithful_sample"] == "own"
     ranking = next(each.value for each in app.dataframe if "beats_random" in each.value)
     assert len(ranking) == len(METHODS) + 1
     assert ranking["aopc"].is_monotonic_decreasing

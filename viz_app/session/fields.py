@@ -1,0 +1,305 @@
+"""Fields of the address: when they are read, and when they are written.
+
+`address.py` declares them. A view is written to the address as a whole at the end of a run, or of a part of a page that
+runs alone. It is read when a session begins, and when the visitor goes back or forward: then each field takes its value
+from the address when it is drawn next. What the address leaves out is at its default. In the browser,
+`server/frame.html` makes one step of the history of all that follows a click or key.
+"""
+
+import functools
+import json
+from collections.abc import Callable, Collection, Generator, Hashable, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from viz_app.session.address_codecs import Codec
+from viz_app.session.state import Widget, session_object
+
+T = TypeVar("T")
+P = ParamSpec("P")
+FORMER_LABELS = Path(__file__).with_name("former_labels.json")
+FROM_OPTIONS = ("selectbox", "segmented_control", "pills", "radio", "select_slider", "multiselect")
+FROM_RANGE = ("slider", "number_input")
+
+
+@dataclass
+class _Visit:
+    """The address of a session.
+
+    Attributes:
+        number: of the addresses that the visitor has come to, by a link, back or forward.
+        texts: of the parameters of the last of them.
+        page: the page that it names.
+        here: the page that is drawn.
+        taken: for each field, the number of the address that it was last read from.
+        drawn: texts of the fields of the view, which are written to the address.
+        values: the last value of each field that was drawn.
+        parts: the fields of each part of a page that can run alone.
+        within: the parts that are being drawn.
+        limits: options or range of each widget when it was drawn last.
+        made_for: what the values that depend on something were made for.
+        written: what the browser was last told, or what it came with.
+        first: the address with which the session began.
+    """
+
+    number: int = 0
+    texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    page: str | None = None
+    here: str | None = None
+    taken: dict[str, int] = field(default_factory=dict[str, int])
+    drawn: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    parts: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    within: list[str] = field(default_factory=list[str])
+    written: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    first: tuple[str | None, dict[str, list[str]]] | None = None
+    limits: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
+    made_for: dict[str, Hashable] = field(default_factory=dict[str, Hashable])
+
+
+@dataclass(frozen=True)
+class Taken(Generic[T]):
+    """The value that an address gives a field.
+
+    Attributes:
+        is_named: whether the address has it; if not, or if its text has no possible value, this is the default.
+    """
+
+    value: T
+    is_named: bool
+
+
+@dataclass(frozen=True)
+class Field(Widget[T]):
+    """A setting that decides a view: a parameter of the address and, for most, a widget with it as its key.
+
+    Attributes:
+        default: the value that the address leaves out; None if it depends on the options of the widget.
+        is_preset: whether the first value depends on the sentence or the model, and so always is in the address.
+        in_frame: whether it is drawn above every page.
+    """
+
+    codec: Codec[T]
+    default: T | None = None
+    is_preset: bool = False
+    in_frame: bool = False
+
+    def __post_init__(self) -> None:
+        """Add the field to `FIELDS`."""
+        FIELDS[self.key] = self
+
+    def is_due(self) -> bool:
+        """Whether the field is to be read from the address that the visitor has come to."""
+        visit = session_object(_Visit)
+        is_here = self.in_frame or visit.page == visit.here
+        return is_here and visit.taken.get(self.key, 0) != visit.number
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The texts that the address has for the field, until it is read from there."""
+        return session_object(_Visit).texts.get(self.key, ()) if self.is_due() else ()
+
+    def take(self, default: T | None = None, possible: Callable[[T], bool] = lambda _: True) -> Taken[T] | None:
+        """Read the field, once for each address that the visitor comes to.
+
+        Returns:
+            None if it has been read, or if the address with which the session began leaves it out.
+        """
+        if not self.is_due():
+            return None
+        visit = session_object(_Visit)
+        visit.taken[self.key] = visit.number
+        texts = visit.texts.get(self.key)
+        found: Any = self.default if default is None else default
+        if texts is None:
+            return Taken(found, is_named=False) if visit.number > 1 else None
+        for each in (texts, self._identifiers(texts)):
+            with suppress(ValueError):
+                if possible(value := self.codec.decode(each)):
+                    return Taken(value, is_named=True)
+        return Taken(found, is_named=False)
+
+    def _identifiers(self, texts: Sequence[str]) -> list[str]:
+        """Return the identifiers of the labels that a former address has."""
+        labels = former_labels().get(self.key, {})
+        found = [labels.get(text, text) for text in texts]
+        return [each for one in found for each in ([one] if isinstance(one, str) else one)]
+
+    def put(self, value: T, default: T | None = None) -> None:
+        """Note the value for the address, which leaves out the default."""
+        visit = session_object(_Visit)
+        visit.values[self.key] = value
+        default = self.default if default is None else default
+        if value is None or (value == default and not self.is_preset):
+            visit.drawn.pop(self.key, None)
+        else:
+            visit.drawn[self.key] = self.codec.encode(value)
+        for part in visit.within:
+            visit.parts[part].add(self.key)
+
+    def restore(
+        self, default: T | None = None, possible: Callable[[T], bool] = lambda _: True, *, is_old: bool = False
+    ) -> T:
+        """Set the widget from the address if it is due, or else to its last value if it has none.
+
+        Args:
+            is_old: the value that the browser has sent is outdated: take the last one.
+        """
+        found: Any = self.default if default is None else default
+        taken = self.take(default, possible)
+        if taken is not None and (taken.is_named or not self.is_preset):
+            self.set(taken.value)
+        elif self.value is None or is_old or not possible(self.value):
+            value = session_object(_Visit).values.get(self.key, found)
+            chosen: Any = value if value is None or possible(value) else found
+            if chosen is not None:
+                self.set(chosen)
+        return self.value  # type: ignore[return-value]
+
+    def draw(
+        self, widget: Callable[..., Any], label: str, *arguments: Any, default: T | None = None, **options: Any
+    ) -> T:
+        """Draw a widget of Streamlit with the field's value, and note it for the address.
+
+        Args:
+            widget: such as `st.selectbox`, or the method of a container.
+            arguments: of the widget, after its label, without the value.
+            default: if it depends on the options; else the field's own or, without one, the first option.
+        """
+        possible = _possible(widget.__name__, arguments)
+        if default is None and self.default is None and widget.__name__ in FROM_OPTIONS[:-1]:
+            default = next(iter(arguments[0]), None)
+        self.restore(default, possible)
+        self._keep_through(widget.__name__, arguments)
+        value = widget(label, *arguments, key=self.key, persist_state="session", **options)
+        self.put(value, default)
+        return value
+
+    def _keep_through(self, kind: str, arguments: Sequence[Any]) -> None:
+        """Set the value again if options or range have changed: to Streamlit that is another widget, without a value."""
+        if kind not in (*FROM_OPTIONS, *FROM_RANGE):
+            return
+        limits = tuple(arguments[0]) if kind in FROM_OPTIONS else tuple(arguments)
+        known = session_object(_Visit).limits
+        if self.value is not None and known.get(self.key, limits) != limits:
+            self.set(self.value)
+        known[self.key] = limits
+
+    @property
+    def requested(self) -> T | None:
+        """The value that the widget will have when it is drawn, as far as that is known."""
+        if self.texts:
+            with suppress(ValueError):
+                return self.codec.decode(self._identifiers(self.texts))
+        return self.value
+
+    def preset_for(self, source: Hashable, value: Callable[[], T]) -> None:
+        """Set the widget on first use, and again whenever `source` changes; a value in the address comes first."""
+        made_for = session_object(_Visit).made_for
+        is_new = self.key not in made_for and self.value is None
+        if (is_new or made_for.get(self.key, source) != source) and not self.texts:
+            self.set(value())
+        made_for[self.key] = source
+
+
+FIELDS: dict[str, Field[Any]] = {}
+
+
+@functools.cache
+def former_labels() -> dict[str, dict[str, str | list[str]]]:
+    """Return the identifiers of options by the labels that addresses had instead, in all languages, by parameter."""
+    return json.loads(FORMER_LABELS.read_text(encoding="utf-8"))
+
+
+def _possible(kind: str, arguments: Sequence[Any]) -> Callable[[Any], bool]:
+    """Return whether a widget of Streamlit can have a value."""
+    if kind in FROM_OPTIONS:
+        options: Collection[Any] = arguments[0]
+        return lambda value: all(each in options for each in value) if isinstance(value, list) else value in options
+    if kind in FROM_RANGE:
+        return lambda value: arguments[0] <= value <= arguments[1]
+    return lambda value: True
+
+
+def is_history_navigation() -> bool:
+    """Whether this run shows an address to which the visitor went back or forward."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and context.is_history_navigation
+
+
+def begin() -> None:
+    """Begin a run: look whether the visitor has come to a new address."""
+    visit = session_object(_Visit)
+    visit.drawn, visit.within, visit.here = {}, [], None
+    texts = {name: st.query_params.get_all(name) for name in st.query_params}
+    visit.first = visit.first or (st.context.url, texts)
+    # A change of page first makes an address without parameters: one that was left before it was written says nothing.
+    if not visit.number or (is_history_navigation() and (texts or (st.context.url, texts) == visit.first)):
+        visit.number += 1
+        visit.texts = visit.written = texts
+        visit.page = None
+
+
+def on_page(name: str) -> None:
+    """Say which page is drawn from here on."""
+    visit = session_object(_Visit)
+    visit.here = name
+    visit.page = name if visit.page is None else visit.page
+
+
+def end() -> None:
+    """Write the view to the address, with what the page has not drawn yet of the address that the visitor came to."""
+    visit = session_object(_Visit)
+    waiting = {name: texts for name, texts in visit.texts.items() if name in FIELDS and FIELDS[name].is_due()}
+    wanted = waiting | visit.drawn
+    current = {name: st.query_params.get_all(name) for name in st.query_params}
+    if wanted == current == visit.written:
+        return
+    visit.written = wanted
+    ordered = {name: wanted[name] for name in current if name in wanted} | wanted
+    st.query_params.from_dict({name: texts if len(texts) > 1 else texts[0] for name, texts in ordered.items()})
+
+
+def end_part() -> None:
+    """Write the view to the address if a part of the page runs alone."""
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is not None and context.fragment_ids_this_run:
+        end()
+
+
+def part(function: Callable[P, None], *, key: str = "", run_every: float | None = None) -> Callable[P, None]:
+    """Make a function a part of a page that can run alone, as `st.fragment` does: then it, too, writes the address.
+
+    Args:
+        key: tells the parts of one function apart.
+        run_every: as for `st.fragment`.
+    """
+    name = f"{function.__module__}.{function.__qualname__} {key}"
+
+    @functools.wraps(function)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
+        with _within(name):
+            function(*args, **kwargs)
+
+    return st.fragment(drawn, run_every=run_every)
+
+
+@contextmanager
+def _within(name: str) -> Generator[None]:
+    visit, context = session_object(_Visit), get_script_run_ctx(suppress_warning=True)
+    runs_alone = context is not None and bool(context.fragment_ids_this_run)
+    if runs_alone:
+        visit.within = []  # what an interrupted run has left
+        for key in visit.parts.get(name, ()):
+            visit.drawn.pop(key, None)
+    visit.parts[name] = set()
+    visit.within.append(name)
+    yield
+    visit.within.pop()
+    if not visit.within:
+        end_part()
