@@ -6,6 +6,7 @@ from typing import TypeVar
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from viz_app.session.fields import Visit
 from viz_app.session.readings import Current, Reading
 from viz_app.session.state import session_key
 
@@ -23,6 +24,13 @@ def reading(app: AppTest) -> Reading:
     found = state_of(app, Current).reading
     assert found is not None
     return found
+
+
+def comes_to(app: AppTest, **address: str | list[str]) -> AppTest:
+    """The same where the visitor has come to an address with these parameters, too: the next run reads it."""
+    app.query_params.update(address)
+    app.session_state[session_key(Visit)] = Visit()
+    return app
 
 
 def healthy(app: AppTest) -> AppTest:

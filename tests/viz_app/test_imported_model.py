@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.cli import commands as cli
 from tests.core.formats.marian_models import Pairs, write_model
-from tests.viz_app.pages import Start, added, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, added, comes_to, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.page_list import PAGES
 from viz_app.session import model_paths
@@ -166,8 +166,7 @@ def test_the_app_may_start_with_it(start: Start, folder: Path, tmp_path: Path) -
 
 def test_it_is_compared_with_a_model_of_other_tokens(app: AppTest, folder: Path) -> None:
     open_path(app, folder)
-    app.query_params["against"] = "checkpoint"
-    opened(app, "compare")
+    opened(comes_to(app, against="checkpoint"), "compare")
     assert app.selectbox(key="second_checkpoint").options == ["tiny.safetensors"]
     titles = " ".join(text.value for text in app.markdown).replace("\\", "")
     assert "**First**: opus-mt-en-mul" in titles

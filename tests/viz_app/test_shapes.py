@@ -12,7 +12,7 @@ from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer, Tokenizer
-from tests.viz_app.pages import reading, to_page
+from tests.viz_app.pages import comes_to, reading, to_page
 from viz_app.drawing.display_text import plain
 from viz_app.drawing.head_grid import MAX_CELL
 from viz_app.page_list import PAGES
@@ -79,10 +79,8 @@ def test_every_page_shows_a_model_with_other_norms_or_says_why_not(
         forced_first_id=5,
     )
     app = opened_on(other, tmp_path, tokenizer, monkeypatch)
-    app.query_params["text"] = "."
-    app.query_params["positions_view"] = FIRST_LAYER
     for page in PAGES:
-        to_page(app, page.name).run()
+        to_page(comes_to(app, text=".", positions_view=FIRST_LAYER), page.name).run()
         assert any("1 + 2 layers, 2 + 4 heads" in each.proto.body for each in app.get("html"))
         assert not app.exception, f"{page.name}: {app.exception[0].message}"
         assert not app.error, f"{page.name}: {app.error[0].value}"

@@ -23,14 +23,12 @@ def segments(
     key: str,
     *,
     hide_label: bool = False,
-    in_address: bool = True,
     **widget_options: Any,
 ) -> T:
-    """Draw a choice of one of a few options side by side.
+    """Draw a choice of one of a few options side by side that is not in the address.
 
     Args:
         options: values, or values with their names in the visitor's language.
-        in_address: whether the address holds the choice.
         widget_options: as for `st.segmented_control`.
     """
     names = options if isinstance(options, Mapping) else {option: str(option) for option in options}
@@ -41,7 +39,6 @@ def segments(
         required=True,
         format_func=names.__getitem__,
         key=key,
-        bind="query-params" if in_address else None,
         label_visibility="collapsed" if hide_label else "visible",
         **widget_options,
     )

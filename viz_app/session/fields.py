@@ -28,7 +28,7 @@ FROM_RANGE = ("slider", "number_input")
 
 
 @dataclass
-class _Visit:
+class Visit:
     """The address of a session.
 
     Attributes:
@@ -41,7 +41,7 @@ class _Visit:
         values: the last value of each field that was drawn.
         parts: the fields of each part of a page that can run alone.
         within: the parts that are being drawn.
-        limits: options or range of each widget when it was drawn last.
+        known: page, and options or range, of each widget when it was drawn last.
         made_for: what the values that depend on something were made for.
         written: what the browser was last told, or what it came with.
         first: the address with which the session began.
@@ -58,7 +58,7 @@ class _Visit:
     within: list[str] = field(default_factory=list[str])
     written: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     first: tuple[str | None, dict[str, list[str]]] | None = None
-    limits: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
+    known: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
     made_for: dict[str, Hashable] = field(default_factory=dict[str, Hashable])
 
 
@@ -95,14 +95,14 @@ class Field(Widget[T]):
 
     def is_due(self) -> bool:
         """Whether the field is to be read from the address that the visitor has come to."""
-        visit = session_object(_Visit)
+        visit = session_object(Visit)
         is_here = self.in_frame or visit.page == visit.here
         return is_here and visit.taken.get(self.key, 0) != visit.number
 
     @property
     def texts(self) -> Sequence[str]:
         """The texts that the address has for the field, until it is read from there."""
-        return session_object(_Visit).texts.get(self.key, ()) if self.is_due() else ()
+        return session_object(Visit).texts.get(self.key, ()) if self.is_due() else ()
 
     def take(self, default: T | None = None, possible: Callable[[T], bool] = lambda _: True) -> Taken[T] | None:
         """Read the field, once for each address that the visitor comes to.
@@ -112,7 +112,7 @@ class Field(Widget[T]):
         """
         if not self.is_due():
             return None
-        visit = session_object(_Visit)
+        visit = session_object(Visit)
         visit.taken[self.key] = visit.number
         texts = visit.texts.get(self.key)
         found: Any = self.default if default is None else default
@@ -132,7 +132,7 @@ class Field(Widget[T]):
 
     def put(self, value: T, default: T | None = None) -> None:
         """Note the value for the address, which leaves out the default."""
-        visit = session_object(_Visit)
+        visit = session_object(Visit)
         visit.values[self.key] = value
         default = self.default if default is None else default
         if value is None or (value == default and not self.is_preset):
@@ -155,7 +155,7 @@ class Field(Widget[T]):
         if taken is not None and (taken.is_named or not self.is_preset):
             self.set(taken.value)
         elif self.value is None or is_old or not possible(self.value):
-            value = session_object(_Visit).values.get(self.key, found)
+            value = session_object(Visit).values.get(self.key, found)
             chosen: Any = value if value is None or possible(value) else found
             if chosen is not None:
                 self.set(chosen)
@@ -181,14 +181,16 @@ class Field(Widget[T]):
         return value
 
     def _keep_through(self, kind: str, arguments: Sequence[Any]) -> None:
-        """Set the value again if options or range have changed: to Streamlit that is another widget, without a value."""
-        if kind not in (*FROM_OPTIONS, *FROM_RANGE):
-            return
-        limits = tuple(arguments[0]) if kind in FROM_OPTIONS else tuple(arguments)
-        known = session_object(_Visit).limits
-        if self.value is not None and known.get(self.key, limits) != limits:
+        """Set the value again on another page, or with other options or another range.
+
+        To Streamlit that is another widget, which begins without a value.
+        """
+        visit = session_object(Visit)
+        limits = arguments[0] if kind in FROM_OPTIONS else arguments if kind in FROM_RANGE else ()
+        known = (visit.here, *limits)
+        if self.value is not None and visit.known.get(self.key, known) != known:
             self.set(self.value)
-        known[self.key] = limits
+        visit.known[self.key] = known
 
     @property
     def requested(self) -> T | None:
@@ -200,7 +202,7 @@ class Field(Widget[T]):
 
     def preset_for(self, source: Hashable, value: Callable[[], T]) -> None:
         """Set the widget on first use, and again whenever `source` changes; a value in the address comes first."""
-        made_for = session_object(_Visit).made_for
+        made_for = session_object(Visit).made_for
         is_new = self.key not in made_for and self.value is None
         if (is_new or made_for.get(self.key, source) != source) and not self.texts:
             self.set(value())
@@ -234,7 +236,7 @@ def is_history_navigation() -> bool:
 
 def begin() -> None:
     """Begin a run: look whether the visitor has come to a new address."""
-    visit = session_object(_Visit)
+    visit = session_object(Visit)
     visit.drawn, visit.within, visit.here = {}, [], None
     texts = {name: st.query_params.get_all(name) for name in st.query_params}
     visit.first = visit.first or (st.context.url, texts)
@@ -247,14 +249,14 @@ def begin() -> None:
 
 def on_page(name: str) -> None:
     """Say which page is drawn from here on."""
-    visit = session_object(_Visit)
+    visit = session_object(Visit)
     visit.here = name
     visit.page = name if visit.page is None else visit.page
 
 
 def end() -> None:
     """Write the view to the address, with what the page has not drawn yet of the address that the visitor came to."""
-    visit = session_object(_Visit)
+    visit = session_object(Visit)
     waiting = {name: texts for name, texts in visit.texts.items() if name in FIELDS and FIELDS[name].is_due()}
     wanted = waiting | visit.drawn
     current = {name: st.query_params.get_all(name) for name in st.query_params}
@@ -291,7 +293,7 @@ def part(function: Callable[P, None], *, key: str = "", run_every: float | None 
 
 @contextmanager
 def _within(name: str) -> Generator[None]:
-    visit, context = session_object(_Visit), get_script_run_ctx(suppress_warning=True)
+    visit, context = session_object(Visit), get_script_run_ctx(suppress_warning=True)
     runs_alone = context is not None and bool(context.fragment_ids_this_run)
     if runs_alone:
         visit.within = []  # what an interrupted run has left

@@ -61,10 +61,10 @@ def test_heads_are_ranked_by_a_behaviour_and_the_address_holds_everything(
     assert table["head"].tolist() == [card.head.head for card, _ in expected]
     assert table["score"].tolist() == pytest.approx([score for _, score in expected])
     assert "**Encoder L1 H2**" in texts(app)
-    assert app.selectbox(key="corpus_place").value == "A token it copies"
+    assert app.selectbox(key="corpus_place").value == "copies"
     app.selectbox(key="behaviour").set_value("Attends to the next token")
     healthy(app.run())
-    assert app.selectbox(key="corpus_place").value == "The next token"
+    assert app.selectbox(key="corpus_place").value == "following"
     assert app.query_params["corpus_head"] == "encoder L1 H2"
 
 
@@ -164,7 +164,7 @@ def test_an_index_that_is_damaged_or_of_another_checkpoint_is_not_shown(
     own.open(model, "index.npz", content)
     healthy(app.run())
     assert "in 3 sentences" in texts(app)
-    assert app.query_params[opened_index.ADDRESS] == "own"
+    assert app.query_params["corpus_index"] == "own"
     with pytest.raises(ValueError, match=r"is the index of another checkpoint, model.safetensors"):
         own.open(type(model)("other", "1" * 64, model.translator), "index.npz", content)
 

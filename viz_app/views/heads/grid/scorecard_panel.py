@@ -243,7 +243,6 @@ def sample_box(reading: readings.Reading) -> None:
             {each: tr(each) for each in (SHIPPED, OWN)},
             SHIPPED,
             "sample_source",
-            in_address=False,
             help=tr(ABOUT_SAMPLE),
         )
         text, file = "", None

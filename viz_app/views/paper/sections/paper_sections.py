@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from viz_app.language import ENGLISH, language, marked, tr_values
+from viz_app.language import ENGLISH, language, marked
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PaperSection:
     def address(self) -> str:
         """Address of the page in this state and language, relative to the app's."""
         own = {} if language() == ENGLISH else {"language": language()}
-        settings = {"tour": "off", "text": self.sentence, **tr_values(self.settings), **own}
+        settings = {"tour": "off", "text": self.sentence, **self.settings, **own}
         return f"{self.page}?{urlencode(settings)}"
 
 

@@ -148,9 +148,7 @@ def measurements(at: Sizes) -> CostTable:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if here is not None:
             names = {"here": tr("This machine"), "shipped": tr("Shipped")}
-            shown = (
-                here if segments(tr("Measured on"), names, "here", "why_source", in_address=False) == "here" else None
-            )
+            shown = here if segments(tr("Measured on"), names, "here", "why_source") == "here" else None
         if requested is None:
             layer_costs.write_address(shown)
         else:

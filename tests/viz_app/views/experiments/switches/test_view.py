@@ -4,11 +4,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
-from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, comes_to, healthy, opened, reading, state_of
 from viz_app.controls import job_control, search_progress
 from viz_app.controls.search_progress import StoppedSearches
 from viz_app.drawing import ablation
-from viz_app.views.experiments.switches import switched_heads
 from viz_app.views.experiments.switches.switched_heads import Switches
 
 
@@ -41,13 +40,12 @@ def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(
 
 
 def test_the_address_holds_the_switches(app: AppTest) -> None:
-    app.query_params[switched_heads.SWITCHED] = "cross L2 H1, encoder L1 H3 0.5"
-    opened(app, "switches")
+    opened(comes_to(app, switched="cross L2 H1, encoder L1 H3 0.5"), "switches")
     assert state_of(app, Switches).gates == {Head("cross", 1, 0): 0.0, Head("encoder_self", 0, 2): 0.5}
-    assert app.query_params[switched_heads.SWITCHED] == "cross L2 H1,encoder L1 H3 0.5"
+    assert app.query_params["switched"] == "cross L2 H1,encoder L1 H3 0.5"
     next(button for button in app.button if button.label == "All back on").click()
     healthy(app.run())
-    assert switched_heads.SWITCHED not in app.query_params
+    assert "switched" not in app.query_params
 
 
 @pytest.mark.parametrize(
@@ -59,8 +57,7 @@ def test_the_address_holds_the_switches(app: AppTest) -> None:
     ],
 )
 def test_an_address_that_names_no_head_is_refused(app: AppTest, named: str, said: str) -> None:
-    app.query_params[switched_heads.SWITCHED] = named
-    opened(app, "switches")
+    opened(comes_to(app, switched=named), "switches")
     assert said in app.error[0].value.replace("\\", "")
     assert not state_of(app, Switches).gates
 

@@ -31,7 +31,7 @@ def test_the_address_holds_the_cuts_and_undo_removes_the_last(start: Start) -> N
 
 def test_the_same_place_again_is_no_cut(app: AppTest) -> None:
     opened(app, "heads")
-    about, cuts = reading(app), Cuts(was_restored=True)
+    about, cuts = reading(app), Cuts()
     first, second = Cut(Head("cross", 0, 0), range(1), range(1)), Cut(Head("cross", 0, 1))
     cuts.toggle(about, [first])
     cuts.toggle(about, [second])

@@ -4,16 +4,20 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from viz_app import language
+from viz_app.session.fields import FIELDS
 from viz_app.views.paper.sections.paper_sections import SECTIONS
 
 
-def test_a_link_has_its_options_in_the_language_that_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    section = next(each for each in SECTIONS if each.settings.get("kind") == "Encoder")
+def test_a_link_names_the_language_and_the_same_settings_in_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    section = next(each for each in SECTIONS if each.settings.get("kind") == "encoder_self")
     english = parse_qs(urlsplit(section.address).query)
-    monkeypatch.setattr(language, "language", lambda: "de")
-    monkeypatch.setattr(language, "catalogue", {"de": {"Encoder": "Kodierer"}}.__getitem__)
     monkeypatch.setattr("viz_app.views.paper.sections.paper_sections.language", lambda: "de")
     german = parse_qs(urlsplit(section.address).query)
     assert "language" not in english
-    assert german == english | {"language": ["de"], "kind": ["Kodierer"]}
+    assert german == english | {"language": ["de"]}
+
+
+def test_every_setting_of_a_link_is_a_field() -> None:
+    for section in SECTIONS:
+        for name, text in section.settings.items():
+            FIELDS[name].codec.decode([text])

@@ -7,7 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.layers.layer_cost import grid
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
-from tests.viz_app.pages import Start, healthy, state_of, to_page
+from tests.viz_app.pages import Start, comes_to, healthy, state_of, to_page
+from viz_app.session.fields import Field
 from viz_app.views.paper.table1 import layer_costs
 from viz_app.views.paper.table1.layer_costs import LayerMeasurementSlot
 
@@ -55,8 +56,7 @@ def test_every_picture_and_the_table_behind_it(why: AppTest) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_this_machine_is_measured_by_a_click(why: AppTest) -> None:
-    why.query_params["why_d"] = "32"
-    healthy(why.run())
+    healthy(comes_to(why, why_d="32").run())
     why.select_slider(key="why_d").set_value(32)
     why.run()
     why.button(key="measure_layers").click()
@@ -68,21 +68,20 @@ def test_this_machine_is_measured_by_a_click(why: AppTest) -> None:
     assert here.job.total == len(here.costs) > 10
     assert any(here.hardware in text.value for text in why.caption)
     assert why.segmented_control(key="why_source").value == "here"
-    assert why.query_params[layer_costs.MEASURED] == "64.32.3.8"
+    assert why.query_params["measured"] == "64.32.3.8"
     why.select_slider(key="why_d").set_value(1024)
     healthy(why.run())
     assert any("There are no measurements at these sizes" in text.value for text in why.caption)
     why.segmented_control(key="why_source").set_value("shipped")
     healthy(why.run())
     assert not any("There are no measurements" in text.value for text in why.caption)
-    assert layer_costs.MEASURED not in why.query_params
+    assert "measured" not in why.query_params
 
 
 @pytest.mark.usefixtures("quick")
 def test_a_link_to_a_measurement_offers_the_same_again(why: AppTest) -> None:
     """Wherever the sliders stand by now. It starts nothing by itself."""
-    why.query_params[layer_costs.MEASURED] = "16.64.5.32"
-    healthy(why.run())
+    healthy(comes_to(why, measured="16.64.5.32").run())
     assert state_of(why, LayerMeasurementSlot).measurement is None
     assert any("a measurement at n = 16, d = 64, k = 5, r = 32" in text.value for text in why.caption)
     why.button(key="measure_same").click()
@@ -90,13 +89,13 @@ def test_a_link_to_a_measurement_offers_the_same_again(why: AppTest) -> None:
     here = state_of(why, LayerMeasurementSlot).measurement
     assert here is not None
     assert here.at == Sizes(n=16, d=64, k=5, r=32)
-    assert why.query_params[layer_costs.MEASURED] == "16.64.5.32"
+    assert why.query_params["measured"] == "16.64.5.32"
     assert "measure_same" not in [button.key for button in why.button]
 
 
 @pytest.mark.parametrize("named", ["64.512.3", "64.512.3.9", "64.512.3.8.1", "99999.512.3.8", "<b>"])
 def test_an_address_that_names_no_measurement_says_what_it_should(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layer_costs.st, "query_params", {layer_costs.MEASURED: named})
+    monkeypatch.setattr(Field, "texts", property(lambda _: [named]))
     with pytest.raises(
         ValueError,
         match=f"^the address has measured={named}, expected n, d, k and r that the sliders offer, such as 64.512.3.8",
