@@ -1,9 +1,13 @@
-"""Build of a wheel from the files of today; everything else is in pyproject.toml."""
+"""Build of a wheel from the files of today, with compiled texts; everything else is in pyproject.toml."""
 
 import shutil
+from pathlib import Path
 
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
 from setuptools import setup
 from setuptools.command.build import build
+from setuptools.command.build_py import build_py
 
 
 class CleanBuild(build):
@@ -15,4 +19,17 @@ class CleanBuild(build):
         super().run()
 
 
-setup(cmdclass={"build": CleanBuild})
+class BuildWithTexts(build_py):
+    """A build of the modules with the texts of the interface, compiled: beside their sources if those are installed."""
+
+    def run(self) -> None:
+        """Build the modules, then compile `viz_app/language/catalogues`."""
+        super().run()
+        for source in Path("viz_app/language/catalogues").glob("*/LC_MESSAGES/*.po"):
+            compiled = (source if self.editable_mode else Path(self.build_lib, source)).with_suffix(".mo")
+            compiled.parent.mkdir(parents=True, exist_ok=True)
+            with source.open("rb") as texts, compiled.open("wb") as file:
+                write_mo(file, read_po(texts))
+
+
+setup(cmdclass={"build": CleanBuild, "build_py": BuildWithTexts})

@@ -1,4 +1,1 @@
-"""Benchmarks of speed and memory as ratios to other programs.
-
-`python -m benchmarks` runs all. They are not for CI.
-"""
+"""Benchmarks of speed and memory as ratios to other programs, run by `python -m benchmarks`; they are not for CI."""

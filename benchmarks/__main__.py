@@ -75,21 +75,18 @@ def run(name: str, sentences: Path, quick: bool) -> dict[str, list[float]]:
     """
     benchmark = BENCHMARKS[name]
     with tempfile.TemporaryDirectory() as folder:
-        found = Path(folder) / "ratios.json"
-        options = [*(benchmark.quick if quick else ()), *(("--json", str(found)) if benchmark.has_ratios else ())]
+        output = Path(folder) / "ratios.json"
+        options = [*(benchmark.quick if quick else ()), *(("--json", str(output)) if benchmark.has_ratios else ())]
         path = os.pathsep.join([str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
         command = [str(sentences.resolve()) if part == SENTENCES else part for part in benchmark.command]
         subprocess.run(
             [sys.executable, *command, *options], check=True, cwd=FOLDER.parent, env={**os.environ, "PYTHONPATH": path}
         )
-        return json.loads(found.read_text(encoding="utf-8")) if benchmark.has_ratios else {}
+        return json.loads(output.read_text(encoding="utf-8")) if benchmark.has_ratios else {}
 
 
 def compare(before: Mapping[str, Sequence[float]], now: Mapping[str, Sequence[float]]) -> list[str]:
-    """Describe each new ratio in a line.
-
-    The line has its value, the stored one, and whether it has moved.
-    """
+    """Describe each new ratio in a line: its value, the stored one, and whether it has moved."""
     lines: list[str] = []
     for name, values in now.items():
         if name not in before:
@@ -118,22 +115,22 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.quick and arguments.store:
         parser.error("ratios of --quick are not meaningful: leave out --store")
-    found: dict[str, list[float]] = {}
+    measured: dict[str, list[float]] = {}
     failed: list[str] = []
     for name in arguments.only:
         print(f"\n=== {name}: python {' '.join(BENCHMARKS[name].command)}", flush=True)
         try:
-            found.update(run(name, arguments.sentences, arguments.quick))
+            measured.update(run(name, arguments.sentences, arguments.quick))
         except subprocess.CalledProcessError as error:
             failed.append(f"{name} ended with status {error.returncode}")
     stored = json.loads(STORED.read_text(encoding="utf-8")) if STORED.exists() else {}
     here = stored.get(ratios.processor(), {"ratios": {}})
     if not arguments.quick:
         print(f"\n=== compared with the ratios stored on {here.get('date', 'no day')} for {ratios.processor()}")
-        print(*compare(here["ratios"], found), sep="\n")
+        print(*compare(here["ratios"], measured), sep="\n")
     if arguments.store:
         date = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        kept = {name: [round(value, 4) for value in values] for name, values in {**here["ratios"], **found}.items()}
+        kept = {name: [round(value, 4) for value in values] for name, values in {**here["ratios"], **measured}.items()}
         stored[ratios.processor()] = {"date": date, "ratios": kept}
         STORED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
     print(*failed, sep="\n", file=sys.stderr)

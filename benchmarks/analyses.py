@@ -70,10 +70,7 @@ class Subject:
         attribute_logit(trace_logits(self.translator, self.text, self.target), self.position)
 
     def lexicons(self) -> None:
-        """Rank all lexicons, and read those of every cross-attention head.
-
-        They are read at every source token.
-        """
+        """Rank all lexicons, and read those of every cross-attention head at every source token."""
         trace = trace_logits(self.translator, self.text, self.target)
         for agreement in rank_lexicons(trace):
             head_lexicon(trace, agreement.head)
@@ -86,8 +83,8 @@ class Subject:
 
     def methods(self) -> None:
         """Attribute the token by every method."""
-        found = contrast_at(self.translator, self.text, self.target, self.position)
-        attribute_contrast(self.translator, self.text, self.target, self.position, None, runner_up(found), METHODS)
+        contrast = contrast_at(self.translator, self.text, self.target, self.position)
+        attribute_contrast(self.translator, self.text, self.target, self.position, None, runner_up(contrast), METHODS)
 
     def patching(self) -> None:
         """Patch every component of every layer at every position."""
@@ -131,10 +128,7 @@ def exhaust(steps: Iterable[object]) -> int:
 
 
 def prepared(translator: Translator, text: str) -> Subject:
-    """Translate a sentence, find a second one, and the costliest token to cut.
-
-    That is the token whose cuts take most rounds.
-    """
+    """Translate a sentence, find a second one, and the token whose search for cuts takes most rounds."""
     target, corrupted = translator.translate(text).hypotheses[0].token_ids, minimal_pairs(translator, text)[0].text
     rounds, differing = dict[int, int](), list[int]()
     for position in range(len(target)):
@@ -160,7 +154,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     translator = Translator.from_checkpoint(arguments.checkpoint)
-    found: dict[str, list[float]] = {}
+    measured: dict[str, list[float]] = {}
     print(f"seconds and ratios to a translation, {arguments.threads} threads, beam 4; {ratios.processor()}")
     for num_words in [QUICK_WORDS] if arguments.quick else arguments.words:
         subject = prepared(translator, sentence(num_words))
@@ -178,8 +172,8 @@ def main() -> None:
             if has_goal and num_words == GOAL_WORDS:
                 goal = f"{GOAL}{'' if statistics.median(seconds) < GOAL else ', missed'}"
             print(f"{name} | {turns.spread(seconds)} | {turns.spread(per_turn)} | {goal}", flush=True)
-            found[f"{name}, {num_words} words: analysis / translation"] = per_turn
-    ratios.save(arguments.json, found)
+            measured[f"{name}, {num_words} words: analysis / translation"] = per_turn
+    ratios.save(arguments.json, measured)
 
 
 if __name__ == "__main__":

@@ -113,10 +113,7 @@ def main() -> None:
 
 
 def cold_starts(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
-    """Measure the first screen, an empty page and `import torch`, in turns.
-
-    The first two are timed from the command on.
-    """
+    """Measure the first screen, an empty page and `import torch`, in turns; pages are timed from the command on."""
     empty: list[float] = []
     torch: list[float] = []
     starts: dict[Path, list[tuple[float, float, float]]] = {root: [] for root in roots}
@@ -156,10 +153,7 @@ def cold_start(browser: Browser, checkpoint: Path | None, root: Path) -> tuple[f
 
 
 def empty_page(browser: Browser) -> float:
-    """Return the seconds from the command to a page of one line.
-
-    It is served with the app's settings.
-    """
+    """Return the seconds from the command to a page of one line, served with the app's settings."""
     page = new_page(browser)
     with app_folder(EMPTY_PAGE) as folder:
         started = time.perf_counter()
@@ -179,10 +173,7 @@ def import_torch() -> float:
 
 
 def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: int) -> list[Row]:
-    """Measure entering a sentence of twenty words and clicking a head.
-
-    Both checkouts run at once and take turns.
-    """
+    """Measure entering a sentence of twenty words and clicking a head, in both checkouts by turns."""
     entered: dict[Path, list[float]] = {root: [] for root in roots}
     run: dict[Path, list[float]] = {root: [] for root in roots}
     drawn: dict[Path, list[float]] = {root: [] for root in roots}
@@ -222,10 +213,7 @@ def clicks(browser: Browser, checkpoint: Path | None, roots: list[Path], count: 
 
 
 def long_sentence(browser: Browser, address: str, texts: list[str]) -> list[Row]:
-    """Measure the first head maps of a long sentence, and its traffic.
-
-    The traffic is that for all three kinds of attention.
-    """
+    """Measure the first head maps of a long sentence, and the traffic for all three kinds of attention."""
     entered: list[float] = []
     drawn: list[float] = []
     sent: list[float] = []

@@ -59,7 +59,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     translator = Translator.from_checkpoint(arguments.checkpoint)
-    found: dict[str, list[float]] = {}
+    measured: dict[str, list[float]] = {}
     print(f"medians in milliseconds, {arguments.threads} threads, beam 4; {ratios.processor()}")
     print("words | tokens out | encode | steps | scores | explanation | all / search")
     for num_words in arguments.words:
@@ -80,8 +80,8 @@ def main() -> None:
         )
         steps = f"{encoded:.1f} | {searched - encoded:.1f} | {translated - searched:.1f} | {explained:.1f}"
         print(f"{num_words} | {len(best.token_ids)} | {steps} | {turns.spread(per_turn)}", flush=True)
-        found[f"capture, {num_words} words: all / search"] = per_turn
-    ratios.save(arguments.json, found)
+        measured[f"capture, {num_words} words: all / search"] = per_turn
+    ratios.save(arguments.json, measured)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
-"""Speed of decoding, beside Hugging Face `generate` and CTranslate2.
-
-All have the same weights, work and machine.
+"""Speed of decoding, beside Hugging Face `generate` and CTranslate2 with the same weights, work and machine.
 
     python -m benchmarks.decoding [--vocab-size 8000] [--batch 1 32] [--threads 1 2] [--rounds 5] [--quick]
     python -m benchmarks.decoding --shape opus-mt [--batch 1 32] [--threads 1 2] [--rounds 5] [--quick]
@@ -8,14 +6,14 @@ All have the same weights, work and machine.
 
 Without a checkpoint: random weights in the shape of the paper's base model or of OPUS-MT's (the same sizes, swish,
 padding as the start, a bias of the logits, 58,101 pieces), sentences of 30 random tokens, and a fixed number of target
-tokens: `</s>` is excluded on all sides, so that all make every step. With one: real sentences, one per line,
-translated to their end. Then every side also searches for the most probable translation, without the length penalty,
-which the libraries define differently, and what it finds is compared with what CTranslate2 finds in float32.
+tokens: `</s>` is excluded on all sides, so that all make every step. With one: real sentences, one per line, translated
+to their end. Then every side also searches for the most probable translation, without the length penalty, which the
+libraries define differently, and its translations are compared with those of CTranslate2 in float32.
 
-Each side has a process of its own, and as many threads as it is fastest with (of `--threads`). They take turns, so that
-other load affects all alike. What counts is the ratio. The random weights are exact in half precision, as are those of
-any checkpoint saved by `train average --half`; with `--weights float32` they are not.
-On a machine that is busy with something else, `--clock cpu` counts the processor's time instead of the wall's.
+Each side has a process of its own, and the number of threads (of `--threads`) with which it is fastest. They take
+turns, so that other load affects all alike; the ratio is the result. The random weights are exact in half precision, as
+are those of any checkpoint saved by `train average --half`; with `--weights float32` they are not. On a machine that is
+busy with something else, `--clock cpu` counts processor time instead of wall-clock time.
 """
 
 import argparse
@@ -64,7 +62,7 @@ Ids = list[int]
 
 @dataclass(frozen=True)
 class DecodingWork:
-    """The translations that all sides make.
+    """The translations that every side makes.
 
     Attributes:
         checkpoint: whose model decodes; None: one with random weights.
@@ -133,8 +131,8 @@ def headlight(work: DecodingWork, precision: str | None) -> Decode:
             beam_size=work.beam_size,
             length_penalty=turn.length_penalty,
         )
-        found = beam_search(next_logits(sources), [work.limit(source) for source in sources], options)
-        return [[token_id for token_id in best.token_ids if token_id != config.eos_id] for (best,) in found]
+        hypotheses = beam_search(next_logits(sources), [work.limit(source) for source in sources], options)
+        return [[token_id for token_id in best.token_ids if token_id != config.eos_id] for (best,) in hypotheses]
 
     return decode
 
@@ -149,7 +147,7 @@ def hugging_face(work: DecodingWork) -> Decode:
         torch.set_num_threads(turn.threads)
         longest = max(map(len, sources))
         padded = torch.tensor([[*source, *[config.pad_id] * (longest - len(source))] for source in sources])
-        found = model.generate(
+        rows = model.generate(
             padded,
             attention_mask=(padded != config.pad_id).long(),
             num_beams=work.beam_size,
@@ -160,13 +158,13 @@ def hugging_face(work: DecodingWork) -> Decode:
             suppress_tokens=[config.pad_id, config.bos_id],
         )
         special = (config.pad_id, config.bos_id, config.eos_id)
-        return [[token_id for token_id in row if token_id not in special] for row in found.tolist()]
+        return [[token_id for token_id in row if token_id not in special] for row in rows.tolist()]
 
     return decode
 
 
 def ctranslate2(work: DecodingWork, compute_type: str) -> Decode:
-    """`ctranslate2.Translator`; one is made for every number of threads."""
+    """`ctranslate2.Translator`, one for every number of threads."""
     from ctranslate2 import Translator as Peer
 
     model = work.model()
@@ -181,7 +179,7 @@ def ctranslate2(work: DecodingWork, compute_type: str) -> Decode:
             peers[turn.threads] = Peer(
                 f"model-{turn.threads}", compute_type=compute_type, intra_threads=turn.threads, files=files
             )
-        found = peers[turn.threads].translate_batch(
+        results = peers[turn.threads].translate_batch(
             [ctranslate2_tokens(source, config) for source in sources],
             beam_size=work.beam_size,
             length_penalty=turn.length_penalty,
@@ -191,7 +189,7 @@ def ctranslate2(work: DecodingWork, compute_type: str) -> Decode:
             disable_unk=True,
             suppress_sequences=[ctranslate2_tokens((config.bos_id,), config)],
         )
-        return [[int(token) for token in result.hypotheses[0]] for result in found]
+        return [[int(token) for token in result.hypotheses[0]] for result in results]
 
     return decode
 
@@ -220,17 +218,17 @@ def serve(work: DecodingWork, connection: Connection) -> None:
     connection.send(None)
     while turn := connection.recv():
         sources = work.sentences[: turn.number]
-        found: list[Ids] = []
+        decoded: list[Ids] = []
         began = clock()
         for start in range(0, len(sources), turn.batch):
-            found += decode(sources[start : start + turn.batch], turn)
+            decoded += decode(sources[start : start + turn.batch], turn)
         seconds = clock() - began
-        if work.target_tokens and {len(ids) for ids in found} != {work.target_tokens}:
+        if work.target_tokens and {len(ids) for ids in decoded} != {work.target_tokens}:
             raise RuntimeError(
-                f"{work.side} made {sorted(map(len, found))} target tokens, expected {work.target_tokens} each: not "
+                f"{work.side} made {sorted(map(len, decoded))} target tokens, expected {work.target_tokens} each: not "
                 f"the same work"
             )
-        connection.send((seconds, found))
+        connection.send((seconds, decoded))
 
 
 def random_work(arguments: argparse.Namespace) -> DecodingWork:
@@ -307,7 +305,7 @@ def main() -> None:
     work = real_work(arguments) if arguments.checkpoint else random_work(arguments)
     name = arguments.checkpoint.stem if arguments.checkpoint else f"{arguments.shape}, V {work.config.vocab_size}"
     rounds = 1 if arguments.quick else arguments.rounds
-    found: dict[str, list[float]] = {}
+    measured: dict[str, list[float]] = {}
     with turns.processes(serve, {side: replace(work, side=side) for side in arguments.sides}) as connections:
         for connection in connections.values():
             connection.recv()
@@ -320,10 +318,10 @@ def main() -> None:
                 if side not in ours or (PLAIN in side and our != side):
                     per_turn = [theirs / mine for mine, theirs in zip(seconds[our], seconds[side], strict=True)]
                     print(f"{our} is {turns.spread(per_turn)} times as fast as {side}")
-                    found[f"{name}, batch {batch}: {our} / {side}"] = per_turn
+                    measured[f"{name}, batch {batch}: {our} / {side}"] = per_turn
         if arguments.checkpoint and BASELINE in connections:
             compare(connections, work)
-    ratios.save(arguments.json, found)
+    ratios.save(arguments.json, measured)
 
 
 def measure(
@@ -334,9 +332,9 @@ def measure(
     rounds: int,
     work: DecodingWork,
 ) -> dict[str, list[float]]:
-    """Let each side choose its number of threads, then take turns.
+    """Let each side choose its number of threads, then take turns and print the speeds.
 
-    Prints the speeds. Returns: seconds of every turn.
+    Returns: seconds of every turn.
     """
     chosen: dict[str, Turn] = {}
     trials: dict[str, float] = {}
@@ -359,20 +357,18 @@ def measure(
 
 
 def compare(connections: Mapping[str, Connection], work: DecodingWork) -> None:
-    """Print how many translations are what CTranslate2 finds in float32.
-
-    All sides search for the most probable one.
-    """
+    """Print how many translations equal those of CTranslate2 in float32, all searching for the most probable one."""
     model, number = work.model(), len(work.sentences)
     turn = Turn(number, min(number, 32), 1, length_penalty=0.0)
     answers = {
-        side: found for side, ((_, found),) in turns.take(connections, dict.fromkeys(connections, turn), 1).items()
+        side: translations
+        for side, ((_, translations),) in turns.take(connections, dict.fromkeys(connections, turn), 1).items()
     }
     print()
-    for side, found in answers.items():
+    for side, translations in answers.items():
         gains = [
             log_prob(model, source, ours) - log_prob(model, source, theirs)
-            for source, ours, theirs in zip(work.sentences, found, answers[BASELINE], strict=True)
+            for source, ours, theirs in zip(work.sentences, translations, answers[BASELINE], strict=True)
             if ours != theirs
         ]
         ties, better = sum(abs(gain) <= SAME for gain in gains), sum(gain > SAME for gain in gains)

@@ -1,12 +1,10 @@
-"""Less sequential generation: speculative decoding, and mask-predict.
-
-They are measured beside greedy search and beam search.
+"""Less sequential generation, speculative decoding and mask-predict, beside greedy search and beam search.
 
     python -m benchmarks.generation [--number 32] [--draft-tokens 2 4] [--iterations 1 4 10] [--rounds 3]
 
 With the shipped models, one sentence at a time, on one thread. All take turns with each sentence; the time of each is
-the sum over the sentences of its fastest round, in seconds of the processor. A ratio above 1 is slower. Searches are
-the faster ones, without the pass that scores their result.
+the sum over the sentences of its fastest round, in seconds of the processor. A ratio above 1 is slower. Only the
+searches are timed, without the pass that scores their result.
 """
 
 import argparse
@@ -47,14 +45,14 @@ def main() -> None:
     sentences = list(read_lines(options.sentences))[: options.number]
     seconds, passes = dict.fromkeys(ways, 0.0), dict.fromkeys(ways, 0)
     for sentence in sentences:
-        found: dict[str, list[float]] = {name: [] for name in ways}
+        times_of: dict[str, list[float]] = {name: [] for name in ways}
         for _ in range(options.rounds):
             for name, translate in ways.items():
                 began = time.process_time()
                 count = translate(sentence)
-                found[name].append(time.process_time() - began)
+                times_of[name].append(time.process_time() - began)
                 passes[name] += count
-        for name, times in found.items():
+        for name, times in times_of.items():
             seconds[name] += min(times)
     for name in ways:
         base = "greedy search" if name.startswith(("greedy", "speculative")) else "beam search, 4"

@@ -105,7 +105,7 @@ def command_lines(folder: Path) -> dict[str, list[str]]:
 
 
 def outputs(device: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each command and what it prints on a device."""
+    """Yield the name of each command and its output on a device."""
     before = os.environ.get(DEVICE_VARIABLE)
     os.environ[DEVICE_VARIABLE] = device
     try:
@@ -126,7 +126,7 @@ def outputs(device: str) -> Iterator[tuple[str, str]]:
 
 
 def _written_file(folder: Path) -> str:
-    """The text of the file that a command has written, if any, and remove it."""
+    """Return the text of the file that a command has written, if any, and remove the file."""
     text, explanation, index = "", folder / EXPLANATION, folder / INDEX
     if explanation.exists():
         text = explanation.read_text(encoding="utf-8")
@@ -152,7 +152,7 @@ def difference(one: str, two: str) -> str:
 
 
 def compare_commands(device: torch.device, _: Size) -> list[Row]:
-    """Compare what each command prints on the CPU and on the device."""
+    """Compare the output of each command on the CPU and on the device."""
     on_cpu = dict(outputs("cpu"))
     return [(f"core {name}", difference(on_cpu[name], text)) for name, text in outputs(str(device))]
 
@@ -203,7 +203,7 @@ def batches(size: Size, packed: bool) -> list[Batch | PackedBatch]:
 
 
 def time_attention(device: torch.device, size: Size) -> list[Row]:
-    """Time forward and backward of the attention of one layer, with shapes that have not been seen."""
+    """Time forward and backward of the attention of one layer, with shapes that are new to it."""
     config = PRESETS[size.preset]
     dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
     rows = (size.batch_tokens, config.num_heads, config.encoder_heads.d_k)
@@ -256,7 +256,7 @@ def product_speed(device: torch.device, dtype: torch.dtype, size: int) -> float:
 def training_flops(config: TransformerConfig) -> float:
     """FLOP of a training step for each pair of a source and a target token, without scores and weighted sums.
 
-    Two for each element of a matrix, forward; twice as many backward.
+    Two for each element of a matrix in the forward pass, and twice as many in the backward pass.
     """
     attention, network = 4 * config.d_model**2, 2 * config.d_model * config.d_ff
     encoder = config.num_encoder_layers * (attention + network)

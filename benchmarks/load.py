@@ -2,10 +2,10 @@
 
     python -m benchmarks.load [--sessions 30] [--minutes 20] [--pause 10] [--checkpoint FILE]
 
-Every visitor enters a sentence of their own, looks at its heads, at one head and at the alignment, and enters the
-next one, with pauses between. Measured are the seconds from a request to the end of its answer, and the memory of the
-server. Errors and answers about a sentence of somebody else are counted. The requests go to an app on this machine,
-which the command starts; what the visitors themselves take of the processor is part of the load.
+Every visitor enters a sentence of their own, looks at its heads, at one head and at the alignment, and enters the next
+one, with pauses between. Measured are the seconds from a request to the end of its answer, and the memory of the
+server. Errors and answers about another visitor's sentence are counted. The requests go to an app on this machine,
+which the command starts; the processor time of the visitors themselves is part of the load.
 """
 
 import argparse

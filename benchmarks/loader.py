@@ -72,10 +72,7 @@ def main() -> None:
 
 
 def report(shards: TokenShards, batch_tokens: int, num_batches: int) -> list[float]:
-    """Time the plan of an epoch and its batches.
-
-    Returns tokens per second for each quarter of the batches.
-    """
+    """Time the plan of an epoch and its batches, and return tokens per second for each quarter of the batches."""
     batches = Batches(shards, batch_tokens, seed=1)
     began = time.perf_counter()
     plan = batches.epoch(0)

@@ -118,9 +118,8 @@ def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterato
 
 
 class TrafficCounter:
-    """Counts the bytes that a page receives from now on, with DevTools.
-
-    They are those of response bodies and of web socket messages, decompressed.
+    """Counts the bytes that a page receives from now on, with DevTools: response bodies and web socket messages,
+    decompressed.
     """
 
     def __init__(self, page: Page) -> None:
@@ -173,10 +172,7 @@ def settle(page: Page) -> None:
 
 
 def enter(page: Page, subject: str) -> tuple[float, float]:
-    """Return the seconds from Enter to words and grid, and to the end of the run.
-
-    The sentence is new.
-    """
+    """Return the seconds from Enter after a new sentence to its words and grid, and to the end of the run."""
     box = page.locator(BOX).first
     box.fill(SENTENCE.format(subject))
     page.evaluate("window.begun = undefined")
@@ -186,10 +182,7 @@ def enter(page: Page, subject: str) -> tuple[float, float]:
 
 
 def click(page: Page, layer: int, head: int) -> tuple[float, float]:
-    """Return the seconds from a click on a head to its map, and to the answer.
-
-    The head is numbered from 0; the answer is the server's.
-    """
+    """Return the seconds from a click on a head, numbered from 0, to its map, and to the server's answer."""
     name = f"L{layer + 1} H{head + 1}"
     drawn = waited(page, HEAD_MAP, page.get_by_role("button", name=name, exact=True).click)
     page.locator(".stMultiSelect").get_by_text(name, exact=True).wait_for()
@@ -197,10 +190,7 @@ def click(page: Page, layer: int, head: int) -> tuple[float, float]:
 
 
 def waited(page: Page, selector: str, act: Callable[[], None], other: str = "") -> float:
-    """Return the seconds from the click or Enter in `act` to its effect.
-
-    That is when `selector` has changed and `other` is on the page.
-    """
+    """Return the seconds from the click or Enter in `act` until `selector` has changed and `other` is on the page."""
     page.evaluate(WATCH, [selector, other])
     act()
     return page.evaluate("window.watched") / 1000

@@ -1,7 +1,4 @@
-"""Conversion of a Headlight model to Hugging Face and CTranslate2.
-
-The converted model has the same weights and the same function.
-"""
+"""Conversion of a Headlight model to Hugging Face and CTranslate2, with the same weights and the same function."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,9 +35,6 @@ def save_ctranslate2(model: Transformer, folder: Path) -> None:
 
 
 def ctranslate2_tokens(token_ids: Sequence[int], config: TransformerConfig) -> list[str]:
-    """Name tokens by their ids.
-
-    Padding is the unknown token, which CTranslate2 can disable.
-    """
+    """Name tokens by their ids; padding becomes the unknown token, which CTranslate2 can disable."""
     special = {config.bos_id: "<s>", config.eos_id: "</s>", config.pad_id: "<unk>"}
     return [special.get(token_id, str(token_id)) for token_id in token_ids]

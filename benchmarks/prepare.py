@@ -1,12 +1,10 @@
-"""Memory and time of `python -m train prepare` over the number of pairs.
-
-They are extrapolated to 36 million pairs.
+"""Memory and time of `python -m train prepare` by the number of pairs, extrapolated to 36 million pairs.
 
     python -m benchmarks.prepare [--pairs 625000 1250000 2500000 5000000] [--extrapolate 36000000]
 
 Prepares synthetic texts in a process each, with all filters, and samples its resident memory four times per second.
 Sentences have 2 to 100 words, drawn from a lexicon of 200,000 by Zipf's law. Memory is extrapolated by a line fitted to
-the peaks. The filter of duplicates alone keeps data for every pair, which it sorts at the end: its peak is measured on
+the peaks. Only the filter of duplicates keeps data for every pair, which it sorts at the end: its peak is measured on
 synthetic hashes at full size.
 """
 
@@ -48,10 +46,7 @@ def write_synthetic(folder: Path, name: str, pairs: int, seed: int) -> list[Path
 
 
 def prepare(folder: Path, pairs: int) -> tuple[float, float]:
-    """Prepare a text of this many pairs; return peak memory in GB, and seconds.
-
-    The memory is resident.
-    """
+    """Prepare a text of this many pairs; return peak resident memory in GB, and seconds."""
     source, target = write_synthetic(folder, "train", pairs, seed=1)
     valid_source, valid_target = write_synthetic(folder, "valid", 1_000, seed=2)
     text = [
@@ -88,10 +83,7 @@ def resident(process_id: int) -> float:
 
 
 def duplicate_filter_peak(pairs: int) -> float:
-    """Return the peak resident memory of the filter of duplicates in GB.
-
-    Call it in a new process.
-    """
+    """Return the peak resident memory of the filter of duplicates in GB; call it in a new process."""
     pair_filter, random = PairFilter(Filters(duplicates=True)), np.random.default_rng(1)
     for start in range(0, pairs, CHUNK):
         count = min(CHUNK, pairs - start)

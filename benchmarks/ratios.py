@@ -10,9 +10,8 @@ FLAGS = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx_vnni", "avx2"
 
 
 def processor() -> str:
-    """Describe this machine's processor.
-
-    An example: `Intel(R) Xeon(R), 2 cores: amx_tile, avx512_bf16, avx512_vnni, avx512f, avx2`.
+    """Describe this machine's processor: `Intel(R) Xeon(R), 2 cores: amx_tile, avx512_bf16, avx512_vnni, avx512f,
+    avx2`.
     """
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
@@ -21,9 +20,9 @@ def processor() -> str:
     # of the last core
     facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     cores = sum(line.startswith("processor") for line in lines)
-    found = [flag for flag in FLAGS if flag in facts.get("flags", "").split()]
+    flags = [flag for flag in FLAGS if flag in facts.get("flags", "").split()]
     generation = f"family {facts.get('cpu family', '?')}, model {facts.get('model', '?')}"
-    return f"{facts.get('model name', platform.machine())} ({generation}), {cores} cores: {', '.join(found)}"
+    return f"{facts.get('model name', platform.machine())} ({generation}), {cores} cores: {', '.join(flags)}"
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@
 Along each axis one size grows and the others stay. Beside every time stands the local exponent: from one row to the
 next it grew as size^exponent. A translation has as many tokens as its source, so along `length` the number of steps
 grows with it, and 2 is the limit for attention alone. An exponent that jumps is a cliff: look for its reason. Random
-weights, `</s>` excluded. Every row has a process of its own; memory is its peak beyond what it had before the search.
+weights, `</s>` excluded. Every row has a process of its own; memory is its peak beyond that before the search.
 """
 
 import argparse
@@ -25,10 +25,7 @@ from core.decoding import SearchOptions, beam_search
 
 @dataclass(frozen=True)
 class Size:
-    """Sizes of one search.
-
-    `length` counts the tokens of the source, and of the translation.
-    """
+    """Sizes of one search; `length` counts the tokens of the source, and of the translation."""
 
     length: int = 64
     beam: int = 4
@@ -45,9 +42,8 @@ AXES: dict[str, tuple[int, ...]] = {
 
 
 def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float, float]:
-    """Search `repeats` times.
-
-    Returns: seconds of the fastest search, and megabytes at its peak. For a fresh process.
+    """Search `repeats` times in a fresh process; return the seconds of the fastest search, and megabytes at its
+    peak.
     """
     torch.set_num_threads(threads)
     torch.manual_seed(0)
@@ -63,8 +59,8 @@ def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float,
     @torch.inference_mode()
     def search(num_tokens: int) -> float:
         began = time.perf_counter()
-        found = beam_search(translator.next_logits(sources), [num_tokens] * size.batch, options)
-        assert all(len(best.token_ids) == num_tokens for (best,) in found)
+        hypotheses = beam_search(translator.next_logits(sources), [num_tokens] * size.batch, options)
+        assert all(len(best.token_ids) == num_tokens for (best,) in hypotheses)
         return time.perf_counter() - began
 
     search(2)  # warm-up: work that is done once for all searches
@@ -102,7 +98,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the first three rows of each axis, one search each")
     ratios.add_option(parser)
     arguments = parser.parse_args()
-    found: dict[str, list[float]] = {}
+    measured: dict[str, list[float]] = {}
     print(f"{arguments.preset}, {arguments.threads} threads; elsewhere {Size()}; {ratios.processor()}")
     for axis in arguments.axis:
         sizes = AXES[axis][:3] if arguments.quick else AXES[axis]
@@ -118,8 +114,8 @@ def main() -> None:
         for (number, (seconds, megabytes)), *powers in zip(rows.items(), in_time, in_memory, strict=True):
             time_power, memory_power = ("        " if math.isnan(power) else f"{power:8.2f}" for power in powers)
             print(f"{number:>10}  {seconds:8.3f}  {time_power}  {megabytes:7.1f}  {memory_power}", flush=True)
-        found[f"scaling over {axis}: greatest exponent of time"] = [max(in_time[1:])]
-    ratios.save(arguments.json, found)
+        measured[f"scaling over {axis}: greatest exponent of time"] = [max(in_time[1:])]
+    ratios.save(arguments.json, measured)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""From a sentence to the screen: where the time goes, at 10, 20 and 40 words.
+"""Where the time goes from a sentence to the screen, at 10, 20 and 40 words.
 
 Run it with `python benchmarks/sentence_to_screen.py`.
 
 Encoding, decoding steps, the pass that scores the hypotheses, the one that explains the best, and the data of the
-drawings are timed in this process; from Enter to translation and grid in headless Chromium, of which the rest is the
-request's and the browser's. Run it on an otherwise idle machine.
+drawings are timed in this process; the time from Enter to translation and grid in headless Chromium, where the
+remainder is the request's and the browser's. Run it on an otherwise idle machine.
 """
 
 import argparse
@@ -69,7 +69,7 @@ def main() -> None:
 
 def in_process(translator: Translator, text: str) -> tuple[float, float, float, float, float]:
     """Seconds for the parts that need no browser, in the order of `COLUMNS`."""
-    translator.translate(text, *DEFAULTS)  # what is laid out once for all sentences
+    translator.translate(text, *DEFAULTS)  # computes what all sentences share
     moments: list[float] = []
     started = time.perf_counter()
     translation, translate = timed(
@@ -99,10 +99,7 @@ def timed(call: Callable[[], V]) -> tuple[V, float]:
 
 
 def on_screen(page: Page, text: str) -> float:
-    """Seconds from Enter until a new sentence is on the screen.
-
-    Its words and its grid are then there.
-    """
+    """Seconds from Enter until the words and the grid of a new sentence are on the screen."""
     box = page.locator(".stMain .stTextInput input").first
     box.fill(text)
     last = text.split()[-1]

@@ -1,7 +1,4 @@
-"""A session with the app over Streamlit's protocol, without a browser.
-
-It is for load, and for tests of many visitors.
-"""
+"""A session with the app over Streamlit's protocol, without a browser, for load and for tests of many visitors."""
 
 import json
 import urllib.request
@@ -101,7 +98,7 @@ class Session:
         urllib.request.urlopen(urllib.request.Request(url, body, headers, method="PUT")).close()
 
     def _upload_place(self, name: str) -> tuple[str, str]:
-        """Ask for a place for a file, as an uploader does; return its address and its id."""
+        """Request an address for a file, as an uploader does; return the address and the file's id."""
         message = BackMsg()
         message.file_urls_request.file_names.append(name)
         self._socket.send(message.SerializeToString())

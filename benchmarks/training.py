@@ -102,10 +102,7 @@ def headlight(work: TrainingWork) -> Step:
 
 
 class PlainTransformer(nn.Module):
-    """`nn.Transformer` with one embedding and sinusoidal positions.
-
-    The embedding is for both sides and the output.
-    """
+    """`nn.Transformer` with sinusoidal positions and one embedding for both sides and the output."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -164,10 +161,7 @@ SIDES = {"Headlight": headlight, "nn.Transformer": plain}
 
 
 def serve(work: TrainingWork, connection: Connection) -> None:
-    """For each message, take a step on every batch.
-
-    Answer with target tokens per second.
-    """
+    """For each message, take a step on every batch and answer with target tokens per second."""
     torch.set_num_threads(work.threads)
     torch.manual_seed(0)
     step, clock, batches = SIDES[work.side](work), CLOCKS[work.clock], work.batches()
@@ -233,8 +227,8 @@ def main() -> None:
         rates = turns.take(connections, dict.fromkeys(connections, True), 1 if options.quick else options.rounds)
 
     print(f"{work}; {tokens.pop():,} target tokens a turn; {ratios.processor()}")
-    for side, found in rates.items():
-        print(f"{side:<15} {turns.spread(found, '.0f')} target tokens/s")
+    for side, speeds in rates.items():
+        print(f"{side:<15} {turns.spread(speeds, '.0f')} target tokens/s")
     per_turn = [ours / theirs for ours, theirs in zip(*rates.values(), strict=True)]
     print(f"Headlight is {turns.spread(per_turn)} times as fast (median and range of {len(per_turn)} turns)")
     ratios.save(options.json, {f"{options.preset}: Headlight / nn.Transformer": per_turn})

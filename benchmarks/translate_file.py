@@ -1,6 +1,4 @@
-"""Speed of `python -m core translate`: one process per core, or threads.
-
-The baseline is a single process with one thread per core.
+"""Speed of `python -m core translate` with one process per core, beside a single process with one thread per core.
 
     python -m benchmarks.translate_file source.txt [--lines 2000] [--rounds 2] [--quick]
 
@@ -31,7 +29,7 @@ SIDES = {  # options, threads of each process
 
 
 def with_pairs(sentences: list[str]) -> Iterator[str]:
-    """The sentences, and then every two of them as one line."""
+    """The sentences, followed by every two of them as one line."""
     return chain(sentences, (f"{first} {second}" for first, second in product(sentences, repeat=2)))
 
 
@@ -58,10 +56,7 @@ def seconds(side: str, checkpoint: Path, source: Path, output: Path) -> float:
 
 
 def main() -> None:
-    """Run both sides in turns, and print a comparison.
-
-    The speeds, their ratio, and the number of differing lines.
-    """
+    """Run both sides in turns, and print the speeds, their ratio, and the number of differing lines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, help="one sentence a line")
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de.safetensors"))

@@ -1,7 +1,4 @@
-"""Sides of a benchmark in a process each, which take turns.
-
-That way, other load on the machine affects all of them alike.
-"""
+"""Sides of a benchmark in a process each, which take turns, so that other load on the machine affects all alike."""
 
 import multiprocessing
 import statistics
@@ -15,9 +12,7 @@ Serve = Callable[[Any, Connection], None]
 
 @contextmanager
 def processes(serve: Serve, works: Mapping[str, Any]) -> Generator[dict[str, Connection]]:
-    """Start a process for each side that runs `serve(work, connection)`.
-
-    Both must be picklable.
+    """Start a process for each side that runs `serve(work, connection)`, both picklable.
 
     `serve` receives messages until None, which is sent at the end of the block.
 

@@ -1,21 +1,16 @@
-"""Capture of the attention weights of every head, by hooks on `AttentionWeights`."""
+"""Attention weights of every head, by module path, and as maps with the tokens of both axes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from core.hooks import removed_hooks
-from core.model import AttentionWeights, Transformer
+from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.model.restricted_attention import causal_neighbourhood, centred_neighbourhood
-
-Kind = Literal["encoder_self", "decoder_self", "cross"]
-KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
-SEAM = ".weights"  # name of `AttentionWeights` in its attention layer
+from core.trace import KINDS, Edit, Kind, attention_place, edit, places, stack_of
 
 Replace = Callable[[str, Tensor], Tensor | None]
 
@@ -53,8 +48,8 @@ class AttentionMap:
         if self.predicted_tokens is not None and len(self.predicted_tokens) != len(self.query_tokens):
             raise ValueError(f"{len(self.predicted_tokens)} predicted tokens for {len(self.query_tokens)} query tokens")
         if self.mask is not None and (self.mask.dtype != torch.bool or tuple(self.mask.shape) != expected):
-            found = f"{self.mask.dtype} {list(self.mask.shape)}"
-            raise ValueError(f"the mask is {found}, expected torch.bool {list(expected)}, as the weights of one head")
+            given = f"{self.mask.dtype} {list(self.mask.shape)}"
+            raise ValueError(f"the mask is {given}, expected torch.bool {list(expected)}, as the weights of one head")
 
     @property
     def visible(self) -> Tensor:
@@ -108,8 +103,7 @@ def attention_mask(kind: Kind, length: int, neighbourhood: int | None, autoregre
 
 def attention_path(kind: Kind, layer: int) -> str:
     """Module path of a layer, such as `decoder.layers.5.cross_attention`."""
-    stack = "encoder" if kind == "encoder_self" else "decoder"
-    return f"{stack}.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attention"
+    return f"{stack_of(kind)}.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attention"
 
 
 @contextmanager
@@ -131,24 +125,24 @@ def capture_attention(model: Transformer, replace: Replace | None = None) -> Ite
         RuntimeError: on leaving the block, if the weights of some layer were never computed.
     """
     maps: dict[str, Tensor] = {}
-    seams = {
-        name.removesuffix(SEAM): module
-        for name, module in model.named_modules()
-        if isinstance(module, AttentionWeights)
-    }
+    counts = {"encoder": len(model.encoder.layers), "decoder": len(model.decoder.layers)}
+    seams = [
+        (attention_place(kind, layer, "weights"), attention_path(kind, layer))
+        for kind in KINDS
+        for layer in range(counts[stack_of(kind)])
+    ]
 
-    def watch(path: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], Tensor | None]:
-        def hook(_module: nn.Module, _scores: tuple[Tensor, ...], weights: Tensor) -> Tensor | None:
+    def watch(path: str) -> Edit:
+        def function(weights: Tensor) -> Tensor | None:
             replaced = replace(path, weights) if replace else None
             maps[path] = (weights if replaced is None else replaced).detach()
             return replaced
 
-        return hook
+        return function
 
-    with removed_hooks() as handles:
-        handles.extend(seam.register_forward_hook(watch(path)) for path, seam in seams.items())
+    with edit(model, {place: watch(path) for place, path in seams}):
         yield maps
-    unseen = sorted(seams.keys() - maps.keys())
+    unseen = sorted({path for _, path in seams} - maps.keys())
     if unseen:
         raise RuntimeError(
             f"no attention was captured in {len(unseen)} of {len(seams)} layers ({', '.join(unseen[:3])}"
@@ -163,10 +157,7 @@ def explicit_attention(model: Transformer) -> Iterator[Transformer]:
 
     Otherwise a fused kernel may take its place. The conditions are those of `capture_attention`; nothing is recorded.
     """
-    with removed_hooks() as handles:
-        for module in model.modules():
-            if isinstance(module, AttentionWeights):
-                handles.append(module.register_forward_hook(lambda *_: None))
+    with edit(model, dict.fromkeys(places(model, "*_attention.weights"), lambda _: None)):
         yield model
 
 

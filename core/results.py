@@ -46,7 +46,7 @@ class Translation:
 
     Attributes:
         source_tokens: with `</s>`.
-        by_modules: whether the modules of `core.model` searched, as the faster search did not compute what they do.
+        by_modules: whether the modules of `core.model` searched, as the results of the faster search differed.
     """
 
     source: str
@@ -64,7 +64,7 @@ class Translation:
 
     @property
     def missing_sentences(self) -> int:
-        """How many sentences the best hypothesis has fewer than a source of several.
+        """Number of sentences that the best hypothesis lacks, for a source of several.
 
         `Translator.translate_text` translates them one by one.
         """

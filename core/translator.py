@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class Translator(BatchTranslator):
     """A model with its tokenizer, safe to share between threads.
 
-    What it returns for one sentence, log-probabilities, alternatives and attention, is computed by the modules of
+    All results for one sentence, log-probabilities, alternatives and attention, are computed by the modules of
     `core.model`; so are the states of `search`, `translate_speculatively` and `mask_predict`. `translate` finds its
     hypotheses by a faster search, unless its log-probabilities differ from those of the modules by more than
     `LOG_PROB_TOLERANCE`: then the modules search (`Translation.by_modules`).
@@ -94,16 +94,16 @@ class Translator(BatchTranslator):
                 self.require_autoregressive("a forced beginning")
             limit = self._limit(source_ids)
             self.check_search(beam_size, limit)
-            [found] = self._searched([source_ids], [limit], options, [()], iterations, packed=False)
+            [hypotheses] = self._searched([source_ids], [limit], options, [()], iterations, packed=False)
             if progress:
                 progress(1, 1)
-            return self._translation(text, source_ids, found)
+            return self._translation(text, source_ids, hypotheses)
         steps = self._beam_steps(text, source_ids, options, prefix)
-        found, agrees = self._of_model(text, source_ids, run_search(steps, options, progress), options)
+        hypotheses, agrees = self._of_model(text, source_ids, run_search(steps, options, progress), options)
         if not agrees:
             steps = self._beam_steps(text, source_ids, options, prefix, packed=False)
-            found, _ = self._of_model(text, source_ids, run_search(steps, options, progress), options)
-        return self._translation(text, source_ids, found, by_modules=not agrees)
+            hypotheses, _ = self._of_model(text, source_ids, run_search(steps, options, progress), options)
+        return self._translation(text, source_ids, hypotheses, by_modules=not agrees)
 
     def search(
         self,
@@ -151,11 +151,11 @@ class Translator(BatchTranslator):
         """
         source_ids, options = self._source_ids(text), self.search_options(1)
         *_, last = self._speculative_steps(text, draft, draft_tokens)
-        found, agrees = self._of_model(text, source_ids, [last.hypothesis], options)
+        hypotheses, agrees = self._of_model(text, source_ids, [last.hypothesis], options)
         if not agrees:
             *_, last = self._speculative_steps(text, draft, draft_tokens, packed=False)
-            found, _ = self._of_model(text, source_ids, [last.hypothesis], options)
-        return self._translation(text, source_ids, found, by_modules=not agrees)
+            hypotheses, _ = self._of_model(text, source_ids, [last.hypothesis], options)
+        return self._translation(text, source_ids, hypotheses, by_modules=not agrees)
 
     def translate_speculatively(
         self, text: str, draft: "Translator", draft_tokens: int = 4
@@ -233,9 +233,10 @@ class Translator(BatchTranslator):
 
     @torch.inference_mode()
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
-        """Log-probabilities, alternatives and all heads' attention for a translation.
+        """Log-probabilities, alternatives and all heads' attention for a translation, from one pass of the model's
+        modules.
 
-        By one teacher-forced pass of the model's modules with attention captured (`SharedModel.decoder_pass`).
+        The pass is teacher-forced, with attention captured (`SharedModel.decoder_pass`).
 
         Args:
             source: the source text.
@@ -251,7 +252,7 @@ class Translator(BatchTranslator):
     ) -> Explanation:
         """As `explain`, for one iteration of mask-predict.
 
-        A replay with the input of that iteration, under the model's own mask: target tokens attend to all others.
+        It replays the input of that iteration under the model's own mask: target tokens attend to all others.
 
         Args:
             source: the source text.
@@ -276,7 +277,7 @@ class Translator(BatchTranslator):
     def _explanation(self, source: str, ids: PassIds, num_alternatives: int) -> Explanation:
         """Explain one pass."""
         num_best = min(num_alternatives, self.config.target_size)
-        found = self._shared.decoder_pass(*ids, num_best)
+        outputs = self._shared.decoder_pass(*ids, num_best)
         source_tokens, fed_tokens = self.source_pieces(ids.source), self.fed_pieces(ids.fed)
         predicted_tokens = self.pieces(ids.predicted)
         target_pieces = self.tokenizer.target.pieces
@@ -287,9 +288,9 @@ class Translator(BatchTranslator):
                 return predicted_tokens[position]
             if token_id == self.config.eos_id:
                 return self.piece(token_id)
-            found = alternative_piece(predicted_tokens, position, target_pieces([ids.fed[position], token_id])[-1])
+            piece = alternative_piece(predicted_tokens, position, target_pieces([ids.fed[position], token_id])[-1])
             # A whole word may be spelled like the predicted beginning of a word.
-            return found + SPACE_MARK if found == predicted_tokens[position] else found
+            return piece + SPACE_MARK if piece == predicted_tokens[position] else piece
 
         return Explanation(
             source=source,
@@ -297,19 +298,17 @@ class Translator(BatchTranslator):
             source_tokens=source_tokens,
             fed_tokens=fed_tokens,
             predicted_tokens=predicted_tokens,
-            log_probs=tuple(self.with_certain_first(found.log_probs, ids.predicted, source)),
+            log_probs=tuple(self.with_certain_first(outputs.log_probs, ids.predicted, source)),
             alternatives=tuple(
                 tuple((name(position, token_id), value) for token_id, value in zip(*best, strict=True))
-                for position, best in enumerate(zip(found.top_ids, found.top_log_probs, strict=True))
+                for position, best in enumerate(zip(outputs.top_ids, outputs.top_log_probs, strict=True))
             ),
-            maps=attention_maps(found.weights, self.config, source_tokens, fed_tokens, predicted_tokens),
+            maps=attention_maps(outputs.weights, self.config, source_tokens, fed_tokens, predicted_tokens),
             num_forced=self.num_forced(ids.predicted, source),
         )
 
     def show(self, text: str, beam_size: int = 4, length_penalty: float = 0.6) -> "TranslatorView":
-        """Translate a sentence and draw it in a notebook.
-
-        Draws its hypotheses, and the heads of the selected one.
+        """Translate a sentence and draw its hypotheses, and the heads of the selected one, in a notebook.
 
         Args:
             beam_size, length_penalty: those of `translate`.

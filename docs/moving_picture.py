@@ -1,6 +1,4 @@
-"""Make docs/app.webp, ten seconds of the app for the README.
-
-Run it with `python docs/moving_picture.py`.
+"""Make docs/app.webp, ten seconds of the app for the README: `python docs/moving_picture.py`.
 
 A sentence is typed and translated, three heads are selected, and the decoding steps of the last one are shown.
 """

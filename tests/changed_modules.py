@@ -12,7 +12,7 @@ CHANGES = ("softmax", "norm", "feed-forward network")
 
 
 def change(name: str, patch: pytest.MonkeyPatch) -> None:
-    """Replace what a kind of module computes, as an edit of its source would."""
+    """Replace the computation of a kind of module, as an edit of its source would."""
     if name == "softmax":
         patch.setattr(AttentionWeights, "forward", _constant)
     elif name == "norm":

@@ -55,7 +55,6 @@ TOGETHER = {
     "tests/test_offline.py": "training",
     "tests/docs/test_notebooks.py": "training",
     "tests/viz_app/language/": "texts",
-    "tests/viz_app/drawing/test_core_texts.py": "texts",
     "tests/viz_app/drawing/test_scorecard_text.py": "texts",
 }
 

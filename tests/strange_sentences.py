@@ -1,4 +1,4 @@
-"""Sentences that nobody would type, from a seed: any Unicode, markup, control characters, very long words."""
+"""Unusual sentences, from a seed: any Unicode, markup, control characters, very long words."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""`.ci/audit` finds what an advisory database says of the versions of this project."""
+"""`.ci/audit` finds the entries of an advisory database about the versions of this project."""
 
 import json
 import re

@@ -34,7 +34,7 @@ def listens(port: str) -> bool:
 
 @pytest.fixture
 def server(port: str, tiny_checkpoint: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """What the container starts, in one process."""
+    """The server that the container starts, in one process."""
     command = [sys.executable, "-m", "viz_app.server.command", "--address", "0.0.0.0", "--port", port]
     command += ["--checkpoint", str(tiny_checkpoint)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as running:

@@ -17,7 +17,7 @@ WRONG = {  # an import against each contract
     "train/data/filters.py": "import train.loop",
     "viz_app/session/models.py": "from viz_app.controls import toolbar",
     "viz_app/views/heads/grid/head_detail.py": "import viz_app.views.compare.other_side",
-    "viz_app/drawing/theme.py": "import streamlit",
+    "viz_app/views/why/contrast/figures.py": "import streamlit",
     "core/decoding/beam.py": "import plotly",
     "viz_app/frame/badges.py": "import core.native.library",
     "core/analysis/tokens/words.py": "import core.analysis.alignment.aligners",
@@ -36,7 +36,7 @@ for folder in sys.argv[1:]:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What is found in the project, and in a copy with the imports of `WRONG`; each ends with the exit status."""
+    """The findings in the project, and in a copy with the imports of `WRONG`; each ends with the exit status."""
     copy = tmp_path_factory.mktemp("wrong")
     shutil.copy(ROOT / "pyproject.toml", copy)
     for package in PACKAGES:

@@ -1,5 +1,6 @@
 """The README, the guides and the set-up are consistent with the project."""
 
+import argparse
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from core.cli.commands import COMMANDS
+from train.__main__ import build_parser as train_parser
 from viz_app.page_list import PAGES
 
 ROOT = Path(__file__).parent.parent
@@ -30,7 +32,7 @@ def blocks(language: str, guide: str = "README.md") -> list[str]:
 
 
 def texts() -> list[Path]:
-    """All Markdown files of the project, but none of its environment or of what it has built."""
+    """All Markdown files of the project, without its environment and its build output."""
     folders = ("docs", "benchmarks", "checkpoints")
     return sorted([*ROOT.glob("*.md"), *(path for folder in folders for path in (ROOT / folder).rglob("*.md"))])
 
@@ -59,7 +61,7 @@ def pins() -> dict[str, str]:
 
 @cache
 def requirements(name: str) -> list[Requirement]:
-    """What an installed distribution requires."""
+    """The requirements of an installed distribution."""
     return [Requirement(text) for text in distribution(name).requires or []]
 
 
@@ -224,6 +226,7 @@ def test_the_examples_run(guide: str, number: int, tiny_checkpoint: Path, capsys
         replaced.replace('PRESETS["base"]', 'PRESETS["tiny"]')
         .replace("37_000", "60")
         .replace("decoder.layers.5", "decoder.layers.1")
+        .replace("decoder.5.", "decoder.1.")
     )
     assert replaced != example
     exec(compile(replaced, guide, "exec"), {})
@@ -300,9 +303,43 @@ def test_the_pages_of_the_app_are_listed_in_the_order_of_the_sidebar() -> None:
     assert [page.name for page in PAGES if not (ROOT / "docs" / "pages" / f"{page.name}.png").exists()] == []
 
 
-def test_the_command_line_has_every_command_of_core() -> None:
-    text = (ROOT / "docs/command_line.md").read_text("utf-8")
-    assert [name for name in COMMANDS if not re.search(rf"`{name}\b|core {name} ", text)] == []
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command, by its name with its package: `core translate`."""
+    found = dict[str, argparse.ArgumentParser]()
+    for name, (_, add_arguments, _) in COMMANDS.items():
+        found[f"core {name}"] = argparse.ArgumentParser()
+        add_arguments(found[f"core {name}"])
+    (of_train,) = (action for action in train_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    return found | {f"train {name}": parser for name, parser in of_train.choices.items()}
+
+
+def test_every_command_is_in_the_documentation() -> None:
+    of_core = (ROOT / "docs/command_line.md").read_text("utf-8")
+    everything = "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
+    missing = [
+        name
+        for name in parsers()
+        if not re.search(rf"python -m {name}\b", everything)
+        and not (name.startswith("core ") and f"`{name.removeprefix('core ')}`" in of_core)
+    ]
+    assert missing == [], "an example in docs/command_line.md or docs/training.md, or a sentence on what it writes"
+
+
+def test_every_example_of_a_command_has_its_options() -> None:
+    known, unknown, compared = parsers(), list[str](), 0
+    for path in texts():
+        for block in re.findall(r"^```sh\n(.*?)^```$", path.read_text("utf-8"), re.DOTALL | re.MULTILINE):
+            if "git checkout" in block:  # an earlier commit, whose options are others
+                continue
+            called = re.findall(r"-m (core|train) (?:-- )?([a-z][\w-]*)([^|<>;&\n#]*)", block.replace("\\\n", " "))
+            for package, command, arguments in called:
+                name, compared = f"{package} {command}", compared + 1
+                options = re.findall(r"(?<!\S)--?[a-z][\w-]*", arguments)
+                there = known[name]._option_string_actions if name in known else {}
+                unknown += [f"{path.name}: {name} {option}" for option in options if option not in there]
+                unknown += [f"{path.name}: {name}"] * (name not in known)
+    assert compared > 20
+    assert unknown == []
 
 
 @pytest.mark.parametrize("guide", texts(), ids=lambda guide: str(guide.relative_to(ROOT)))
@@ -321,6 +358,18 @@ def test_pre_commit_downloads_nothing() -> None:
     assert set(re.findall(r"repo: (.+)", config)) == {"local"}
     assert set(re.findall(r"language: (.+)", config)) == {"system"}
     assert all(entry.startswith(".venv/bin/") for entry in re.findall(r"entry: (.+)", config))
+
+
+def test_the_sanitizers_check_the_instruction_sets_that_are_installed() -> None:
+    modules = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["ext-modules"]
+    installed = {
+        (module["name"].rpartition("_")[2], argument.removeprefix("-march="))
+        for module in modules
+        for argument in module["extra-compile-args"]
+        if argument.startswith("-march=")
+    }
+    checked = re.findall(r"\[(\w+)\]=([\w-]+)", (ROOT / ".ci" / "sanitizers").read_text("utf-8"))
+    assert set(checked) == installed
 
 
 def test_nothing_names_a_package_registry() -> None:

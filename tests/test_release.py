@@ -1,6 +1,7 @@
 """A release: one version everywhere, and every file that the code looks for in the wheel."""
 
 import importlib
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from viz_app.language import ENGLISH, LANGUAGES
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -19,11 +22,14 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 def test_version_changelog_and_citation_agree() -> None:
     version = PROJECT["project"]["version"]
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    newest = re.search(r"^## (\S+)", changes, re.MULTILINE)
-    assert newest
-    assert newest[1] in (version, "Unreleased")
-    assert f"## {version}" in changes
-    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    newest = re.search(r"^## (Unreleased|(\S+) \((\d{4}-\d\d-\d\d)\))$", changes, re.MULTILINE)
+    assert newest, "a section is `## 1.2.3 (2026-01-31)`, or `## Unreleased`"
+    released = re.search(rf"^## {re.escape(version)} \((\S+)\)$", changes, re.MULTILINE)
+    assert released
+    assert newest[2] in (version, None)
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {version}\n" in citation
+    assert f"\ndate-released: {released[1]}\n" in citation
 
 
 def test_the_wheel_carries_all_checkpoints_and_their_cards_and_table_3() -> None:
@@ -48,6 +54,31 @@ def test_a_wheel_has_no_module_that_was_deleted(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "setup.py", "-q", "build"], cwd=tmp_path, check=True)
     built = {str(path.relative_to(tmp_path / "build/lib")) for path in (tmp_path / "build/lib").rglob("*.py")}
     assert built == {"core/__init__.py", "core/kept.py"}
+
+
+@pytest.mark.parametrize("editable", [False, True])
+def test_a_build_has_the_compiled_texts_of_every_language_and_not_their_sources(tmp_path: Path, editable: bool) -> None:
+    """With the setup of this project, in a small one: in an editable one they are beside their sources."""
+    folder = "viz_app/language/catalogues"
+    shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("*.mo"))
+    shutil.copy(ROOT / "setup.py", tmp_path)
+    (tmp_path / "viz_app/__init__.py").touch()
+    settings = {name: PROJECT["tool"]["setuptools"][name] for name in ("package-data", "exclude-package-data")}
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "small"\nversion = "1"\n[tool.setuptools.packages.find]\ninclude = ["viz_app*"]\n'
+        + "".join(
+            f"[tool.setuptools.{name}]\n" + "".join(f"{json.dumps(key)} = {values}\n" for key, values in found.items())
+            for name, found in settings.items()
+        ),
+        "utf-8",
+    )
+    shutil.copy(ROOT / "MANIFEST.in", tmp_path)
+    build = ["egg_info", "build"] if not editable else ["editable_wheel", "--dist-dir", "dist"]
+    subprocess.run([sys.executable, "setup.py", "-q", *build], cwd=tmp_path, check=True)
+    built = tmp_path if editable else tmp_path / "build/lib"
+    names = {f"{folder}/{code}/LC_MESSAGES/headlight" for code in LANGUAGES if code != ENGLISH}
+    assert all((built / f"{name}.mo").stat().st_size > 100_000 for name in names)
+    assert list((tmp_path / "build/lib").rglob("*.po")) == []
 
 
 @pytest.mark.parametrize("name", [*PROJECT["project"]["scripts"], "python -m core", "python -m train"])

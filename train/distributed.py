@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.distributed.rendezvous import rendezvous
 from torch.nn.parallel import DistributedDataParallel
 
-# The groups that this process has joined. Whoever drops the last reference to one waits for its threads. Python does so
+# The groups that this process has joined. Dropping the last reference to one waits for its threads. Python does that
 # without its global lock; the reducer of DistributedDataParallel holds the lock, for which a thread that still has a
 # tensor waits in turn, forever.
 _joined: list[Any] = []

@@ -54,7 +54,7 @@ def fit(
         data: output folder of `prepare`: tokenizer.model, train/ and valid/ shards.
         folder: the run's folder; see `train.runs.run_folder`.
         init: a checkpoint to start from; without it, parameters are random.
-        compiled: compile what a step on packed batches computes; see `train.packed`.
+        compiled: compile the computation of a step on packed batches; see `train.packed`.
 
     Raises:
         DataError: the data cannot be used.

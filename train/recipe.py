@@ -82,7 +82,7 @@ class Recipe:
         return frozenset(round(self.steps * (k / (self.history - 1)) ** 3) for k in range(self.history))
 
 
-# Fields that may change when a run is resumed: they decide when it ends and is saved, not what a step computes.
+# Fields that may change when a run is resumed: they decide when it ends and is saved, not the result of a step.
 CHANGEABLE = (
     "steps",
     "minutes",

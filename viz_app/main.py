@@ -1,7 +1,4 @@
-"""Entry point of the app: `streamlit run viz_app/main.py`.
-
-Streamlit runs shell.py for every page and click.
-"""
+"""Entry point of the app, `streamlit run viz_app/main.py`; Streamlit runs shell.py for every page and click."""
 
 import streamlit as st
 

@@ -3,42 +3,81 @@
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import StreamlitPage
 
-from viz_app.controls.source_note import source_note
 from viz_app.controls.uploader_texts import uploaded_texts
 from viz_app.drawing.display_text import sentence_case, shortened
 from viz_app.frame import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
+from viz_app.frame.source_note import source_note
 from viz_app.frame.tour import restart_button, tour
 from viz_app.language import tr
-from viz_app.page_list import GROUPS, PAGES
+from viz_app.page_list import GROUPS, PAGES, AppPage
 from viz_app.session import fields, language, permalink, readings, shown_slide
+from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
-from viz_app.session.readings import Current
+from viz_app.session.readings import Current, Reading
 from viz_app.session.state import session_object
 
 FRAME = Path(__file__).parent / "frame"
 
+
+def draw_words(reading: Reading) -> None:
+    """Draw the words of the sentence and its translation, and the menu beside them."""
+    with st.container(horizontal=True, key="words-and-menu"):
+        with st.container(width="stretch"):
+            sentence_input.show_words(reading)
+        share_menu.menu(reading)
+
+
+def draw_page(
+    page: AppPage, script: StreamlitPage, model: Model, reading: Reading | None, note: DeltaGenerator
+) -> None:
+    """Run the script of a page, with what the frame says about it.
+
+    Args:
+        script: as `st.navigation` returned it.
+        note: where to say that the model may not know the source.
+    """
+    shown_slide.begin_page(page.name)
+    unknown = st.empty()
+    script.run()
+    if (name := shown_slide.unknown()) and (reading is not None or not page.has_sentence):
+        problem = tr(
+            "the address has {parameter}={value}, but this page has no such picture: the page is shown instead",
+            parameter=shown_slide.SLIDE.key,
+            value=shortened(name, 60),
+        )
+        unknown.error(sentence_case(problem))
+    if reading is not None and page.has_sentence and model.explanation is None:
+        source_note(reading, note)
+    if reading is not None and page.has_badges:
+        badges.badges(reading)
+
+
 st.set_page_config(page_title="Headlight", page_icon=str(FRAME / "icon.svg"), layout="wide", initial_sidebar_state=256)
 fields.begin()
 language.restore()
-pages = {
+scripts = {
     each.name: st.Page(each.script, title=tr(each.title), url_path=each.name, default=each == PAGES[0])
     for each in PAGES
 }
-page = st.navigation({tr(name): [pages[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True)
-shown = next(each for each in PAGES if pages[each.name] == page)
-fields.on_page(shown.name)
+script = st.navigation(
+    {tr(name): [scripts[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True
+)
+page = next(each for each in PAGES if scripts[each.name] == script)
+fields.on_page(page.name)
 st.html(FRAME / "style.css")
 
 # The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
 # one, and with that forget that the box writes to the address.
 with st.container():
-    tour(pages, page)
+    tour(scripts, script)
 
-# Draw first what needs no model: just after the app has started, the model takes seconds to load.
+# Draw the parts without a model first: just after the app has started, the model takes seconds to load.
 target_language.complete_sentence()
 search, menu, below = sentence_input.sentence_box()
-sentence_input.hide(not shown.has_sentence, session_object(OpenModels).has_attention_only)
+sentence_input.hide(not page.has_sentence, session_object(OpenModels).has_attention_only)
 model = sidebar.checkpoint_box()
 restart_button()
 with st.sidebar:
@@ -67,33 +106,11 @@ elif model is not None:
             except ValueError as error:
                 st.error(sentence_case(str(error)))
             permalink.write(reading)
-            with st.container(horizontal=True, key="words-and-menu"):
-                with st.container(width="stretch"):
-                    sentence_input.show_words(reading)
-                share_menu.menu(reading)
-        if reading is None or (has_model and shown == PAGES[0] and search.text in sentence_input.EXAMPLES):
+            draw_words(reading)
+        if reading is None or (has_model and page == PAGES[0] and search.text in sentence_input.EXAMPLES):
             sentence_input.examples()
-    if shown.needs_model and not has_model:
-        wrong_task.attention_note(model, shown.title)
-    elif wrong_task.needs_text(shown) and model.line_reader is not None:
-        wrong_task.picture_note(model, shown.title)
-    elif wrong_task.predicts_next_tokens(shown) and model.mask_predicts:
-        wrong_task.mask_predict_note(model, shown.title)
-    elif shown.title in wrong_task.PAGES and model.parser is not None:
-        wrong_task.note(model, shown.title)
+    if wrong_task.kind_of(model) in page.models:
+        draw_page(page, script, model, reading, note)
     else:
-        shown_slide.begin_page(shown.name)
-        unknown = st.empty()
-        page.run()
-        if (name := shown_slide.unknown()) and (reading is not None or not shown.has_sentence):
-            problem = tr(
-                "the address has {parameter}={value}, but this page has no such picture: the page is shown instead",
-                parameter=shown_slide.SLIDE.key,
-                value=shortened(name, 60),
-            )
-            unknown.error(sentence_case(problem))
-        if reading is not None and has_model and shown.has_sentence:
-            source_note(reading, note)
-        if reading is not None and shown.title in badges.PAGES:
-            badges.badges(reading)
+        wrong_task.note(model, page)
 fields.end()

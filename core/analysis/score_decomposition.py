@@ -19,7 +19,8 @@ from core.analysis.heads.head import attention_layers
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
 from core.analysis.relative_scores import relative_scores
 from core.capture import attention_path
-from core.model import MultiHeadAttention, Norm, Transformer
+from core.model import Norm, Transformer
+from core.trace import attention_place, record, stack_of
 from core.translator import Translator
 
 ScorePart = Literal["content_content", "content_position", "position_content", "position_position", "relative", "bias"]
@@ -97,7 +98,10 @@ def score_parts(
         attention = attention_layers(model)[kind, 0]
         norms = _norms_of_input(model, kind)
         relative = relative_scores(model, kind, len(token_ids))
-        scores = _scores(model, attention, translator.batch([source_ids]), translator.batch([fed]))
+        place = attention_place(kind, 0, "scores")
+        with record(model, [place]) as values:
+            model(translator.batch([source_ids]), translator.batch([fed]))
+        scores = values[place][0].float().cpu()  # [H, Q, K]
         embedding = model.embedding if kind == "encoder_self" else model.fed_embedding
         content = embedding.tokens(torch.tensor(token_ids, device=model.device)) * embedding.scale
         position = embedding.positions(0, len(token_ids))
@@ -139,16 +143,6 @@ def score_parts(
     )
 
 
-def _scores(model: Transformer, attention: MultiHeadAttention, source_ids: Tensor, fed: Tensor) -> Tensor:
-    """Masked scores [H, Q, K] of a layer for one sentence, on the CPU."""
-    seen: list[Tensor] = []
-    keep = attention.weights.register_forward_pre_hook(lambda _module, arguments: seen.append(arguments[0][0]))
-    # a forward hook selects the explicit path, which computes scores
-    with keep, attention.weights.register_forward_hook(lambda _module, _arguments, _output: None):
-        model(source_ids, fed)
-    return seen[0].float().cpu()
-
-
 def _normalised(norms: Sequence[Norm], content: Tensor, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Content and position after the norms of `_norms_of_input`: [L, D].
 
@@ -164,7 +158,7 @@ def _normalised(norms: Sequence[Norm], content: Tensor, position: Tensor) -> tup
 
 def _norms_of_input(model: Transformer, kind: SelfAttentionKind) -> list[Norm]:
     """Norm between the embeddings and the first self-attention, if any."""
-    stack = model.encoder if kind == "encoder_self" else model.decoder
+    stack = model.encoder if stack_of(kind) == "encoder" else model.decoder
     first = model.get_submodule(f"{attention_path(kind, 0)}_norm") if model.config.norm == "pre" else None
     norms = [norm for norm in (stack.input_norm, first) if isinstance(norm, Norm)]
     if len(norms) > 1:

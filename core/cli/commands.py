@@ -10,17 +10,20 @@ from typing import Any, cast
 
 from torch import nn
 
-from core.analysis.alignment import cli
-from core.analysis.attribution import contrast_cli, logit_cli
-from core.analysis.composition import cli as composition_cli
+from core.analysis.alignment.align import ALIGN
+from core.analysis.attribution.attribute import ATTRIBUTE, FAITHFULNESS
+from core.analysis.attribution.logit_attribution import CONTRIBUTIONS
+from core.analysis.attribution.logit_lexicon import LEXICON
+from core.analysis.composition.paths import PATHS
 from core.analysis.corpus import cli as corpus_cli
-from core.analysis.interventions import cli as cut_cli
-from core.analysis.interventions import patch_cli
-from core.analysis.layers import cli as layers_cli
-from core.analysis.lens import cli as lens_cli
+from core.analysis.heads.attention_distance import DISTANCE
+from core.analysis.interventions.cut import CUT
+from core.analysis.interventions.patch import PATCH
+from core.analysis.layers.measure_layers import LAYER_TYPES
+from core.analysis.lens.logit_lens import LENS
 from core.analysis.over_training import cli as history_cli
-from core.analysis.token_path import cli as step_cli
-from core.analysis.word_scores import cli as score_cli
+from core.analysis.token_path.step import STEP
+from core.analysis.word_scores.score import SCORE
 from core.cli.file_translation import cli as translate_cli
 from core.cli.file_translation.interrupt import JobStoppedError
 from core.export import cli as explain_cli
@@ -104,10 +107,7 @@ def _sections(checkpoint: Checkpoint) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _products(checkpoint: Checkpoint) -> dict[str, Any]:
-    """Matrix products used by both precisions of `translate`, with their times.
-
-    Times are the minimum over several calls.
-    """
+    """Matrix products used by both precisions of `translate`, with their times, the minimum over several calls."""
     model = checkpoint.model.eval()
     if packing_obstacle(model):
         return {"exact": computation(model), "fast": "the same"}
@@ -115,7 +115,7 @@ def _products(checkpoint: Checkpoint) -> dict[str, Any]:
     chosen = sorted({choice.product for choice in packed.choices.values()})
     steps: dict[str, Any] = {}
     if packed.steps:
-        names = {rows: found.name for rows, found in packed.steps.items()}
+        names = {rows: compiled.name for rows, compiled in packed.steps.items()}
         steps["steps of decoding"] = f"compiled, {' and '.join(sorted(set(names.values())))} if fast"
     if packed.compiled_encoder:
         steps["encoder"] = f"compiled, {packed.compiled_encoder.name} if fast"
@@ -192,57 +192,27 @@ COMMANDS: dict[str, Command] = {
         explain_cli.add_array_arguments,
         explain_cli.run_arrays,
     ),
-    "score": ("score the words of a file of sentences, worst first", score_cli.add_arguments, score_cli.run),
+    SCORE.name: SCORE.command,
     "corpus": (
         "index the strongest examples of all heads and neurons over a file of sentences",
         corpus_cli.add_arguments,
         corpus_cli.run,
     ),
-    "align": ("rank every cross-attention head as a word aligner", cli.add_arguments, cli.run),
-    "contributions": (
-        "split the logit of a predicted token over heads, attended tokens and networks",
-        logit_cli.add_arguments,
-        logit_cli.run,
-    ),
-    "lexicon": (
-        "print the target pieces that cross-attention heads promote for each source token",
-        logit_cli.add_lexicon_arguments,
-        logit_cli.run_lexicon,
-    ),
-    "attribute": (
-        "attribute a predicted token, rather than another, to source and prefix tokens",
-        contrast_cli.add_arguments,
-        contrast_cli.run,
-    ),
-    "faithfulness": (
-        "measure on a file of sentences which attribution methods are faithful to a model",
-        contrast_cli.add_faithfulness_arguments,
-        contrast_cli.run_faithfulness,
-    ),
-    "lens": ("print the tokens that every layer predicts", lens_cli.add_arguments, lens_cli.run),
+    ALIGN.name: ALIGN.command,
+    CONTRIBUTIONS.name: CONTRIBUTIONS.command,
+    LEXICON.name: LEXICON.command,
+    ATTRIBUTE.name: ATTRIBUTE.command,
+    FAITHFULNESS.name: FAITHFULNESS.command,
+    LENS.name: LENS.command,
+    DISTANCE.name: DISTANCE.command,
     "over-training": (
         "print the translations of a sentence by all snapshots of a training run, or the scores of their heads",
         history_cli.add_arguments,
         history_cli.run,
     ),
-    "step": ("print every number on one token's way through a layer", step_cli.add_arguments, step_cli.run),
-    "cut": ("set attention weights, and translate again", cut_cli.add_arguments, cut_cli.run),
-    "patch": (
-        "put states of one sentence into the run of another, and see what is recovered",
-        patch_cli.add_arguments,
-        patch_cli.run,
-    ),
-    "paths": (
-        "patch the direct path from every head to every later one, and see which feeds which",
-        composition_cli.add_arguments,
-        composition_cli.run,
-    ),
-    "layer-types": (
-        "measure the layers of the paper's Table 1 on this machine",
-        layers_cli.add_arguments,
-        layers_cli.run,
-    ),
+    STEP.name: STEP.command,
+    CUT.name: CUT.command,
+    PATCH.name: PATCH.command,
+    PATHS.name: PATHS.command,
+    LAYER_TYPES.name: LAYER_TYPES.command,
 }
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,7 @@
-"""Beam search over any scorer of next tokens.
+"""Beam search over any scorer of next tokens (6.1).
 
-As in section 6.1 of the paper: hypotheses are ranked by log-probability divided by the length penalty
-((5 + length) / 6)^alpha of Wu et al. 2016, where length counts all target tokens, `</s>` included. Other projects
-divide by length^alpha.
+Hypotheses are ranked by log-probability divided by the length penalty ((5 + length) / 6)^alpha of Wu et al. 2016, where
+length counts all target tokens, `</s>` included. Other projects divide by length^alpha.
 """
 
 import math
@@ -124,10 +123,7 @@ def beam_steps(
 
 
 def _closed_up(stays: Sequence[bool]) -> list[int]:
-    """Rows that stay, the last of them in the places of those that leave.
-
-    So few change places.
-    """
+    """Replace finished rows by the last ones, so that few rows of the caches move."""
     count = sum(stays)
     behind = iter([row for row in range(count, len(stays)) if stays[row]])
     return [row if stays[row] else next(behind) for row in range(count)]
@@ -139,10 +135,7 @@ def _padded(
     options: SearchOptions,
     device: torch.device | str,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Last token, log-probability and parent of each hypothesis: [B, W] each.
-
-    Shorter rows are padded with impossible hypotheses.
-    """
+    """Last token, log-probability and parent of each hypothesis, [B, W] each, padded with impossible hypotheses."""
     width = max(map(len, live))
     last_tokens = [[h.token_ids[-1] if h.token_ids else options.bos_id for h in hypotheses] for hypotheses in live]
     log_probs = [_filled([h.log_prob for h in hypotheses], width, -torch.inf) for hypotheses in live]
@@ -157,9 +150,9 @@ def _filled(row: Sequence[_T], width: int, filler: _T) -> Sequence[_T]:
 
 
 class _Continuations(NamedTuple):
-    """Best continuations of one sentence's hypotheses, best first; see `Candidate`.
+    """Best continuations of one sentence's hypotheses as columns, best first; see `Candidate`.
 
-    As columns. Impossible ones, with a log-probability of minus infinity, come last.
+    Impossible ones, with a log-probability of minus infinity, come last.
     """
 
     parents: list[int]

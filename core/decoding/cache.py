@@ -1,9 +1,8 @@
-"""Key-value cache of incremental decoding.
+"""Key-value cache of incremental decoding: keys and values of the memory, and of all positions decoded so far.
 
-It has the keys and values of the memory, and of all positions decoded so far. The hypotheses of a sentence are the
-query axis of attention, not rows of the batch. So keys and values are neither reordered when hypotheses change places
-nor copied when one has several children: they stay in place, and an ancestry mask tells which of them each hypothesis
-descends from. Keys without descendants are dropped when room runs out.
+The hypotheses of a sentence are the query axis of attention, not rows of the batch. So keys and values are neither
+reordered when hypotheses change places nor copied when one has several children: they stay in place, and an ancestry
+mask tells which of them each hypothesis descends from. Keys without descendants are dropped when room runs out.
 """
 
 from collections.abc import Callable, Sequence
@@ -89,9 +88,8 @@ class DecoderCache:
         self._pointed_room = 0
 
     def reserve(self, width: int) -> bool:
-        """Count W more keys in all layers, if `pointers` are still valid.
-
-        They are if no tensor has moved, and each has room for the keys.
+        """Count W more keys in all layers, if `pointers` are still valid: no tensor has moved, and each has room for
+        the keys.
         """
         room = self._pointed_room
         if self.pointers is None or any(each.room != room or each.num_keys + width > room for each in self.layers):
@@ -129,9 +127,8 @@ class DecoderCache:
         return self.ancestry[:, None]
 
     def chain_mask(self, count: int) -> Tensor:
-        """Mask of the next `count` positions: [1, 1, count, length + count].
-
-        Which keys of a single hypothesis each of them may attend to.
+        """Mask of the keys that each of the next `count` positions of one hypothesis may attend to: [1, 1, count,
+        length + count].
         """
         key = torch.arange(self.length + count, device=self.memory.device)
         query = key[self.length :, None]
@@ -150,10 +147,7 @@ class DecoderCache:
                 layer.truncate(length)
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep only these rows of the batch, given as indices.
-
-        Keys and values of a row that stays at its index are not moved.
-        """
+        """Keep only these rows of the batch, given as indices; a row that stays at its index is not moved."""
         self.pointers = None
         self.memory, self.memory_mask, self.ancestry = (
             self.memory[sentences],
@@ -187,10 +181,7 @@ class LayerCache:
         self._of_memory: KeysValues | None = None
 
     def self_attention(self, keys_values: Callable[[], KeysValues]) -> KeysValues:
-        """Add this position's keys and values to those before: [B, H, K, E] each.
-
-        [B, H, W, E] each are added.
-        """
+        """Add this position's keys and values, [B, H, W, E] each, and return those up to it: [B, H, K, E] each."""
         new_keys, new_values = keys_values()
         start = self.num_keys
         buffers = self.extend(new_keys.size(2), new_keys[:, :, :0], new_values[:, :, :0])
@@ -204,9 +195,7 @@ class LayerCache:
         return 0 if self._own is None else self._own[0].size(2)
 
     def extend(self, width: int, no_keys: Tensor, no_values: Tensor) -> KeysValues:
-        """Make room for the keys and values of this position.
-
-        The caller writes them behind those before.
+        """Make room for the keys and values of this position, which the caller writes behind those before.
 
         Args:
             width: how many they are.
@@ -234,10 +223,7 @@ class LayerCache:
         self.num_keys = num_keys
 
     def keep(self, count: int, places: Tensor, sources: Tensor) -> None:
-        """Keep the first `count` rows of the batch.
-
-        Before, the rows of `sources` replace those of `places`.
-        """
+        """Keep the first `count` rows of the batch, after the rows of `sources` have replaced those of `places`."""
         self._own, self._of_memory = (
             pair and (_rows(pair[0], count, places, sources), _rows(pair[1], count, places, sources))
             for pair in (self._own, self._of_memory)
@@ -271,7 +257,7 @@ def _extended(ancestry: Tensor, parents: Tensor) -> Tensor:
 
 
 def _rows(buffer: Tensor, count: int, places: Tensor, sources: Tensor) -> Tensor:
-    """The first rows of a buffer, into which those behind have been copied."""
+    """The first rows of a buffer, after later ones have been copied into them."""
     if len(places):
         buffer[places] = buffer[sources]
     return buffer[:count]

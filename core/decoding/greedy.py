@@ -25,7 +25,7 @@ def greedy_search(
     Raises:
         NonFiniteError: no token has a finite log-probability.
     """
-    found: list[Hypothesis] = [Hypothesis()] * len(limits)
+    hypotheses: list[Hypothesis] = [Hypothesis()] * len(limits)
     searched, sentences = list(range(len(limits))), None
     token_ids = torch.full((len(limits), 1), options.bos_id, device=device)
     while searched:
@@ -35,14 +35,14 @@ def greedy_search(
         token_log_probs: list[float] = best[1].flatten().tolist()
         for sentence, token_id, token_log_prob in zip(searched, tokens, token_log_probs, strict=True):
             if token_log_prob == -torch.inf:
-                raise NonFiniteError(f"at position {len(found[sentence].token_ids) + 1}")
-            found[sentence] = found[sentence].continued(token_id, token_log_prob, options)
+                raise NonFiniteError(f"at position {len(hypotheses[sentence].token_ids) + 1}")
+            hypotheses[sentence] = hypotheses[sentence].continued(token_id, token_log_prob, options)
         kept = [
             row
             for row, sentence in enumerate(searched)
-            if not found[sentence].finished and len(found[sentence].token_ids) < limits[sentence]
+            if not hypotheses[sentence].finished and len(hypotheses[sentence].token_ids) < limits[sentence]
         ]
         sentences = torch.tensor(kept, device=device) if len(kept) < len(searched) else None
         searched = [searched[row] for row in kept]
         token_ids = torch.tensor([[tokens[row]] for row in kept], device=device)
-    return found
+    return hypotheses

@@ -90,10 +90,7 @@ class MaskPredictState:
 
     @property
     def hypothesis(self) -> Hypothesis:
-        """The translation as it is now.
-
-        Its score is the mean log-probability of its tokens without `</s>`.
-        """
+        """The current translation, scored by the mean log-probability of its tokens without `</s>`."""
         *of_tokens, of_length = self.token_log_probs
         total = sum(of_tokens)
         score = total / len(of_tokens)
@@ -123,10 +120,7 @@ def mask_predict(
     options: MaskPredictOptions,
     device: torch.device | str = "cpu",
 ) -> list[tuple[Hypothesis, ...]]:
-    """One hypothesis for each length candidate of each sentence, best score first.
-
-    See `mask_predict_steps`.
-    """
+    """One hypothesis for each length candidate of each sentence, best score first; see `mask_predict_steps`."""
     last: dict[tuple[int, int], MaskPredictState] = {}
     for states in mask_predict_steps(masked_logits, lengths, options, device):
         last.update(((state.sentence, state.candidate), state) for state in states)
@@ -134,9 +128,8 @@ def mask_predict(
 
 
 def best_lengths(states: Sequence[MaskPredictState]) -> tuple[Hypothesis, ...]:
-    """Hypotheses of the length candidates of a sentence, best score first.
-
-    Of equal scores, the likelier length comes first.
+    """Hypotheses of the length candidates of a sentence, best score first and, of equal scores, likelier length
+    first.
     """
     return tuple(sorted((state.hypothesis for state in states), key=lambda hypothesis: -hypothesis.score))
 
@@ -194,9 +187,8 @@ def mask_predict_steps(
 
 
 def _least_probable(log_probs: Tensor, ends: Tensor, counts: Tensor) -> Tensor:
-    """Mask the least probable tokens: [R, T] -> [R, T] boolean.
-
-    The `counts` [R, 1] least probable of the first `ends` [R, 1].
+    """Mask the `counts` [R, 1] least probable of the first `ends` [R, 1] tokens of each row: [R, T] -> [R, T]
+    boolean.
     """
     before_end = torch.arange(log_probs.size(1), device=log_probs.device) < ends
     order = log_probs.masked_fill(~before_end, torch.inf).argsort(dim=1, stable=True)

@@ -1,4 +1,4 @@
-"""Speculative decoding: a small model drafts what a large one checks at once.
+"""Speculative decoding: a small model drafts several tokens, which a large one checks at once.
 
 Greedy, as Stern et al. 2018 (section 3) verify the tokens of their parallel heads: a drafted token is accepted if it is
 the large model's own choice, so the result is that of greedy search. For sampling, Leviathan et al. 2023 and Chen et

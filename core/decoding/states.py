@@ -29,7 +29,7 @@ class Hypothesis:
     fed_ids: tuple[int, ...] | None = None
 
     def continued(self, token_id: int, token_log_prob: float, options: SearchOptions) -> "Hypothesis":
-        """This hypothesis with one token more."""
+        """This hypothesis with one more token."""
         log_prob = self.log_prob + token_log_prob
         return Hypothesis(
             token_ids=(*self.token_ids, token_id),
@@ -84,8 +84,5 @@ class BeamState:
 
 
 def best_hypotheses(state: BeamState, options: SearchOptions) -> tuple[Hypothesis, ...]:
-    """Best hypotheses if the search ended at this state, best first.
-
-    Finished hypotheses precede live ones.
-    """
+    """Best hypotheses if the search ended at this state: finished ones first, then live ones, best first."""
     return (state.finished + state.live)[: options.num_hypotheses]

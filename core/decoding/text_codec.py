@@ -32,9 +32,7 @@ class PassIds(NamedTuple):
 
 
 class TextCodec:
-    """The tokenizer of a model, with the model's conventions.
-
-    They are special tokens, a forced first token, and limits of length.
+    """The tokenizer of a model, with the model's conventions: special tokens, a forced first token, limits of length.
 
     Args:
         weights: bytes of the model's parameters, on which the limits depend (`core.files.budget`).
@@ -71,9 +69,7 @@ class TextCodec:
         return PassIds(source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id])
 
     def scored_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
-        """Token ids of a source and a target to score.
-
-        Those of a text are whole, given ones may be a beginning.
+        """Token ids of a source and a target to score; a text is a whole target, given ids may be a beginning.
 
         Raises:
             ValueError: as `token_ids`.
@@ -95,16 +91,15 @@ class TextCodec:
         """Characters of a source that each of its `source_ids` comes from.
 
         None for tokens that are not of the text: codes of languages, prefixes and `</s>`. White space around a token's
-        characters is left out; a token of white space alone has that.
+        characters is left out; a token of white space alone keeps it.
         """
         config = self.config
         ending = [None] * (config.source_end + len(config.source_suffix))
         return [*[None] * len(config.source_prefix), *_spans(self.tokenizer, source), *ending]
 
     def target_spans(self, text: str, source: str = "") -> list[Span | None]:
-        """Characters of a target that each predicted token comes from, `</s>` included.
-
-        As `source_spans`, for `target_ids`.
+        """Characters of a target that each predicted token comes from, `</s>` included; as `source_spans`, for
+        `target_ids`.
         """
         spans = _spans(self.tokenizer.target, text)
         forced = len(self.target_ids(text, source)) - len(spans)
@@ -207,11 +202,10 @@ class TextCodec:
         )
 
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Tokens of a target as pieces, from its first on.
+        """Tokens of a target as pieces, from its first on, as predicted or as fed in mask-predict.
 
-        They are predicted, or those that mask-predict is fed. Byte tokens are `BytePiece`; the mask token of mask-
-        predict is `<mask>`. Special tokens are known by their place (`core.text.byte_pieces.token_role`), whatever they
-        are spelled.
+        Byte tokens are `BytePiece`; the mask token of mask-predict is `<mask>`. Special tokens are known by their place
+        (`core.text.byte_pieces.token_role`), however they are spelled.
         """
         ends = int(list(token_ids[-1:]) == [self.config.eos_id])
         leading = self.tokenizer.target.leading_roles(token_ids)
@@ -222,10 +216,7 @@ class TextCodec:
         return self.pieces([token_id])[0]
 
     def fed_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
-        """Tokens that the decoder is fed as pieces, as in `pieces`.
-
-        The start is first, unless the model is of mask-predict.
-        """
+        """Tokens fed to the decoder as pieces, as in `pieces`, the start first unless the model is of mask-predict."""
         if not self.config.autoregressive or not token_ids:
             return self.pieces(token_ids)
         leading = self.tokenizer.target.leading_roles(token_ids[1:])
@@ -253,10 +244,10 @@ class TextCodec:
         return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
 
     def num_forced(self, token_ids: Sequence[int], source: str) -> int:
-        """Number of forced tokens at the start of a target, 0 or 1.
+        """Number of tokens, 0 or 1, that the model or the text forces at the start of a target.
 
-        The model or the text forces it. It is no prediction: its log-probability is 0 whatever the logits are, and no
-        mean over predicted tokens counts it.
+        A forced token is no prediction: its log-probability is 0 whatever the logits are, and no mean over predicted
+        tokens counts it.
         """
         first = self._begun([], source)
         return len(first) if list(token_ids[: len(first)]) == first else 0
@@ -288,7 +279,7 @@ class TextCodec:
             raise ValueError(f"the target has {len(token_ids) + 1} tokens, at most {limit} can be scored: shorten it")
 
     def _prefix_ids(self, source: str, prefix: str | Sequence[int], limit: int) -> list[int]:
-        """As `prefix_ids`, with the limit of the translation's length."""
+        """As `prefix_ids`, for a given limit of the translation's length."""
         token_ids = self.target_ids(prefix, source) if isinstance(prefix, str) else self._begun(list(prefix), source)
         options = self.search_options(1, 0.0)
         check_prefix(token_ids, limit, options)
@@ -326,22 +317,19 @@ class TextCodec:
     def _limit(self, source_ids: Sequence[int]) -> int:
         """Largest number of tokens of a translation, `</s>` included.
 
-        Leaves room for a `</s>` in the replay of a translation that reached the limit.
+        It leaves room for a `</s>` in the replay of a translation that reached the limit.
         """
         return self.fit(len(source_ids) + MAX_EXTRA_TOKENS + 1) - 1
 
     def fit(self, length: int) -> int:
         """The length, or that of the longest text of this model if it is less.
 
-        The latter is the number of learned positions, or what `core.files.budget` admits.
+        The longest text is limited by the number of learned positions and by `core.files.budget`.
         """
         return min(length, self._longest)
 
     def most_hypotheses(self, positions: int) -> int:
-        """Largest number of hypotheses in a search over so many positions.
-
-        Those of all its sentences together.
-        """
+        """Largest number of hypotheses in a search over so many positions, those of all its sentences together."""
         config = self.config
         sizes = config.numbers_per_pair, config.numbers_per_hypothesis(positions), positions
         return most_hypotheses(*sizes, self._weights)
@@ -364,7 +352,7 @@ class TextCodec:
 
 
 def _roles(leading: Sequence[Role], count: int, ends: int) -> list[Role]:
-    """Roles of tokens of which the first are not of the text, nor are some at the end."""
+    """Roles of tokens, of which some at the start and some at the end are not of the text."""
     text: list[Role] = ["text"] * (count - len(leading) - ends)
     ending: list[Role] = ["end"] * ends
     return [*leading, *text, *ending]

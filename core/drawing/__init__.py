@@ -1,6 +1,4 @@
-"""Attention drawn in a browser.
-
-Framework-free JavaScript modules, and what Python hands to them.
+"""Attention drawn in a browser: framework-free JavaScript modules, and their data.
 
 `lines.js` and `map.js` each export one function that draws into an element of any page: the app's components and the
 exported HTML file use the same ones. `bundle.py` inlines modules and style sheets into pages that can fetch none.

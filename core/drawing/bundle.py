@@ -1,6 +1,6 @@
-"""Inline the imports of JavaScript modules and style sheets.
+"""Inlining of imported JavaScript modules and style sheets, for pages that cannot fetch other files.
 
-For pages that cannot fetch other files: components of the app, and the exported page.
+Such pages are the components of the app, and the exported page.
 """
 
 import re
@@ -34,28 +34,25 @@ def bundled_style(path: Path) -> str:
 
 
 def _linked(path: Path, modules: dict[Path, tuple[str, str]]) -> str:
-    """Return a module with constants for its imports.
+    """Return a module with constants for its imports, and add the modules that it imports to `modules`."""
 
-    Add the modules that it imports to `modules`.
-    """
-
-    def constants(found: re.Match[str]) -> str:
-        imported = (path.parent / found[2]).resolve()
+    def constants(match: re.Match[str]) -> str:
+        imported = (path.parent / match[2]).resolve()
         if imported not in modules:
             text = _linked(imported, modules)
             exports = ", ".join(_EXPORT.findall(text))
             body = _checked(imported, _EXPORT.sub("", text), _KEYWORD)
             name = f"module{len(modules)}"
             modules[imported] = name, f"const {name} = (() => {{\n{body}return {{ {exports} }};\n}})();\n"
-        return f"const {found[1]} = {modules[imported][0]};\n"
+        return f"const {match[1]} = {modules[imported][0]};\n"
 
     text = _TYPES.sub("", path.read_text(encoding="utf-8"))
     return _checked(path, _IMPORT.sub(constants, text), _IMPORT_KEYWORD)
 
 
 def _checked(path: Path, text: str, forbidden: re.Pattern[str]) -> str:
-    if found := forbidden.search(text):
-        raise ValueError(f"{path.name}: cannot inline {found[0]!r}: write a named import or export")
+    if match := forbidden.search(text):
+        raise ValueError(f"{path.name}: cannot inline {match[0]!r}: write a named import or export")
     return text
 
 
@@ -64,4 +61,4 @@ def _inlined_style(path: Path, inlined: set[Path]) -> str:
         return ""
     inlined.add(path)
     text = path.read_text(encoding="utf-8")
-    return _STYLE_IMPORT.sub(lambda found: _inlined_style((path.parent / found[1]).resolve(), inlined), text)
+    return _STYLE_IMPORT.sub(lambda match: _inlined_style((path.parent / match[1]).resolve(), inlined), text)

@@ -13,18 +13,24 @@ from torch import Tensor
 from core.analysis.tokens.words import JOINT, continues_word, readable, word
 from core.capture import AttentionMap, Kind
 from core.text.byte_pieces import BLANK, BytePiece, bytes_of, is_special
+from core.text.phrases import marked
 
 FED_ARROW = "\u25b8"
-KIND_NAMES: dict[Kind, str] = {"encoder_self": "Encoder", "decoder_self": "Decoder", "cross": "Cross"}
+FED_PREDICTS = marked("fed \u25b8 predicts")
+KIND_NAMES: dict[Kind, str] = {
+    "encoder_self": marked("Encoder"),
+    "decoder_self": marked("Decoder"),
+    "cross": marked("Cross"),
+}
 KIND_TEXTS: dict[Kind, str] = {
-    "encoder_self": "each source token attends to the source",
-    "decoder_self": "each target token attends to the target before it",
-    "cross": "each target token attends to the source",
+    "encoder_self": marked("each source token attends to the source"),
+    "decoder_self": marked("each target token attends to the target before it"),
+    "cross": marked("each target token attends to the source"),
 }
 TITLES: dict[Kind, tuple[str, str]] = {
-    "encoder_self": ("source", "attends to source"),
-    "decoder_self": (f"fed {FED_ARROW} predicts", "attends to fed tokens"),
-    "cross": (f"fed {FED_ARROW} predicts", "attends to source"),
+    "encoder_self": (marked("source"), marked("attends to source")),
+    "decoder_self": (FED_PREDICTS, marked("attends to fed tokens")),
+    "cross": (FED_PREDICTS, marked("attends to source")),
 }
 STEPS = 2**15 - 1  # an encoded weight of 1
 NO_WEIGHT = -(2**15)  # encodes NaN: a query that cannot attend to the key
@@ -55,14 +61,14 @@ def attention_data(
 
 
 def axis_words(attention: AttentionMap, translate: Callable[[str], str] = str) -> dict[str, Any]:
-    """Return a drawing's data made from tokens, see `AxisData`.
+    """Return the tokens of a drawing, see `AxisData`.
 
     Args:
         translate: The titles, into the visitor's language.
 
     Returns:
         `query` and `key`: the spans of each row's and each column's word; `predicted`: in the decoder, the spans of
-        the word that each row predicts, else None; `titles`: what each axis holds.
+        the word that each row predicts, else None; `titles`: the meaning of each axis.
     """
     query_title, key_title = TITLES[attention.kind]
     return {
@@ -104,9 +110,9 @@ def label_spans(token: str) -> list[Span]:
 
 
 def run_spans(token: str) -> list[Span]:
-    """Return the spans of one token within running text.
+    """Return the spans of one token within running text, without a joint mark.
 
-    Without a joint mark; a character of several bytes appears once, its other bytes as small numbers.
+    A character of several bytes appears once, its other bytes as small numbers.
     """
     if isinstance(token, BytePiece) and token.spells:
         return [(str(token.number), "byte")] if token.number > 1 else label_spans(token)[:1]
@@ -114,9 +120,8 @@ def run_spans(token: str) -> list[Span]:
 
 
 def unit_spans(tokens: Sequence[str]) -> list[Span]:
-    """Return the spans of the tokens of one grapheme (see `grapheme_groups`).
-
-    Bytes and accents are replaced by the text they spell.
+    """Return the spans of the tokens of one grapheme, with the text that bytes and accents spell; see
+    `grapheme_groups`.
     """
     if len(tokens) == 1 and bytes_of(tokens[0]) is None:
         return label_spans(tokens[0])
@@ -124,9 +129,8 @@ def unit_spans(tokens: Sequence[str]) -> list[Span]:
 
 
 def spoken(token: str) -> str:
-    """Return a token's name for screen readers.
-
-    It has no joint mark; a byte is named with the character that it is part of.
+    """Return a token's name for screen readers, without a joint mark; a byte is named with the character it belongs
+    to.
     """
     if isinstance(token, BytePiece) and token.num_bytes > 1:
         part, code = f"byte {token.number} of {token.num_bytes}", token[1:-1]

@@ -12,9 +12,8 @@ VIEWS: tuple[View, ...] = get_args(View)
 
 
 def kinds_data(explanation: Explanation) -> list[dict[str, Any]]:
-    """Return the tokens and the encoded weights of each kind of attention.
-
-    The weights are by layer and head, see `KindData` in head_explorer.js.
+    """Return the tokens of each kind of attention, and the encoded weights by layer and head; see `KindData` in
+    head_explorer.js.
 
     Raises:
         ValueError: the explanation has no attention maps.
@@ -34,5 +33,5 @@ def kinds_data(explanation: Explanation) -> list[dict[str, Any]]:
 
 
 def default_head(explanation: Explanation) -> Head:
-    """Return `first_head` of cross-attention, or of the first kind without it."""
+    """Return `first_head` of cross-attention, or of the first kind if there is none."""
     return first_head(explanation.maps["cross" if "cross" in explanation.maps else next(iter(explanation.maps))])

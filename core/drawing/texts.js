@@ -1,17 +1,22 @@
 // @ts-check
 // Texts of the drawings in the language of the visitor; English unless the page that draws them has set others.
 
-/** @typedef {Record<string, string | string[]>} Texts By the English text; a list: for one and for other numbers. */
+/**
+ * @typedef {object} Texts
+ * @property {string} language Its code.
+ * @property {Record<string, string | Record<string, string>>} texts By the English text, that for 1; of one that depends
+ *   on a number the forms by the category of `Intl.PluralRules`.
+ */
 
-/** @type {{ own: Texts }} */
-const current = { own: {} };
+/** @type {Texts} */
+const current = { language: "en", texts: {} };
 
 /**
  * Set the texts of the visitor's language.
  * @param {Texts} texts
  */
 export function setTexts(texts) {
-  current.own = texts;
+  Object.assign(current, texts);
 }
 
 /**
@@ -21,8 +26,7 @@ export function setTexts(texts) {
  * @returns {string}
  */
 export function tr(text, values = {}) {
-  const found = current.own[text] ?? text;
-  return withValues(typeof found === "string" ? found : /** @type {string} */ (found.at(-1)), values);
+  return withValues(/** @type {string} */ (current.texts[text] ?? text), values);
 }
 
 /**
@@ -34,9 +38,9 @@ export function tr(text, values = {}) {
  * @returns {string}
  */
 export function trCount(one, other, count, values = {}) {
-  const found = current.own[other] ?? [one, other];
-  const forms = typeof found === "string" ? [found] : found;
-  return withValues(/** @type {string} */ (count === 1 ? forms[0] : forms.at(-1)), { count, ...values });
+  const own = /** @type {Record<string, string> | undefined} */ (current.texts[one]);
+  const category = new Intl.PluralRules(own ? current.language : "en").select(count);
+  return withValues((own ?? { one, other })[category] ?? other, { count, ...values });
 }
 
 /**

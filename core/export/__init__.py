@@ -1,7 +1,7 @@
 """Export of explanations: NPZ and JSON for programs, one HTML file for people.
 
-`load_explanation("out.npz")` reads a file of `save_explanation("out.npz", record)`; see `core.export.record` for its
-contents.
+`load_explanation("out.npz")` reads a file of `save_explanation("out.npz", record)`; its contents are described in
+`core.export.record`.
 """
 
 from core.export.files import SUFFIXES, as_bytes, load_explanation, save_explanation

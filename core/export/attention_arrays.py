@@ -34,7 +34,7 @@ from core.files.file_writing import reading, write_atomically
 from core.files.npz_arrays import check_characters, npz_arrays
 from core.results import Explanation
 from core.text.byte_pieces import MASK, UNKNOWN, PlacedPiece, decode_pieces, is_special
-from core.text.phrases import Phrase, listed
+from core.text.phrases import Phrase, listed, marked
 from core.text.tokenizer import SPACE_MARK
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -56,20 +56,18 @@ class ArrayError(ValueError):
 def arrays_of_outputs(
     outputs: object, source_tokens: Sequence[str], target_tokens: Sequence[str], row: int = 0
 ) -> dict[str, NDArray[Any]]:
-    """Make the arrays of one sentence from the outputs of a transformers model.
-
-    The model is an encoder-decoder.
+    """Make the arrays of one sentence from the outputs of an encoder-decoder model of transformers.
 
     Args:
         outputs: of one forward pass with `output_attentions=True`, whose `decoder_input_ids` are the target tokens.
         source_tokens, target_tokens: as in an array file, without padding.
-        row: of the batch; what is beyond the tokens, padding on the right, is cut off.
+        row: of the batch; padding on the right is cut off.
 
     Raises:
         ArrayError: the outputs have no attention, or they are those of `generate`, one for every step.
     """
     sizes = {"source": len(source_tokens), "target": len(target_tokens) - 1}
-    found: dict[str, NDArray[Any]] = {
+    arrays: dict[str, NDArray[Any]] = {
         "source_tokens": np.array(source_tokens),
         "target_tokens": np.array(target_tokens),
     }
@@ -82,14 +80,14 @@ def arrays_of_outputs(
                 f"with decoder_input_ids and output_attentions=True"
             )
         weights = torch.stack(tuple(layers), dim=1)[row]  # [layers, heads, Q, K]
-        found[name] = weights[:, :, : sizes[queries], : sizes[keys]].detach().float().cpu().numpy()
-    if not found.keys() & KINDS.keys():
+        arrays[name] = weights[:, :, : sizes[queries], : sizes[keys]].detach().float().cpu().numpy()
+    if not arrays.keys() & KINDS.keys():
         raise ArrayError("these outputs have no attention: call the model with output_attentions=True")
-    return found
+    return arrays
 
 
 def explanation_of_arrays(arrays: Arrays) -> Explanation:
-    """Check untrusted arrays, and combine them to an explanation.
+    """Check untrusted arrays, and combine them into an explanation.
 
     Weights in float32 are not copied. Its `log_probs` and `alternatives` are empty if the arrays have no `log_probs`.
 
@@ -145,9 +143,7 @@ def holds_arrays(path: str | Path) -> bool:
 
 
 def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
-    """Read an untrusted array file.
-
-    Nothing is unpickled, and the size is checked before it is unpacked.
+    """Read an untrusted array file, without unpickling, and checking its size before unpacking.
 
     Raises:
         ArrayError: it is not an NPZ file, is damaged, or would unpack to more than 1 GiB.
@@ -161,63 +157,67 @@ def load_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
             raise ArrayError(f"{path.name}: {error}") from error
 
 
+_KIND_WORDS: dict[Kind, str] = {
+    "encoder_self": marked("encoder"),
+    "decoder_self": marked("decoder"),
+    "cross": marked("cross"),
+}
+
+
 def attention_facts(explanation: Explanation) -> dict[str, str]:
     """Describe an explanation without a model by facts, in the order of display."""
     layers = [
         Phrase(
             "{kind} {layers} of {heads} heads",
-            kind=Phrase(kind.removesuffix("_self")),
-            layers=str(len(found)),
-            heads=str(found[0].num_heads),
+            kind=Phrase(_KIND_WORDS[kind]),
+            layers=str(len(maps)),
+            heads=str(maps[0].num_heads),
         )
-        for kind, found in explanation.maps.items()
+        for kind, maps in explanation.maps.items()
     ]
     return {
-        "format": Phrase("attention without a model"),
-        "layers": listed(layers),
-        "tokens": Phrase(
+        marked("format"): Phrase("attention without a model"),
+        marked("layers"): listed(layers),
+        marked("tokens"): Phrase(
             "{source} source tokens, {target} target tokens",
             source=str(len(explanation.source_tokens)),
             target=str(len(explanation.predicted_tokens)),
         ),
-        "probabilities": Phrase("given" if explanation.log_probs else "not given"),
+        marked("probabilities"): Phrase("given" if explanation.log_probs else "not given"),
     }
 
 
-def _spellings(found: NDArray[Any] | None, source: Sequence[str], target: Sequence[str]) -> tuple[Spelling, Spelling]:
-    """How the tokens of both sides are spelled.
-
-    As is given, as they show, or as those of the other side show.
-    """
-    if found is None:
+def _spellings(stored: NDArray[Any] | None, source: Sequence[str], target: Sequence[str]) -> tuple[Spelling, Spelling]:
+    """Spelling of the tokens of both sides: as given, else as the tokens show, else as those of the other side show."""
+    if stored is None:
         of_source, of_target = spelling_of(source), spelling_of(target)
         return of_source or of_target or "words", of_target or of_source or "words"
-    given: list[Any] = found.reshape(-1).tolist() if found.shape in ((), (1,), (2,)) else []
+    given: list[Any] = stored.reshape(-1).tolist() if stored.shape in ((), (1,), (2,)) else []
     names: list[Spelling] = [name for name in SPELLINGS for each in given if name == each]
     names.sort(key=given.index)
     if not names or len(names) < len(given):
         raise ArrayError(
-            f"{SPELLING} is {found.tolist()!r:.60}, expected one of {', '.join(SPELLINGS)}, or one for the source and "
+            f"{SPELLING} is {stored.tolist()!r:.60}, expected one of {', '.join(SPELLINGS)}, or one for the source and "
             f"one for the target"
         )
     return names[0], names[-1]
 
 
 def _tokens(arrays: Arrays, name: str) -> list[str]:
-    """Tokens as they are given."""
-    found = arrays.get(name)
-    if found is None or found.ndim != 1 or found.dtype.kind != "U":
-        given = "missing" if found is None else f"{found.dtype} {list(found.shape)}"
+    """Check one side's tokens."""
+    array = arrays.get(name)
+    if array is None or array.ndim != 1 or array.dtype.kind != "U":
+        given = "missing" if array is None else f"{array.dtype} {list(array.shape)}"
         raise ArrayError(f"{name} is {given}, expected a row of texts")
-    if not 1 <= len(found) <= MAX_TOKENS:
-        raise ArrayError(f"{name} has {len(found)} tokens, expected 1 to {MAX_TOKENS}")
-    if found.dtype.itemsize > 4 * MAX_TOKEN:
+    if not 1 <= len(array) <= MAX_TOKENS:
+        raise ArrayError(f"{name} has {len(array)} tokens, expected 1 to {MAX_TOKENS}")
+    if array.dtype.itemsize > 4 * MAX_TOKEN:
         raise ArrayError(f"{name} has a token of more than {MAX_TOKEN} characters")
     try:
-        check_characters(name, found)
+        check_characters(name, array)
     except ValueError as error:
         raise ArrayError(str(error)) from error
-    tokens: list[str] = found.tolist()
+    tokens: list[str] = array.tolist()
     for token in tokens:
         try:
             token.encode()
@@ -228,21 +228,21 @@ def _tokens(arrays: Arrays, name: str) -> list[str]:
 
 def _check_number(arrays: Arrays) -> None:
     """Check the number of all weights, before they are copied to float32."""
-    found, most = sum(arrays[name].size for name in KINDS if name in arrays), MAX_UNPACKED // NUMBER
-    if found > most:
-        raise ArrayError(f"there are {found} attention weights, at most {most} are read: give fewer layers or tokens")
+    number, most = sum(arrays[name].size for name in KINDS if name in arrays), MAX_UNPACKED // NUMBER
+    if number > most:
+        raise ArrayError(f"there are {number} attention weights, at most {most} are read: give fewer layers or tokens")
 
 
-def _weights(name: str, found: NDArray[Any], queries: int, keys: int) -> torch.Tensor:
+def _weights(name: str, array: NDArray[Any], queries: int, keys: int) -> torch.Tensor:
     """Check one kind of attention: [layers, heads, Q, K]."""
-    if found.dtype.kind != "f" or found.ndim != 4 or found.shape[2:] != (queries, keys) or not found.size:
+    if array.dtype.kind != "f" or array.ndim != 4 or array.shape[2:] != (queries, keys) or not array.size:
         raise ArrayError(
-            f"{name} is {found.dtype} {list(found.shape)}, expected floats [layers, heads, {queries}, {keys}], as many "
+            f"{name} is {array.dtype} {list(array.shape)}, expected floats [layers, heads, {queries}, {keys}], as many "
             f"as the tokens"
         )
-    if (heads := found.shape[0] * found.shape[1]) > MAX_HEADS:
-        raise ArrayError(f"{name} has {heads} heads in {found.shape[0]} layers, at most {MAX_HEADS} are read")
-    weights = torch.from_numpy(found.astype(np.float32, order="C", copy=False))
+    if (heads := array.shape[0] * array.shape[1]) > MAX_HEADS:
+        raise ArrayError(f"{name} has {heads} heads in {array.shape[0]} layers, at most {MAX_HEADS} are read")
+    weights = torch.from_numpy(array.astype(np.float32, order="C", copy=False))
     for layer in weights:  # one after the other: the checks have copies
         _check_layer(name, layer)
     return weights
@@ -261,12 +261,12 @@ def _check_layer(name: str, weights: torch.Tensor) -> None:
         raise ArrayError(f"{name} has weights on later tokens: expected a decoder that predicts them")
 
 
-def _log_probs(found: NDArray[Any], count: int) -> tuple[float, ...]:
-    if found.dtype.kind != "f" or found.shape != (count,):
-        raise ArrayError(f"{LOG_PROBS} is {found.dtype} {list(found.shape)}, expected {count} floats")
-    if not np.isfinite(found).all() or (found > 0).any():
+def _log_probs(array: NDArray[Any], count: int) -> tuple[float, ...]:
+    if array.dtype.kind != "f" or array.shape != (count,):
+        raise ArrayError(f"{LOG_PROBS} is {array.dtype} {list(array.shape)}, expected {count} floats")
+    if not np.isfinite(array).all() or (array > 0).any():
         raise ArrayError(f"{LOG_PROBS} has values that are positive or not finite, expected log-probabilities")
-    return tuple(found.astype(float).tolist())
+    return tuple(array.astype(float).tolist())
 
 
 def _text(tokens: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from core.analysis.sentence_arguments import add_sentence_arguments, sentence_target
+from core.analysis.subject import SENTENCE, sentence_target
 from core.export.attention_arrays import explanation_of_arrays, load_arrays
 from core.export.files import SUFFIXES, check_suffix, save_explanation
 from core.export.record import ExplanationRecord, record_of
@@ -17,7 +17,7 @@ from core.translator import Translator
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `explain` to a parser."""
-    add_sentence_arguments(parser)
+    SENTENCE.add_arguments(parser)
     _add_output(parser)
 
 

@@ -20,7 +20,7 @@ HTML = ".html"
 
 
 def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
-    """Write one file atomically. The suffix selects the format: .html, .npz or .json.
+    """Write one file atomically; its suffix selects the format: .html, .npz or .json.
 
     Raises:
         ValueError: unknown suffix.
@@ -55,7 +55,7 @@ def check_suffix(suffix: str) -> None:
 
 
 def load_explanation(path: str | Path) -> ExplanationRecord:
-    """Read an .npz or .json file of `save_explanation`. No code in it is run.
+    """Read an .npz or .json file of `save_explanation`; no code in it is run.
 
     Raises:
         ValueError: the file is neither, or damaged; the message names it.
@@ -71,10 +71,10 @@ def load_explanation(path: str | Path) -> ExplanationRecord:
 
 
 def _to_json(record: ExplanationRecord) -> bytes:
-    """Write layer by layer, as numbers take more memory in Python than in text."""
-    found, file = description(record), io.BytesIO()
-    attention = found.pop("attention")
-    file.write(f'{_compact(found)[:-1]},"attention":{{'.encode())
+    """Write the JSON layer by layer, as numbers take more memory in Python than in text."""
+    facts, file = description(record), io.BytesIO()
+    attention = facts.pop("attention")
+    file.write(f'{_compact(facts)[:-1]},"attention":{{'.encode())
     for number, (kind, layers) in enumerate(record.explanation.maps.items()):
         file.write(f'{"," * bool(number)}"{kind}":{_compact(attention[kind])[:-1]},"weights":['.encode())
         for layer in layers:
@@ -93,17 +93,17 @@ def _compact(value: object) -> str:
 
 def _from_json(content: bytes) -> ExplanationRecord:
     try:
-        found = json.loads(content)
+        facts = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"this is neither NPZ nor JSON: {error}") from error
-    attention: dict[str, Any] = cast("dict[str, Any]", found).get("attention", {}) if isinstance(found, dict) else {}
+    attention: dict[str, Any] = cast("dict[str, Any]", facts).get("attention", {}) if isinstance(facts, dict) else {}
     try:
         weights: WeightArrays = {
             kind: np.asarray(attention[kind]["weights"], dtype=np.float32) for kind in KINDS if kind in attention
         }
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"its weights cannot be read: {error}") from error
-    return parse_description(found, weights)
+    return parse_description(facts, weights)
 
 
 def _to_npz(record: ExplanationRecord) -> bytes:
@@ -119,10 +119,10 @@ def _from_npz(content: bytes) -> ExplanationRecord:
         raise ValueError("this NPZ file is not an exported explanation: it has no description")
     try:
         weights: WeightArrays = {kind: arrays[kind].astype(np.float32) for kind in KINDS if kind in arrays}
-        found = json.loads(str(arrays["description"]))
+        facts = json.loads(str(arrays["description"]))
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"this NPZ file is damaged: {error}") from error
-    return parse_description(found, weights)
+    return parse_description(facts, weights)
 
 
 _WRITERS: dict[str, Callable[[ExplanationRecord], bytes]] = {".npz": _to_npz, ".json": _to_json}

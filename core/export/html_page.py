@@ -58,7 +58,7 @@ def page(record: ExplanationRecord, first: Head | None = None, view: View = "Lin
 
 
 def payload(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> dict[str, Any]:
-    """Data for the script of the page. Texts are plain, and inserted as text.
+    """Data for the script of the page; texts are plain, and inserted as text.
 
     Raises:
         ValueError: the record has no attention maps.

@@ -1,7 +1,6 @@
-"""Pieces of other tokenizers, spelled as in this project.
+"""Pieces of other tokenizers, spelled as in this project, where `SPACE_MARK` begins a word.
 
-Here `SPACE_MARK` begins a word. Each tokenizer has its own way to say where words begin, and some spell the bytes of
-UTF-8 by letters that print.
+Each tokenizer marks the beginnings of words in its own way, and some spell the bytes of UTF-8 by printable letters.
 """
 
 import codecs
@@ -38,10 +37,10 @@ GPT2_SPACE = "\u0120"
 
 
 def spelling_of(tokens: Sequence[str]) -> Spelling | None:
-    """How the tokens of a sentence are spelled; None if nothing in them shows it.
+    """Return the spelling of a sentence's tokens; None if nothing in them shows it.
 
-    Letters of bytes are letters of languages, too, such as the Maltese `\u0120`: tokens are of bytes if what all of
-    them spell is text.
+    Letters that spell bytes are also letters of languages, such as the Maltese `Ġ`: tokens spell bytes if all of them
+    together spell text.
     """
     tokens = [token for token in tokens if not _is_edge(token)]
     if any(SPACE_MARK in token for token in tokens):
@@ -58,18 +57,15 @@ def spelling_of(tokens: Sequence[str]) -> Spelling | None:
 
 
 def common_pieces(tokens: Sequence[str], spelling: Spelling) -> tuple[str, ...]:
-    """Tokens of a sentence, spelled as in this project.
-
-    Special ones are known by their places at its ends.
-    """
+    """Tokens of a sentence, spelled as in this project; special ones are known by their places at its ends."""
     text = [place for place, token in enumerate(tokens) if not _is_edge(token)]
     first, last = (text[0], text[-1] + 1) if text else (0, 0)
     pieces = _SPELLED[spelling]([IN_PLACE_OF_WORDS.get(token, token) for token in tokens[first:last]])
     leading: list[Role] = ["language" if CODE.fullmatch(token) else "start" for token in tokens[:first]]
     inner: list[Role] = ["text"] * len(pieces)
     ending: list[Role] = ["language" if CODE.fullmatch(token) else _end_role(token) for token in tokens[last:]]
-    found = (*tokens[:first], *pieces, *tokens[last:])
-    return resolve_bytes(with_roles(found, [*leading, *inner, *ending]))
+    spelled = (*tokens[:first], *pieces, *tokens[last:])
+    return resolve_bytes(with_roles(spelled, [*leading, *inner, *ending]))
 
 
 def _is_edge(token: str) -> bool:
@@ -85,7 +81,7 @@ def _sentencepiece(tokens: Sequence[str]) -> list[str]:
 
 
 def _byte_level(tokens: Sequence[str]) -> list[str]:
-    """The first piece begins a word, whether it has a space or not."""
+    """The first piece begins a word, with a space or without."""
     pieces = [_piece_of_bytes(_bytes_of_letters(token)) for token in tokens]
     return _with_marks(
         pieces, [number == 0 and not piece.startswith(SPACE_MARK) for number, piece in enumerate(pieces)]
@@ -113,7 +109,7 @@ def _word_ends(tokens: Sequence[str]) -> list[str]:
 
 
 def _words(tokens: Sequence[str]) -> list[str]:
-    """Every token, or what begins after a space if tokens have spaces of their own."""
+    """Every token or, if tokens have spaces of their own, every one that begins after a space."""
     if any(" " in token for token in tokens):
         return [token.replace(" ", SPACE_MARK) for token in tokens]
     return _with_marks(tokens, [True] * len(tokens))
@@ -130,10 +126,7 @@ _SPELLED: dict[Spelling, Callable[[Sequence[str]], list[str]]] = {
 
 
 def _with_marks(pieces: Sequence[str], begins: Sequence[bool]) -> list[str]:
-    """Pieces with `SPACE_MARK` before those that begin a word.
-
-    Those that stand for an unknown word have none.
-    """
+    """Pieces with `SPACE_MARK` before those that begin a word, unless they stand for an unknown word."""
     return [
         SPACE_MARK + piece if begin and piece not in (UNKNOWN, MASK) else piece
         for piece, begin in zip(pieces, begins, strict=False)
@@ -143,7 +136,7 @@ def _with_marks(pieces: Sequence[str], begins: Sequence[bool]) -> list[str]:
 def _bytes_of_letters(token: str) -> bytes:
     """Bytes that the letters of a token stand for.
 
-    One with other characters has been added to a vocabulary: it is its own text.
+    A token with other characters was added to a vocabulary and stands for its own text.
     """
     if all(letter in BYTE_LETTERS for letter in token):
         return bytes(BYTE_LETTERS[letter] for letter in token)
@@ -151,7 +144,7 @@ def _bytes_of_letters(token: str) -> bytes:
 
 
 def _piece_of_bytes(encoded: bytes) -> str:
-    """The text of bytes, or if they are not of whole characters a token of bytes."""
+    """The text of bytes, or a token of bytes if they are not whole characters."""
     try:
         return encoded.decode().replace(" ", SPACE_MARK)
     except UnicodeDecodeError:
@@ -160,10 +153,7 @@ def _piece_of_bytes(encoded: bytes) -> str:
 
 
 def _text_of_letters(letters: str) -> str | None:
-    """The text whose bytes are spelled by letters, None if they spell none.
-
-    Its last character may be cut off.
-    """
+    """The text whose bytes are spelled by letters, whose last character may be cut off; None if they spell none."""
     if not all(letter in BYTE_LETTERS for letter in letters):
         return None
     try:

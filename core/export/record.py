@@ -144,15 +144,15 @@ def weights_of(explanation: Explanation) -> WeightArrays:
     }
 
 
-def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord:
+def parse_description(content: object, weights: WeightArrays) -> ExplanationRecord:
     """Rebuild a record from a description and weights of an untrusted file.
 
     Raises:
         ValueError: the description is invalid, or its tokens do not match the weights.
     """
-    if not isinstance(found, dict) or cast("dict[str, Any]", found).get("format") != FORMAT:
+    if not isinstance(content, dict) or cast("dict[str, Any]", content).get("format") != FORMAT:
         raise ValueError(f"not an exported explanation: expected the format {FORMAT!r}")
-    facts = cast("dict[str, Any]", found)
+    facts = cast("dict[str, Any]", content)
     if facts.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"its format_version is {facts.get('format_version')!r}, this Headlight reads {FORMAT_VERSION}: try a "
@@ -188,9 +188,10 @@ def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord
             log_probs=tuple(map(float, facts["log_probs"])),
             alternatives=tuple(
                 tuple(
-                    (alternative_piece(predicted_tokens, position, _text(piece)), log_prob) for piece, log_prob in found
+                    (alternative_piece(predicted_tokens, position, _text(piece)), log_prob)
+                    for piece, log_prob in content
                 )
-                for position, found in enumerate(facts["alternatives"])
+                for position, content in enumerate(facts["alternatives"])
             ),
             maps=maps,
         )
@@ -201,8 +202,8 @@ def parse_description(found: object, weights: WeightArrays) -> ExplanationRecord
         raise ValueError(f"the exported explanation is damaged: {error}") from error
 
 
-def _tokens(found: Any) -> tuple[str, ...]:
-    return resolve_bytes([_text(token) for token in found])
+def _tokens(tokens: Any) -> tuple[str, ...]:
+    return resolve_bytes([_text(token) for token in tokens])
 
 
 def _placed_tokens(facts: dict[str, Any], side: str) -> tuple[str, ...]:
@@ -230,9 +231,9 @@ def _layers(
 ) -> tuple[AttentionMap, ...]:
     if weights.ndim != len(AXES):
         raise ValueError(f"{kind} has {weights.ndim} axes, expected {len(AXES)}: {', '.join(AXES)}")
-    found = [_tokens(tokens) if tokens is not None else None for tokens in map(axes.__getitem__, AXIS_TOKENS)]
+    axis_tokens = [_tokens(tokens) if tokens is not None else None for tokens in map(axes.__getitem__, AXIS_TOKENS)]
     query_tokens, key_tokens, predicted_tokens = (
-        side if tokens == side else tokens for tokens, side in zip(found, sides, strict=True)
+        side if tokens == side else tokens for tokens, side in zip(axis_tokens, sides, strict=True)
     )
     if query_tokens is None or key_tokens is None:
         raise ValueError(f"{kind} has no query_tokens or no key_tokens")
@@ -250,10 +251,10 @@ def _layers(
 
 def _neighbourhood(model: Any) -> int | None:
     """`neighbourhood` of the model's configuration, if the description has one."""
-    found = _config_value(model, "neighbourhood")
-    if found is not None:
-        require_size("neighbourhood", found)
-    return found
+    neighbourhood = _config_value(model, "neighbourhood")
+    if neighbourhood is not None:
+        require_size("neighbourhood", neighbourhood)
+    return neighbourhood
 
 
 def _is_autoregressive(model: Any) -> bool:

@@ -1,8 +1,8 @@
 """Memory and time that one file may take: every limit, declared once.
 
-Whoever opens a file did not write it, and a small file must not take much: not in what it unpacks to, nor in what its
-configuration calls for, nor in what a sentence then computes. So each reader asks here before it takes memory, and time
-follows from memory: nothing is unpacked, parsed or computed but what the limits admit. docs/serving.md has the table.
+Files come from strangers, and a small file must not take much: not when it is unpacked, nor by the model that its
+configuration describes, nor by what a sentence then computes. So each reader asks here before it takes memory, and time
+follows from memory: nothing is unpacked, parsed or computed beyond the limits. docs/serving.md has the table.
 
 Weights have no limit of their own: they take a few times the bytes of their file, never more.
 """
@@ -14,7 +14,7 @@ from typing import Any, cast
 
 MIB, GIB = 2**20, 2**30
 
-# --- Bytes that are read, and what they unpack to --------------------------------------------------------------------
+# --- Bytes of files, packed and unpacked -----------------------------------------------------------------------------
 
 MAX_RATIO, FREE_BYTES = 20, 16 * MIB  # an archive may unpack to this multiple of its size, and some more in any case
 MAX_UNPACKED = GIB  # of the arrays of a file, which are in memory together
@@ -33,7 +33,7 @@ MAX_TOKENIZER_BYTES = 64 * MIB  # all files of a tokenizer in a checkpoint
 MAX_SENTENCEPIECE_BYTES = 16 * MIB  # the largest published models have 5 MB; in memory they take ten times as much
 MAX_REPLACEMENT = 64  # bytes that a SentencePiece model puts for a character; the longest of NFKC has 33
 MAX_SETTINGS_BYTES = 4 * MIB  # of options in JSON
-MAX_JSON_VALUES = 2**21  # lists, objects and what is in them; tokenizer.json of mT5 has 750,000
+MAX_JSON_VALUES = 2**21  # lists, objects and their elements; tokenizer.json of mT5 has 750,000
 MAX_YAML_BYTES = 64 * 2**10  # PyYAML reads a few hundred kilobytes a second
 MAX_LOG_BYTES = 16 * MIB  # of a history's log; thinned logs have 50 KB
 
@@ -64,7 +64,7 @@ MAX_IDS = 1024  # length of a list of token ids
 MAX_HEADS = 2**12  # of the layers of a stack together; T5-11B: 3,072
 MAX_PICTURE_HEIGHT = 2**10  # pixels that a model reads: patch_size * patch_rows; TrOCR: 384
 
-# --- What a sentence or a picture may compute ------------------------------------------------------------------------
+# --- Computation for a sentence or a picture -------------------------------------------------------------------------
 
 COMPUTATION = 512 * MIB  # of numbers that a pass keeps, besides twice the bytes of the weights
 SEARCH_PASSES = 32  # a search computes as many attention weights as so many of the longest passes
@@ -81,7 +81,7 @@ def most_unpacked(packed: int) -> int:
 
 
 def check_unpacked(packed: int, unpacked: int) -> None:
-    """Check what an archive says it unpacks to, before anything is unpacked.
+    """Check the declared unpacked size of an archive, before anything is unpacked.
 
     Args:
         packed: bytes of the archive.
@@ -120,9 +120,7 @@ def longest_pass(per_pair: int, per_token: int, weights: int) -> int:
 
 
 def most_hypotheses(per_pair: int, per_hypothesis: int, positions: int, weights: int) -> int:
-    """Largest number of hypotheses at a position of a search.
-
-    Those of all its sentences together.
+    """Largest number of hypotheses at a position of a search, those of all its sentences together.
 
     Args:
         per_pair, weights: as for `longest_pass`.
@@ -158,13 +156,13 @@ class _Shortened(reprlib.Repr):
 
 _shortened = _Shortened()
 _shortened.maxlevel = 3
-_shortened.maxstring = _shortened.maxother = _shortened.maxlong = 4 * _SHOWN  # cut in the middle, behind what is shown
+_shortened.maxstring = _shortened.maxother = _shortened.maxlong = 4 * _SHOWN  # cut in the middle, beyond the shown part
 
 
 def shown(value: object) -> str:
     """A value of an untrusted file as Python writes it, of 60 characters at most.
 
-    Unlike `repr`, in bounded time: a pickle of a few bytes may have a list with a trillion elements, lists in lists.
+    Unlike `repr`, in bounded time: a pickle of a few bytes may hold a list with a trillion elements, lists in lists.
     """
-    found = _shortened.repr(value)
-    return found if len(found) <= _SHOWN else f"{found[: _SHOWN - 4]} ..."
+    written = _shortened.repr(value)
+    return written if len(written) <= _SHOWN else f"{written[: _SHOWN - 4]} ..."

@@ -16,10 +16,10 @@ ERRORS = (ValueError, OSError, FloatingPointError)  # that end a command with a 
 
 
 def printable(text: str, kept: str = "") -> str:
-    """Escape the characters that could change what a terminal shows.
+    """Escape the characters that could change what a terminal shows, as `repr` does.
 
-    As `repr` does: control characters, also those of C1, marks of the direction of text, separators of lines,
-    surrogates, and others without a shape of their own.
+    These are control characters, also those of C1, marks of the direction of text, separators of lines, surrogates, and
+    others without a shape of their own.
 
     Args:
         kept: characters that stay, such as line feeds.
@@ -38,9 +38,8 @@ def printable(text: str, kept: str = "") -> str:
 
 
 def show(message: str) -> None:
-    """Print a message on standard error.
-
-    It is `printable` but for line feeds and tabs. If it cannot be written, it is lost.
+    """Print a message on standard error, `printable` but for line feeds and tabs; if it cannot be written, it is
+    lost.
     """
     with contextlib.suppress(OSError):
         print(printable(message, "\n\t"), file=sys.stderr, flush=True)
@@ -55,7 +54,7 @@ class CommandParser(argparse.ArgumentParser):
 
 @contextlib.contextmanager
 def standard_streams() -> Generator[None]:
-    """Run a command, whatever its standard streams are.
+    """Run a command with any of its standard streams closed.
 
     A closed one is refused by name when it is read or written, except standard error, whose messages are lost. On a
     terminal, standard output is `printable` but for line feeds and tabs.
@@ -83,9 +82,9 @@ def standard_streams() -> Generator[None]:
 
 
 def run_command(name: str, run: Callable[[], int | None], errors: tuple[type[Exception], ...] = ()) -> int:
-    """Run a command, and return its exit status.
+    """Run a command, and return its exit status: that of `run` or 0, and 1 after an error.
 
-    It is that of `run` or 0, and 1 after an error, whose message is one line on standard error.
+    The error's message is one line on standard error.
 
     Args:
         name: of the command, at the start of the message.
@@ -103,9 +102,8 @@ def run_command(name: str, run: Callable[[], int | None], errors: tuple[type[Exc
 
 
 def error_message(error: Exception) -> str:
-    """The message of an error that ends a command.
-
-    An OSError that names no file is taken for one of standard output.
+    """The message of an error that ends a command; an OSError that names no file is taken for one of standard
+    output.
     """
     if isinstance(error, NotWrittenError) or not isinstance(error, OSError):
         return str(error)
@@ -117,10 +115,7 @@ def error_message(error: Exception) -> str:
 
 
 def discard_output() -> None:
-    """Send standard output to /dev/null if it cannot be flushed.
-
-    Python flushes it once more at its end.
-    """
+    """Send standard output to /dev/null if it cannot be flushed, as Python flushes it once more at its end."""
     try:
         sys.stdout.flush()
     except OSError:

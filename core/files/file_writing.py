@@ -11,10 +11,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, None)  # None: other librari
 
 
 class NotWrittenError(OSError):
-    """A file could not be written.
-
-    The message has its path, the reason, and what to do.
-    """
+    """A file could not be written; the message has its path, the reason, and what to do."""
 
     def __init__(self, path: Path, error: OSError) -> None:
         self.reason = error.strerror or str(error)
@@ -25,10 +22,9 @@ class NotWrittenError(OSError):
 
 @contextlib.contextmanager
 def writing(path: Path) -> Generator[None]:
-    """Turn an OSError of the system in the block into a `NotWrittenError`.
+    """Turn an OSError of the system in the block, which writes to `path`, into a `NotWrittenError`.
 
-    The block writes to `path`. Readers of damaged files raise OSError, too: without a number, or with that of an
-    invalid argument.
+    Readers of damaged files raise OSError, too: without a number, or with that of an invalid argument.
     """
     try:
         yield

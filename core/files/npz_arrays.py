@@ -17,9 +17,7 @@ HEADER_BYTES = 64 * 2**10  # at most, of an array: NumPy reads no longer ones
 
 
 def npz_arrays(file: IO[bytes], max_bytes: int | None = None) -> dict[str, NDArray[Any]]:
-    """Unpack all arrays of a file.
-
-    Nothing is unpickled, and sizes are checked before memory is allocated.
+    """Unpack all arrays of a file, without unpickling, and checking sizes before memory is allocated.
 
     Args:
         max_bytes: of the file, unpacked; `MAX_UNPACKED` by default.
@@ -63,7 +61,7 @@ def _array(archive: zipfile.ZipFile, name: str, entry: zipfile.ZipInfo) -> NDArr
 
 
 def check_characters(name: str, array: NDArray[Any]) -> None:
-    """Check the characters of an array of texts, which NumPy does not.
+    """Check the characters of an array of texts, as NumPy does not.
 
     Args:
         name: of the array, for messages.

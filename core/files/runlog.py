@@ -24,9 +24,7 @@ MAX_NAMES = 100  # of numbers and texts in all lines of a log
 
 
 def read_log(path: Path) -> list[LogLine]:
-    """Read all complete lines, in order.
-
-    The last line is skipped if it is incomplete, as in a running or killed job.
+    """Read all complete lines, in order; an incomplete last line, as in a running or killed job, is skipped.
 
     Raises:
         OSError: the file cannot be read.
@@ -110,8 +108,8 @@ def thin_log(lines: Sequence[LogLine], train: int = 200, valid: int = 100, sampl
     steps = {sampled[place] for place in _spread(len(sampled), samples)}
     kept = [line for line in of_kind(lines, "sample") if line["step"] in steps] + of_kind(lines, "warning")
     for kind, most in (("train", train), ("valid", valid)):
-        found = of_kind(lines, kind)
-        kept += [found[place] for place in _spread(len(found), most)]
+        of_one_kind = of_kind(lines, kind)
+        kept += [of_one_kind[place] for place in _spread(len(of_one_kind), most)]
     return [_rounded(line) for line in sorted(kept, key=lambda line: (line["step"], KINDS.index(line["kind"])))]
 
 

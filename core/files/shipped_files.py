@@ -8,9 +8,7 @@ SHARE = Path("share", "headlight")  # `data-files` in pyproject.toml, below the 
 
 
 def shipped_folder(name: str) -> Path:
-    """Return a folder of the repository, or of an installed wheel.
-
-    `pip install` puts the files elsewhere.
+    """Return a folder of the repository, or the place where `pip install` puts it from a wheel.
 
     Args:
         name: path in the repository, such as `checkpoints`.
@@ -19,7 +17,7 @@ def shipped_folder(name: str) -> Path:
         The first of these that exists; if none does, the one in the repository.
     """
     beside = REPOSITORY / name
-    if beside.is_dir():  # asked for in every run of a page, and the environment's folder takes long to find
+    if beside.is_dir():  # needed in every run of a page, and the environment's folder takes long to find
         return beside
     installed = (Path(sysconfig.get_path("data")), REPOSITORY)  # REPOSITORY: pip install --target
     candidates = (folder / SHARE / name for folder in installed)

@@ -1,7 +1,4 @@
-"""The runs behind a checkpoint, each started from the checkpoint of the last.
-
-`train fit --init` starts a run like that.
-"""
+"""The runs behind a checkpoint, each started with `train fit --init` from the checkpoint of the one before."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -27,8 +24,8 @@ def training_runs(training: object) -> list[dict[str, Any]]:
 
 def steps_of_runs(training: object) -> list[int | None]:
     """Return the number of steps of each of these runs, None where it is not known."""
-    found = [run.get("steps") for run in training_runs(training)]
-    return [steps if isinstance(steps, int) and 0 <= steps <= MAX_STEPS else None for steps in found]
+    recorded = [run.get("steps") for run in training_runs(training)]
+    return [steps if isinstance(steps, int) and 0 <= steps <= MAX_STEPS else None for steps in recorded]
 
 
 @contextmanager

@@ -42,7 +42,8 @@ FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 class Checkpoint:
     """A loaded checkpoint, with the model in evaluation mode.
 
-    It is in float32, except matrices of a large model (`as_parameter`), whose layers compute in float32 all the same.
+    It is in float32, except for the matrices of a large model (`as_parameter`), whose layers compute in float32 all the
+    same.
     """
 
     model: Transformer
@@ -210,9 +211,9 @@ def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerCon
 
 
 def text_version(training: dict[str, Any]) -> Any:
-    """Version of `core.text.text_normalization` of the training text; 0 without.
+    """Version of `core.text.text_normalization` of the training text, 0 if there is none.
 
-    It may be any value of JSON: the facts are untrusted.
+    It may be any value of JSON, as the facts are untrusted.
     """
     manifest = training.get("manifest")
     return cast("dict[str, Any]", manifest).get("text_normalization", 0) if isinstance(manifest, dict) else 0
@@ -228,11 +229,11 @@ def _json_object(path: Path, key: str, text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> None:
+def _check_tensors(path: Path, model: Transformer, stored: dict[str, Any]) -> None:
     """Check names, shapes and types against the configuration, before reading tensors."""
     expected = {name: list(parameter.shape) for name, parameter in model.named_parameters()}
-    missing = sorted((expected.keys() | {TOKENIZER_KEY}) - found.keys())
-    surplus = sorted(found.keys() - expected.keys() - {TOKENIZER_KEY})
+    missing = sorted((expected.keys() | {TOKENIZER_KEY}) - stored.keys())
+    surplus = sorted(stored.keys() - expected.keys() - {TOKENIZER_KEY})
     if missing:
         raise CheckpointError(
             f"{path.name} lacks {len(missing)} tensors that its config calls for: {_first_names(missing)}"
@@ -242,15 +243,15 @@ def _check_tensors(path: Path, model: Transformer, found: dict[str, Any]) -> Non
             f"{path.name} has {len(surplus)} tensors that its config does not call for: {_first_names(surplus)}"
         )
     for name, shape in expected.items():
-        if found[name].get_shape() != shape:
+        if stored[name].get_shape() != shape:
             raise CheckpointError(
-                f"{path.name}: {name} has shape {found[name].get_shape()}, expected {shape} from the config"
+                f"{path.name}: {name} has shape {stored[name].get_shape()}, expected {shape} from the config"
             )
-        if found[name].get_dtype() not in FLOATS:
+        if stored[name].get_dtype() not in FLOATS:
             raise CheckpointError(
-                f"{path.name}: {name} has type {found[name].get_dtype()}, expected one of {', '.join(FLOATS)}"
+                f"{path.name}: {name} has type {stored[name].get_dtype()}, expected one of {', '.join(FLOATS)}"
             )
-    dtype, shape = found[TOKENIZER_KEY].get_dtype(), found[TOKENIZER_KEY].get_shape()
+    dtype, shape = stored[TOKENIZER_KEY].get_dtype(), stored[TOKENIZER_KEY].get_shape()
     if dtype != "U8" or len(shape) != 1 or shape[0] > MAX_TOKENIZER_BYTES:
         raise CheckpointError(
             f"{path.name}: {TOKENIZER_KEY} has type {dtype} and shape {shape}, expected one row of at most "

@@ -55,7 +55,7 @@ def import_checkpoint(paths: str | Path | Sequence[str | Path], tokenized: bool 
 
     Args:
         paths: a folder, a zip archive, or the files.
-        tokenized: see `SourceFiles`; for OpenNMT-py and JoeyNMT, whose files may not have what splits the text.
+        tokenized: see `SourceFiles`; for OpenNMT-py and JoeyNMT, whose files may not include those that split the text.
 
     Returns:
         The model in float32. `training["imported"]` records the format, the types of the stored parameters and the

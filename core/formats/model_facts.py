@@ -5,7 +5,7 @@ from typing import Any, cast
 from core.inference.cpu_inference import computation
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.text.phrases import Phrase, listed
+from core.text.phrases import Phrase, listed, marked
 from core.text.tokenizer import Tokenizer
 
 TIED = {
@@ -36,18 +36,18 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
     options = ", ".join(_texts(imported.get("options not applied"))) or Phrase("none")
     languages = list(filter(None, tokenizer.languages))
     facts = {
-        "format": origin_of(training),
-        "parameters": f"{sum(parameter.numel() for parameter in model.parameters()):,}",
-        "stored as": ", ".join(_texts(imported.get("stored as"))) or str(training.get("stored_as", "")),
-        "languages": listed(languages, "{first} to {rest}") if languages else "",
-        "target languages": ", ".join(tokenizer.language_codes) or Phrase("one"),
+        marked("format"): origin_of(training),
+        marked("parameters"): f"{sum(parameter.numel() for parameter in model.parameters()):,}",
+        marked("stored as"): ", ".join(_texts(imported.get("stored as"))) or str(training.get("stored_as", "")),
+        marked("languages"): listed(languages, "{first} to {rest}") if languages else "",
+        marked("target languages"): ", ".join(tokenizer.language_codes) or Phrase("one"),
         **architecture_facts(model.config),
         **token_facts(model.config),
         **_forced_language(tokenizer),
-        "source prefix": listed(prefixes, "{first}, or {rest}") if prefixes else "",
-        "computation": computation(model),
-        "search of the source": search or (Phrase("not given") if imported else ""),
-        "options not applied": options if imported else "",
+        marked("source prefix"): listed(prefixes, "{first}, or {rest}") if prefixes else "",
+        marked("computation"): computation(model),
+        marked("search of the source"): search or (Phrase("not given") if imported else ""),
+        marked("options not applied"): options if imported else "",
     }
     return {name: value for name, value in facts.items() if value}
 
@@ -60,24 +60,24 @@ def architecture_facts(config: TransformerConfig) -> dict[str, str]:
         Phrase("logits"): config.output_bias,
     }
     return {
-        "layers": Phrase(
+        marked("layers"): Phrase(
             "{encoder} + {decoder}, {heads} heads",
             encoder=str(config.num_encoder_layers),
             decoder=str(config.num_decoder_layers),
             heads=config.head_counts,
         ),
-        "widths": _widths(config),
-        "vocabulary": _vocabulary(config),
-        "matrices": TIED[config.tied],
-        "embeddings": Phrase("multiplied by sqrt(d_model)" if config.scale_embedding else "not scaled"),
-        "positions": _positions(config),
-        "norms": _norms(config),
-        "activation": _activation(config),
-        "biases": listed([name for name, has_bias in biases.items() if has_bias] or [Phrase("none")]),
-        "attention": _attention(config),
-        "dropout in training": f"{config.dropout:g}",
-        "length penalty": PENALTIES[config.penalty_formula],
-        "end of a search": Phrase(
+        marked("widths"): _widths(config),
+        marked("vocabulary"): _vocabulary(config),
+        marked("matrices"): TIED[config.tied],
+        marked("embeddings"): Phrase("multiplied by sqrt(d_model)" if config.scale_embedding else "not scaled"),
+        marked("positions"): _positions(config),
+        marked("norms"): _norms(config),
+        marked("activation"): _activation(config),
+        marked("biases"): listed([name for name, has_bias in biases.items() if has_bias] or [Phrase("none")]),
+        marked("attention"): _attention(config),
+        marked("dropout in training"): f"{config.dropout:g}",
+        marked("length penalty"): PENALTIES[config.penalty_formula],
+        marked("end of a search"): Phrase(
             "as soon as beam-size hypotheses have finished"
             if config.early_stopping
             else "when no live hypothesis scores above the finished ones"
@@ -95,12 +95,12 @@ def token_facts(config: TransformerConfig) -> dict[str, str]:
     if config.mask_id is not None:
         ids.append(Phrase("mask {id}", id=str(config.mask_id)))
     return {
-        "source": _source(config),
-        "token ids": listed(ids),
-        "first token": Phrase("free")
+        marked("source"): _source(config),
+        marked("token ids"): listed(ids),
+        marked("first token"): Phrase("free")
         if config.forced_first_id is None
         else Phrase("always {id}", id=str(config.forced_first_id)),
-        "never generated": listed(
+        marked("never generated"): listed(
             [
                 Phrase("padding, start"),
                 *map(str, config.never_ids[:LISTED]),
@@ -201,7 +201,7 @@ def _positions(config: TransformerConfig) -> str:
             distance=f"{config.relative_max_distance:,}",
         )
     parts = [
-        Phrase(config.positions),
+        Phrase("sinusoidal"),
         ORDERS[config.position_order],
         Phrase("exponent {exponent}", exponent=config.position_exponent),
     ]

@@ -33,7 +33,7 @@ def open_npz(path: Path, file_name: str, text_name: str) -> Generator[tuple[Weig
     Raises:
         CheckpointError: it is not such a file, is damaged or compressed, or has other arrays.
     """
-    check_archive(path, file_name)  # it opens, therefore
+    check_archive(path, file_name)  # so it can be opened
     with zipfile.ZipFile(path) as archive:
         with archive_errors(file_name):
             entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}

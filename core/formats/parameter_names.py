@@ -115,7 +115,7 @@ def check_names(weights: Weights, expected: Mapping[str, tuple[int, ...]], ignor
         ignored: other names that a file may have.
 
     Raises:
-        CheckpointError: listing what is missing and unexpected, and shapes side by side.
+        CheckpointError: listing missing and unexpected names, and shapes side by side.
     """
     missing = sorted(expected.keys() - weights.shapes.keys())
     surplus = sorted(weights.shapes.keys() - expected.keys() - set(ignored))

@@ -60,7 +60,7 @@ _MARK = _Value(0)
 
 
 def check_pickle(file: BytesIO, inert: Collection[str] = ()) -> None:
-    """Read one pickle without building what it describes.
+    """Read one pickle without building its objects.
 
     Args:
         file: at the start of the pickle; afterwards at its end.

@@ -122,7 +122,7 @@ def _folder(folder: Path) -> dict[str, Path]:
 def is_archive(path: Path) -> bool:
     """Whether a file is a zip archive, and not one that PyTorch or NumPy wrote."""
     try:
-        if not path.is_file() or not zipfile.is_zipfile(path):  # it would read a device without an end
+        if not path.is_file() or not zipfile.is_zipfile(path):  # reading a device would not end
             return False
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -168,7 +168,7 @@ def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
 
 
 def check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Check what an archive declares, before anything is unpacked."""
+    """Check the declared sizes and names of an archive, before anything is unpacked."""
     if len(entries) > MAX_ENTRIES:
         raise CheckpointError(f"{path.name} has {len(entries)} files, at most {MAX_ENTRIES} are read")
     try:

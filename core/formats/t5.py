@@ -34,7 +34,7 @@ SENTENCEPIECE_FILE = "spiece.model"
 SHARED, OUTPUT = "shared.weight", "lm_head.weight"
 COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 UNUSED = ("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",)  # of early versions
-TASK = "translation_"  # begins the names of tasks of translation
+TASK = "translation_"  # prefix of the names of translation tasks
 _COMMON = {
     "layers": "block",
     "self_attention_norm": "layer.0.layer_norm",
@@ -124,8 +124,8 @@ def _config(settings: Settings, search: Settings, tied: str) -> TransformerConfi
 def _scales_output(settings: Settings) -> bool:
     """Whether the decoder's last state is multiplied by d_model^-0.5.
 
-    It is decided by `tie_word_embeddings`, even if the matrices are tied or not otherwise; from version 5 of
-    transformers, by `scale_decoder_outputs`.
+    `tie_word_embeddings` decides, whether or not the matrices are tied; from version 5 of transformers,
+    `scale_decoder_outputs` does.
     """
     if settings.text("model_type") == "mt5":
         return False

@@ -24,7 +24,7 @@ def sentencepiece_of(files: SourceFiles) -> bytes:
     """Return the SentencePiece model that splits texts as a tokenizer.json does.
 
     Raises:
-        CheckpointError: it has another kind of model, or what it has cannot be read.
+        CheckpointError: it has another kind of model, or one that cannot be read.
     """
     settings = Settings.read(files, TOKENIZER_JSON, MAX_SMALL_FILE)
     model = settings.section("model")

@@ -1,6 +1,5 @@
-"""Parameters of untrusted files, and checks of their values.
-
-Also a model without memory to compare names and shapes with.
+"""Parameters of untrusted files, checks of their values, and a model without memory to compare names and shapes
+with.
 """
 
 import math
@@ -50,11 +49,10 @@ def meta_model(config: TransformerConfig) -> Transformer:
 
 
 def as_parameter(stored: Tensor, of_large_model: bool) -> Tensor:
-    """A tensor of a file as a parameter: a copy in float32.
+    """A tensor of a file as a parameter: a copy in float32 that does not depend on the file.
 
-    The copy does not depend on the file. Matrices of a large model (`is_large`) are kept in memory once, in the
-    smallest type that holds them: as stored, and then still mapped from the file if `stored` is, or in float16 if that
-    holds a matrix in float32 exactly.
+    Matrices of a large model (`is_large`) are kept in memory once, in the smallest type that holds them: as stored, and
+    then still mapped from the file if `stored` is, or in float16 if that holds a matrix in float32 exactly.
     """
     if not of_large_model or stored.dim() != 2:
         return stored.to(torch.float32, copy=True, memory_format=torch.contiguous_format)
@@ -97,7 +95,7 @@ def fill_model(file_name: str, model: Transformer, tensors: dict[str, Tensor]) -
 
 @torch.no_grad()
 def _check_outputs(file_name: str, model: Transformer) -> None:
-    """Run one short forward pass: finite weights may still give outputs that are not.
+    """Run one short forward pass, as finite weights may still give outputs that are not.
 
     Its tokens are those with the largest embeddings, so that a single damaged row is detected.
 

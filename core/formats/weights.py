@@ -29,7 +29,7 @@ from core.model.half_precision import is_large
 FLOATS = {torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
 ZIP_START = b"PK\3\4"
 END_BYTES = 56 + 20 + 22  # of an archive: the end of a large one, the place of that, and the end of every archive
-OLD_PICKLES = 5  # a number, the protocol's version, facts about the machine, what was saved, and keys of storages
+OLD_PICKLES = 5  # a number, the protocol's version, facts about the machine, the saved object, and keys of storages
 _LOCK = threading.Lock()
 _SAFETENSORS_TYPES = {name: dtype for dtype, name in FLOATS.items()}
 
@@ -127,7 +127,7 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
     Raises:
         CheckpointError: it is damaged, or needs more.
     """
-    with path.open("rb") as file:  # PyTorch takes nothing else for an archive; what Python does depends on its version
+    with path.open("rb") as file:  # PyTorch's own test for an archive; Python's depends on its version
         is_archive = file.read(len(ZIP_START)) == ZIP_START
     if is_archive:
         check_archive(path, file_name)

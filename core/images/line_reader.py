@@ -1,6 +1,5 @@
-"""Characters of a picture of one line of text, written by a Transformer (7).
-
-Its encoder takes the patches of the picture.
+"""Characters of a picture of one line of text, written by a Transformer (7) whose encoder takes the picture's
+patches.
 """
 
 from collections.abc import Sequence
@@ -27,7 +26,7 @@ class NotALineReaderError(ValueError):
 class LineReader:
     """Reader of pictures on top of a translator whose model takes image patches.
 
-    Images are ink as `core.images.picture.line_image` makes it: [height, width], 0 (paper) to 255.
+    Images are ink as returned by `core.images.picture.line_image`: [height, width], 0 (paper) to 255.
 
     Raises:
         NotALineReaderError: its model takes token ids.
@@ -49,7 +48,7 @@ class LineReader:
         return self.patch_size * self.rows
 
     def read(self, image: Pixels, beam_size: int = BEAM_SIZE, length_penalty: float = LENGTH_PENALTY) -> ScoredText:
-        """Read one image; the best hypothesis of a beam search.
+        """Return the best hypothesis of a beam search for one image.
 
         Raises:
             ValueError: the image has another height or is too wide, or a value is out of range.
@@ -73,25 +72,25 @@ class LineReader:
         """
         options = self.translator.search_options(beam_size, length_penalty, 1)
         patches = list(map(self.patches, images))
-        found: dict[int, ScoredText] = {}
+        read: dict[int, ScoredText] = {}
         limit_of = list(map(self._limit, patches))
         for batch in self.translator.batches(list(map(len, patches)), limit_of, beam_size, BATCH_PATCHES):
             sources, limits = [patches[index] for index in batch], [limit_of[index] for index in batch]
             next_logits = self.translator.next_logits(sources, packed=False)  # no model of images can be packed
             best = beam_search(next_logits, limits, options, self.translator.model.device)
-            found.update(
+            read.update(
                 (index, self.translator.scored_text(hypotheses[0]))
                 for index, hypotheses in zip(batch, best, strict=True)
             )
             if progress:
-                progress(len(found), len(images))
-        return [found[index] for index in range(len(images))]
+                progress(len(read), len(images))
+        return [read[index] for index in range(len(images))]
 
     @torch.inference_mode()
     def explain(self, image: Pixels, token_ids: Sequence[int], num_alternatives: int = 5) -> Explanation:
-        """Log-probabilities, alternatives and all heads' attention for given characters.
+        """Log-probabilities, alternatives and all heads' attention for given characters, from one teacher-forced pass.
 
-        One teacher-forced pass. The source tokens are the patches, by `patch_name`.
+        The source tokens are the patches, by `patch_name`.
 
         Args:
             token_ids: characters as a search returns them; a final `</s>` is optional.
@@ -105,9 +104,9 @@ class LineReader:
         written = [token_id for token_id in token_ids if token_id != config.eos_id]
         strange = next((token_id for token_id in written if not 0 <= token_id < config.vocab_size), None)
         if strange is not None or len(written) > self._limit(patches):
-            found = f"the token id {strange}" if strange is not None else f"{len(written)} characters"
+            given = f"the token id {strange}" if strange is not None else f"{len(written)} characters"
             raise ValueError(
-                f"the text has {found}, this model has ids from 0 to {config.vocab_size - 1} and writes at most "
+                f"the text has {given}, this model has ids from 0 to {config.vocab_size - 1} and writes at most "
                 f"{self._limit(patches)} characters for this picture"
             )
         fed, predicted = [config.bos_id, *written], [*written, config.eos_id]
@@ -154,8 +153,5 @@ class LineReader:
         return torch.from_numpy(patches).float() / 255
 
     def _limit(self, patches: Tensor) -> int:
-        """Largest number of tokens of a text, `</s>` included.
-
-        One for every patch, and some more.
-        """
+        """Largest number of tokens of a text, `</s>` included: one for every patch, and some more."""
         return self.translator.fit(len(patches) + 3) - 1

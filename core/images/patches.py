@@ -1,7 +1,7 @@
 """Images as sequences of square patches, and back (Dosovitskiy et al. 2021, 3.1).
 
-Patches are in the order of their columns, from the left, each from top to bottom. So the position of a patch does not
-depend on the width of the image, and padding a sequence on the right pads the image on the right.
+Patches are in the order of their columns, from the left, each from top to bottom, so that the position of a patch does
+not depend on the width of the image, and padding a sequence on the right pads the image on the right.
 """
 
 import numpy as np
@@ -13,8 +13,7 @@ Pixels = NDArray[np.uint8]
 def to_patches(image: Pixels, size: int) -> Pixels:
     """Cut an image into patches: [height, width] -> [S, size * size].
 
-    The rows of a patch stand one after the other. An image whose width is not a multiple of `size` is continued with
-    zeros.
+    A patch is flattened row by row. An image whose width is not a multiple of `size` is padded with zeros.
 
     Raises:
         ValueError: the image is empty, or its height is not a multiple of `size`.

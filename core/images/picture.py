@@ -1,7 +1,4 @@
-"""Picture files of one line of text, untrusted, and their ink.
-
-Ink is what a model sees of them.
-"""
+"""Untrusted picture files of one line of text, and their ink, which is the input of a model."""
 
 import io
 
@@ -22,7 +19,7 @@ class PictureError(ValueError):
 def decode_png(data: bytes) -> Pixels:
     """Decode an untrusted PNG file to grey values: [height, width], 0 is black.
 
-    Sizes are checked before the pixels are decoded. Transparent parts are white; of an animation, the first frame is
+    Sizes are checked before the pixels are decoded. Transparent parts become white; of an animation, the first frame is
     read.
 
     Raises:
@@ -55,9 +52,9 @@ def decode_png(data: bytes) -> Pixels:
 
 
 def ink(grey: NDArray[np.number]) -> Pixels:
-    """Distance of each pixel from the paper, whose grey is the median.
+    """Distance of each pixel from the paper, whose grey is the median, stretched so that the largest is 255.
 
-    It is stretched so that the largest is 255. Dark text on a light ground and light text on a dark one look the same.
+    Dark text on a light ground and light text on a dark one give the same ink.
 
     Raises:
         PictureError: nothing stands out from the paper.

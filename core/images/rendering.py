@@ -1,4 +1,4 @@
-"""Lines of text as pictures, by the fonts that come with Matplotlib.
+"""Lines of text as pictures, in the fonts that come with Matplotlib.
 
 DejaVu (a Bitstream Vera licence), Computer Modern (BaKoMa licence) and STIX (SIL Open Font License) may be used for any
 pictures; their licences are beside them in Matplotlib.
@@ -65,10 +65,7 @@ def characters_of(font: str) -> str:
 
 
 def random_style(random: np.random.Generator, fonts: tuple[str, ...]) -> Style:
-    """Draw a style: half of the lines are clean.
-
-    The others have blur, noise, pale ink and a slant.
-    """
+    """Draw a style: half of the lines are clean, the others have blur, noise, pale ink and a slant."""
     style = Style(
         font=str(random.choice(fonts)),
         size=int(random.integers(14, 19)),

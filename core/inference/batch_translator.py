@@ -35,10 +35,7 @@ LOG_PROB_TOLERANCE = 1e-3
 
 
 class BatchTranslator(TextCodec):
-    """A model with its tokenizer, behind a lock, for many sentences.
-
-    See `Translator`.
-    """
+    """A model with its tokenizer, behind a lock, for many sentences; see `Translator`."""
 
     def __init__(
         self,
@@ -65,10 +62,7 @@ class BatchTranslator(TextCodec):
         return self._shared.held()
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
-        """Pad sources or targets on the right: [B, longest] or [B, longest, P].
-
-        The result is on the model's device.
-        """
+        """Pad sources or targets on the right, on the model's device: [B, longest] or [B, longest, P]."""
         return self._shared.batch(rows)
 
     def generated(self, logits: Tensor) -> Tensor:
@@ -92,16 +86,12 @@ class BatchTranslator(TextCodec):
         return next(each for each in self.generated(logits).topk(2).indices.tolist() if each != token)
 
     def next_logits(self, sources: Sequence[Source], packed: bool = True) -> NextLogits:
-        """Encode sources and return a scorer of next tokens.
-
-        See `SharedModel.next_logits`.
-        """
+        """Encode sources and return a scorer of next tokens; see `SharedModel.next_logits`."""
         return self._shared.next_logits(sources, packed)
 
     def model_log_probs(self, source_ids: list[int], token_ids: Sequence[int]) -> list[float]:
-        """Log-probabilities of the tokens of a hypothesis by a teacher-forced pass of the model's modules.
-
-        See `SharedModel.log_probs`.
+        """Log-probabilities of a hypothesis' tokens by a teacher-forced pass of the model's modules; see
+        `SharedModel.log_probs`.
         """
         fed = [self.config.bos_id, *token_ids[:-1]]
         return self._shared.log_probs([source_ids], [fed], [token_ids])[0]
@@ -126,10 +116,10 @@ class BatchTranslator(TextCodec):
     ) -> list[Translation]:
         """Translate many texts, each as one sentence, batched by length.
 
-        Scores are those of the search, which equal those of `translate` up to rounding, as matrix products of few and
-        of many rows may sum in a different order (`core.inference.cpu_products`). So where candidates tie to rounding,
-        the result may differ. In precision `exact`, a pass of the model's modules checks one sentence of each batch: if
-        it differs by more than `LOG_PROB_TOLERANCE`, these modules search for the whole batch.
+        Scores are those of the search. They equal those of `translate` up to rounding, as matrix products of few and of
+        many rows may sum in a different order (`core.inference.cpu_products`), so where candidates tie to rounding, the
+        result may differ. In precision `exact`, a pass of the model's modules checks one sentence of each batch: if it
+        differs by more than `LOG_PROB_TOLERANCE`, these modules search for the whole batch.
 
         Args:
             progress: called after each batch with the number of texts done and their total.
@@ -155,7 +145,7 @@ class BatchTranslator(TextCodec):
                 texts, [()] * len(sources) if prefixes is None else prefixes, sources, strict=True
             )
         ]
-        found: dict[int, Translation] = {}
+        translated: dict[int, Translation] = {}
         limit_of = [self._limit(ids) for ids in sources]
         for batch in self.batches([len(ids) for ids in sources], limit_of, options.beam_size, BATCH_TOKENS):
             source_ids, limits = [sources[index] for index in batch], [limit_of[index] for index in batch]
@@ -165,20 +155,19 @@ class BatchTranslator(TextCodec):
             _, agrees = self._of_model(texts[batch[-1]], source_ids[-1], hypotheses[-1][:1], options)  # the shortest
             if not agrees:
                 hypotheses = self._searched(*arguments, packed=False)
-            found.update(
+            translated.update(
                 (index, self._translation(texts[index], sources[index], best, by_modules=not agrees))
                 for index, best in zip(batch, hypotheses, strict=True)
             )
             if progress:
-                progress(len(found), len(texts))
-        return [found[index] for index in range(len(texts))]
+                progress(len(translated), len(texts))
+        return [translated[index] for index in range(len(texts))]
 
     def score_batch(
         self, pairs: Sequence[tuple[str, str | Sequence[int]]], length_penalty: float = 0.6
     ) -> list[ScoredText]:
-        """Forced decoding of many given targets, batched by length.
-
-        Log-probabilities equal those of `Translator.score` up to rounding.
+        """Forced decoding of many given targets, batched by length, with the log-probabilities of `Translator.score` up
+        to rounding.
 
         Args:
             pairs: sources and targets, as for `Translator.score`.
@@ -194,11 +183,11 @@ class BatchTranslator(TextCodec):
         for number, (source, target) in enumerate(pairs, start=1):
             with naming_sentence(number):
                 passes.append(self.scored_ids(source, target))
-        found: dict[int, ScoredText] = {}
+        scored: dict[int, ScoredText] = {}
         for index, log_probs in self._log_probs(passes):
             with naming_sentence(index + 1):
-                found[index] = self._scored(pairs[index][0], passes[index].predicted, log_probs, options)
-        return [found[index] for index in range(len(pairs))]
+                scored[index] = self._scored(pairs[index][0], passes[index].predicted, log_probs, options)
+        return [scored[index] for index in range(len(pairs))]
 
     def _log_probs(self, passes: Sequence[PassIds]) -> Iterator[tuple[int, list[float]]]:
         """Index of each pass, and log-probabilities of its predicted tokens, batched by length."""
@@ -223,7 +212,7 @@ class BatchTranslator(TextCodec):
             PassIds(source_ids, [*(each.fed_ids or (options.bos_id, *each.token_ids[:-1]))], [*each.token_ids])
             for each in hypotheses
         ]
-        found, agrees = list(hypotheses), True
+        rescored, agrees = list(hypotheses), True
         for index, log_probs in self._log_probs(passes):
             searched, log_probs = hypotheses[index], self.with_certain_first(log_probs, passes[index].predicted, source)
             total = sum(log_probs)
@@ -231,11 +220,11 @@ class BatchTranslator(TextCodec):
                 raise NonFiniteError("for this target")
             if searched.fed_ids is None:
                 score = options.score(total, len(log_probs))
-                found[index] = replace(searched, token_log_probs=tuple(log_probs), log_prob=total, score=score)
+                rescored[index] = replace(searched, token_log_probs=tuple(log_probs), log_prob=total, score=score)
             fed = passes[index].fed
             compared = [at for at in range(len(fed)) if searched.fed_ids is None or fed[at] == self.config.mask_id]
             agrees &= self.agree([searched.token_log_probs[at] for at in compared], [log_probs[at] for at in compared])
-        return tuple(found), agrees
+        return tuple(rescored), agrees
 
     def batches(
         self, lengths: Sequence[int], limits: Sequence[int], hypotheses: int, max_tokens: int
@@ -265,9 +254,8 @@ class BatchTranslator(TextCodec):
     ) -> TextTranslation:
         """Translate a text of any length sentence by sentence, see `core.text.sentences`.
 
-        Line breaks and spaces between sentences are kept; where a source has none, a space stands between translations
-        that need one. Codes of languages such as `>>fra<<` are for all sentences
-        up to the next ones.
+        Line breaks and spaces between sentences are kept; where a source has none, a space is put between translations
+        that need one. Codes of languages such as `>>fra<<` apply to all sentences up to the next codes.
 
         Raises:
             ValueError: as `translate_batch`, if a single sentence is too long.
@@ -313,9 +301,7 @@ class BatchTranslator(TextCodec):
         iterations: int,
         packed: bool = True,
     ) -> list[tuple[Hypothesis, ...]]:
-        """The best hypotheses of each sentence.
-
-        In mask-predict, they are the best length candidates.
+        """The best hypotheses of each sentence or, in mask-predict, the best length candidates.
 
         Args:
             begun: forced tokens of each sentence.
@@ -325,8 +311,8 @@ class BatchTranslator(TextCodec):
             return beam_search(self._shared.next_logits(sources, packed), limits, options, self.model.device, begun)
         masked_logits, lengths = self._shared.masked_logits(sources, limits, options.beam_size, packed)
         refined = self.mask_predict_options(iterations, options.beam_size)
-        found = mask_predict(masked_logits, lengths, refined, self.model.device)
-        return [hypotheses[: options.num_hypotheses] for hypotheses in found]
+        candidates = mask_predict(masked_logits, lengths, refined, self.model.device)
+        return [hypotheses[: options.num_hypotheses] for hypotheses in candidates]
 
 
 @contextmanager

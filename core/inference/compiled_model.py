@@ -1,4 +1,4 @@
-"""The model's layers as the compiled functions of `core.native` compute them."""
+"""The model's layers, computed by the compiled functions of `core.native`."""
 
 import ctypes
 from collections.abc import Iterable
@@ -94,7 +94,7 @@ class CompiledDecoder:
 
         Args:
             x: [B, W, D] embeddings of the last token of each hypothesis. Overwritten.
-            cache: what was decoded so far; it grows by this position's W keys and values.
+            cache: the positions decoded so far; it grows by this position's W keys and values.
             mask: [B, 1, W, K] which of the K keys belong to a hypothesis.
 
         Returns:
@@ -161,7 +161,7 @@ class CompiledDecoder:
 class _Weights:
     """Weights, kept as long as the structs that point to them.
 
-    Those of a large model are not copied, except joined ones and for reduced precision.
+    Those of a large model are not copied, except where they are joined or their precision is reduced.
     """
 
     def __init__(self, compiled: ctypes.CDLL, model: Transformer, dtype: torch.dtype, outer: torch.dtype) -> None:
@@ -170,7 +170,7 @@ class _Weights:
         self._kept: list[library.Matrix | Tensor] = []
 
     def linear(self, *projections: nn.Linear) -> library.LinearStruct:
-        """One product for all, their outputs side by side."""
+        """One product for several layers, their outputs side by side."""
         return self.matrix(*joined(*projections))
 
     def outer(self, projection: nn.Linear) -> library.LinearStruct:
@@ -196,26 +196,20 @@ class _Weights:
     def stack(
         self, config: TransformerConfig, layers: ctypes.Array[Any], heads: HeadShape, stack: Encoder | Decoder
     ) -> library.StackStruct:
-        """The layers of `stack` with what they have in common."""
+        """The layers of `stack` with their common parts."""
         sizes = len(layers), config.d_model, *heads, config.norm == "pre", library.ACTIVATIONS[config.activation]
         norms = map(self.norm, (stack.input_norm, stack.output_norm))
         return library.StackStruct(ctypes.addressof(layers), *sizes, *norms, config.norm_eps)
 
 
 def name_of_weights(model: Transformer, *types: torch.dtype) -> str:
-    """Name of the types of a model's matrices.
-
-    They are `types`, or those that the model is kept in if these are not reduced.
-    """
+    """Name of the types of a model's matrices: `types`, or those that the model is kept in if these are not reduced."""
     kept = () if library.REDUCED.keys() & set(types) else kept_types(model)
     return " and ".join(sorted({str(each).removeprefix("torch.") for each in kept or types})) + " weights"
 
 
 def joined(*projections: nn.Linear) -> tuple[Tensor, Tensor | None]:
-    """Weight and bias of projections of one input as one, outputs side by side.
-
-    All of them have a bias, or none.
-    """
+    """Weight and bias of projections of one input as one, outputs side by side; all have a bias, or none has."""
     weights = [stored_weight(each) for each in projections]
     biases: list[Tensor] = [each.bias for each in projections if has_bias(each)]
     if len(projections) > 1:

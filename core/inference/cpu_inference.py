@@ -1,7 +1,7 @@
 """The model with its matrices laid out for inference on a CPU, in two precisions.
 
-`exact` computes in float32, with the product of `core.inference.cpu_products` that suits these weights. `fast`
-uses what is fastest in a short measurement on this machine: compiled steps of decoding, exact or in 8-bit integers, or
+`exact` computes in float32, with the product of `core.inference.cpu_products` that suits these weights. `fast` uses the
+fastest way in a short measurement on this machine: compiled steps of decoding, exact or in 8-bit integers, or
 PyTorch's, which takes for each shape of matrix 8-bit integers, bfloat16 or the exact product. Where they are close, the
 choice may differ from one start to the next.
 """
@@ -148,9 +148,8 @@ class PackedTransformer(Transformer):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the compiled functions may take over.
-
-        They may without dropout and without a hook on attention weights.
+        """Whether the compiled functions may take over, which needs a model without dropout and without hooks on
+        attention.
         """
         return not self.decoder.training and not any(map(is_hooked, self._hookable))
 
@@ -183,10 +182,7 @@ class PackedTransformer(Transformer):
         return self._state.is_of(model)
 
     def _compile(self, compiled: ctypes.CDLL, model: Transformer) -> None:
-        """Set the compiled encoder and the compiled steps.
-
-        In `fast`, the steps are in 8 bits if they prove faster.
-        """
+        """Set the compiled encoder and the compiled steps, which in `fast` are in 8 bits if that proves faster."""
         exact = encoder = torch.float16 if self.products[0] is HalfPackedLinear else torch.float32
         decoders = [CompiledDecoder(compiled, model, exact)]
         self.steps = dict.fromkeys((FEW_ROWS, MANY_ROWS), decoders[0])
@@ -203,10 +199,7 @@ class PackedTransformer(Transformer):
             self.compiled_encoder = CompiledEncoder(compiled, model, encoder)
 
     def _trial(self, rows: int, decoder: CompiledDecoder | None) -> Callable[[Tensor], Tensor]:
-        """A search for tokens [B, W], compiled or with PyTorch.
-
-        It goes one position further with each call.
-        """
+        """A search for tokens [B, W], compiled or with PyTorch, which goes one position further with each call."""
         batch, length = rows // FEW_ROWS, 16
         memory, memory_mask = torch.zeros(batch, length, self.config.d_model), torch.ones(batch, 1, 1, length).bool()
         cache = DecoderCache(memory, memory_mask, self.config.num_decoder_layers)
@@ -222,10 +215,7 @@ class PackedTransformer(Transformer):
 
     @staticmethod
     def _copied(module: nn.Module) -> nn.Module:
-        """Copy a module and those in it, without temporary hooks.
-
-        Parameters and attention weights are shared.
-        """
+        """Copy a module and those in it, without temporary hooks, sharing parameters and attention weights."""
         if isinstance(module, AttentionWeights):
             return module
         copied = copy.copy(module)
@@ -241,7 +231,7 @@ class PackedTransformer(Transformer):
         return LazyProduct(lambda: product(*weights()))
 
     def _fastest(self, weights: LinearWeights) -> nn.Module:
-        """Fastest product for this matrix, by number of rows. Measured once per shape."""
+        """Fastest product for this matrix, by number of rows, measured once per shape."""
         weight, bias = weights()
         outputs, inputs = weight.shape
         packed: dict[str, nn.Module] = {}
@@ -258,10 +248,7 @@ class PackedTransformer(Transformer):
 
 
 def packing_obstacle(model: Transformer) -> Phrase | None:
-    """Reason why a model computes with its own matrices, in PyTorch.
-
-    None if it can be packed.
-    """
+    """Reason why a model has to compute with its own matrices, in PyTorch; None if it can be packed."""
     weight, kept, config = stored_weight(model.embedding.tokens), kept_types(model), model.config
     if config.patch_size:
         return Phrase("its source is an image")
@@ -309,7 +296,7 @@ def exact_product(model: Transformer) -> type[HalfPackedLinear | CompiledLinear 
 def halves(model: Transformer) -> bool:
     """Whether float16 holds every matrix exactly, and there is a product for it.
 
-    Not for matrices of few columns, which take many times their size in FBGEMM's layout.
+    Matrices of few columns are excluded, as they take many times their size in FBGEMM's layout.
     """
     matrices = [parameter for parameter in model.parameters() if parameter.dim() == 2]
     if min(matrix.size(1) for matrix in matrices) < HALF_COLUMNS:
@@ -324,14 +311,11 @@ def _kind_of(rows: int) -> int:
 
 
 def all_modules(model: nn.Module) -> list[nn.Module]:
-    """As `model.modules()`, ten times as fast, in another order.
-
-    A shared module comes more than once.
-    """
-    found = [model]
-    for module in found:  # which grows meanwhile
-        found += filter(None, module._modules.values())  # pyright: ignore[reportPrivateUsage]
-    return found
+    """As `model.modules()`, ten times as fast, in another order and with repeats of shared modules."""
+    modules = [model]
+    for module in modules:  # which grows meanwhile
+        modules += filter(None, module._modules.values())  # pyright: ignore[reportPrivateUsage]
+    return modules
 
 
 class _State:
@@ -348,9 +332,8 @@ class _State:
         self._kind = self._weight.dtype, self._weight.device
 
     def is_of(self, model: Transformer) -> bool:
-        """Whether a model is still in this state.
-
-        Called before each search, so it does not walk through the modules.
+        """Whether a model is still in this state, without walking through its modules, as it is called before each
+        search.
         """
         return (
             bool(self._contents)

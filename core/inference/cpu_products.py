@@ -6,12 +6,11 @@ is not tuned for, reaches a third of the memory bandwidth. Two libraries include
 matrices in half precision and computes in float32, which is exact for a checkpoint saved in half precision; or it
 multiplies 8-bit integers. oneDNN reads float32 or bfloat16 in its own blocked layout.
 
-`CompiledLinear` alone guarantees results of a row that are independent of the other rows to the bit. With the others
+Only `CompiledLinear` guarantees that the result of a row does not depend on the other rows, to the bit. With the others
 the order of summation may depend on the number of rows: FBGEMM's kernels for one and for two rows sum in different
 orders with AVX2, not with AVX-512; oneDNN's for one row did with AVX-512 and 1,030 columns; MKL's do almost always. All
-satisfy the error bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <=
-n u / (1 - n u) (|x| |W|^T + |b|) for n - 1 columns, u = 2^-24. So results of different batches agree to rounding, and
-no better.
+satisfy the error bound of a float32 sum in any order (Higham 2002, section 4.2): |computed - x W^T - b| <= n u / (1 - n
+u) (|x| |W|^T + |b|) for n - 1 columns, u = 2^-24. So results of different batches agree to rounding, and no better.
 
 All modules are forward only, from x [..., inputs] in float32 to [..., outputs] in float32.
 """
@@ -112,10 +111,7 @@ class Int8Linear(nn.Module):
 
 
 class BFloat16Linear(nn.Module):
-    """`nn.Linear` in bfloat16 with sums in float32, in oneDNN's layout.
-
-    Inputs, weights and results are rounded to bfloat16.
-    """
+    """`nn.Linear` in bfloat16 with sums in float32, in oneDNN's layout; inputs, weights and results are rounded."""
 
     name = "bfloat16"
 
@@ -131,11 +127,11 @@ class BFloat16Linear(nn.Module):
 
 
 def onednn_products() -> AbstractContextManager[object]:
-    """Compute every `linear` of this thread with oneDNN inside the block.
+    """Compute every `linear` of this thread with oneDNN inside the block, for analyses of the model's own modules.
 
-    It is for analyses of the model's own modules. Unlike packed products it needs no second model, so hooks work as
-    usual. For a hundred rows or more it is about as fast as a packed product. Gradients reach the inputs, not the
-    parameters. Tensors other than float32 on a CPU are left to PyTorch, and all if oneDNN is missing.
+    Unlike packed products it needs no second model, so hooks work as usual. For a hundred rows or more it is about as
+    fast as a packed product. Gradients reach the inputs, not the parameters. Tensors other than float32 on a CPU are
+    left to PyTorch, and all if oneDNN is missing.
     """
     return _OneDnnProducts() if has_packed() else nullcontext()
 

@@ -42,10 +42,7 @@ def supports_bfloat16(device: torch.device) -> bool:
 
 
 def usable_cores(cgroup: Path = CGROUP) -> int:
-    """Number of CPU cores this process may use, at least 1.
-
-    Limited by CPU affinity and the container's CPU quota.
-    """
+    """Number of CPU cores this process may use, at least 1, by CPU affinity and the container's CPU quota."""
     affinity = getattr(os, "sched_getaffinity", None)  # Linux only
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     quota = _quota(cgroup)

@@ -48,7 +48,7 @@ class FairLock:
                 self._pass_on()
 
     def _pass_on(self) -> None:
-        """Make the thread that has waited longest the owner. Needs the guard."""
+        """Make the thread that has waited longest the owner; the caller holds the guard."""
         self._owner, self._depth = None, 0
         if self._waiting:
             self._owner, turn = self._waiting.popleft()

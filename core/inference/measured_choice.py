@@ -14,10 +14,7 @@ HOPELESS = 4  # slower than the fastest by this factor: not called again
 
 @torch.inference_mode()
 def measure(products: Mapping[str, Callable[[Tensor], Tensor]], x: Tensor) -> dict[str, float]:
-    """Seconds of each product, the minimum over several calls.
-
-    The products take turns, so that other work on the machine affects all alike.
-    """
+    """Seconds of each product, the minimum over several calls, in turns, so that other work affects all alike."""
     for product in products.values():
         product(x)  # warm-up
     seconds = dict.fromkeys(products, math.inf)

@@ -16,7 +16,7 @@ class LazyProduct(nn.Module):
     """A product that is packed at its first use.
 
     Where steps and encoder are compiled, a search uses none of PyTorch's products, and a second copy of the weights
-    would be memory and time for nothing.
+    would waste memory and time.
 
     Attributes:
         product: None before.
@@ -34,10 +34,7 @@ class LazyProduct(nn.Module):
 
 
 class PackedAttention(MultiHeadAttention):
-    """Attention that uses the compiled kernel in steps of decoding.
-
-    It does if there is one, and no hook.
-    """
+    """Attention that uses the compiled kernel in steps of decoding, if there is one and no hook."""
 
     def __init__(self, attention: MultiHeadAttention) -> None:
         nn.Module.__init__(self)
@@ -61,9 +58,8 @@ class PackedAttention(MultiHeadAttention):
 
 
 class PackedSelfAttention(PackedAttention):
-    """Self-attention whose queries, keys and values are one product.
-
-    A large matrix is read faster than three small ones.
+    """Self-attention whose queries, keys and values are one product, as a large matrix is read faster than three
+    small ones.
     """
 
     def __init__(self, attention: MultiHeadAttention, packed: Callable[[LinearWeights], nn.Module]) -> None:

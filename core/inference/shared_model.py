@@ -1,6 +1,6 @@
-"""A model that threads share: one runs it at a time.
+"""A model that threads share, one running it at a time.
 
-Searches may use the model packed for this CPU. What is shown, attention and log-probabilities, is computed by the
+Searches may use the model packed for this CPU. Attention and log-probabilities that are shown are computed by the
 modules of `core.model`.
 """
 
@@ -24,6 +24,7 @@ from core.inference.fair_lock import FairLock
 from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, Transformer
 
 CHUNK_LOGITS = 2**23  # in memory at once for `log_probs`: 32 MiB
+MANY_ROWS = 100  # from which oneDNN multiplies faster: with 30 as fast, with 186 in 0.7 of the time (AMD EPYC, Zen 4)
 Source = Sequence[int] | Tensor  # token ids, or image patches [S, P]
 
 
@@ -59,10 +60,7 @@ class SharedModel:
 
     @contextmanager
     def held(self) -> Generator[Transformer]:
-        """Hold the model for this thread.
-
-        It may also call the other methods inside the block.
-        """
+        """Hold the model for this thread, which may also call the other methods inside the block."""
         with self._lock:
             yield self.model
 
@@ -70,10 +68,10 @@ class SharedModel:
     def log_probs(
         self, sources: Sequence[Sequence[int]], fed: Sequence[Sequence[int]], predicted: Sequence[Sequence[int]]
     ) -> list[list[float]]:
-        """Log-probabilities of the tokens of given targets.
+        """Log-probabilities of the tokens of given targets, by one teacher-forced pass of the model's modules.
 
-        By one teacher-forced pass of the model's modules, which encodes equal sources once. Only their matrix products
-        are computed by oneDNN, which is faster for many rows. The logits of a few tokens at a time are in memory.
+        By one teacher-forced pass of the model's modules, which encodes equal sources once. The matrix products
+        of many rows are computed by oneDNN, which is faster. The logits of a few tokens at a time are in memory.
 
         Args:
             sources: token ids of each sentence, `</s>` included.
@@ -83,26 +81,28 @@ class SharedModel:
         lengths = [len(ids) for ids in predicted]
         numbers = {source: number for number, source in enumerate(dict.fromkeys(map(tuple, sources)))}
         places = [numbers[tuple(source)] for source in sources]
-        with self._lock, explicit_attention(self.model) as model, onednn_products():
+        products = onednn_products() if sum(map(len, fed)) >= MANY_ROWS else nullcontext()
+        with self._lock, explicit_attention(self.model) as model, products:
             source_ids = self.batch(list(numbers))
             memory, memory_mask = model.encode(source_ids)[places], model.source_mask(source_ids)[places]
             states = model.decode(self.batch(fed), memory, memory_mask)  # [B, T, D]
             states = torch.cat([row[:length] for row, length in zip(states, lengths, strict=True)])  # [N, D]
             labels = torch.tensor([token_id for ids in predicted for token_id in ids], dtype=torch.long)
             rows = max(1, CHUNK_LOGITS // model.config.target_size)
-            found = [
+            part_log_probs = [
                 -F.cross_entropy(model.project(part).float(), label, reduction="none")
                 for part, label in zip(states.split(rows), labels.to(states.device).split(rows), strict=True)
             ]
-        return [values.tolist() for values in torch.cat(found).cpu().split(lengths)]
+        return [values.tolist() for values in torch.cat(part_log_probs).cpu().split(lengths)]
 
     @torch.inference_mode()
     def decoder_pass(
         self, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int], num_best: int
     ) -> DecoderPass:
-        """Attention, log-probabilities and the most probable tokens for one target.
+        """Attention, log-probabilities and the most probable tokens for one target, from one pass of the model's
+        modules.
 
-        By one teacher-forced pass of the model's modules with attention captured.
+        The pass is teacher-forced, with attention captured.
 
         Raises:
             NonFiniteError: a log-probability is not finite.
@@ -117,10 +117,7 @@ class SharedModel:
         return DecoderPass(captured, of_predicted.tolist(), top.indices.tolist(), top.values.tolist())
 
     def batch(self, rows: Sequence[Source]) -> Tensor:
-        """Pad sources or targets on the right: [B, longest] or [B, longest, P].
-
-        The result is on the model's device.
-        """
+        """Pad sources or targets on the right, on the model's device: [B, longest] or [B, longest, P]."""
         are_patches = any(isinstance(row, Tensor) for row in rows)
         padding = PAD_PIXEL if are_patches else self.model.config.pad_id
         padded = pad_sequence([torch.as_tensor(row) for row in rows], batch_first=True, padding_value=padding)
@@ -149,9 +146,7 @@ class SharedModel:
 
     @torch.inference_mode()
     def chain_logits(self, source: Sequence[int], packed: bool = True) -> ChainLogits:
-        """Encode a source and return a scorer along one translation.
-
-        The scorer holds the model's lock for each call.
+        """Encode a source and return a scorer along one translation, which holds the model's lock for each call.
 
         Args:
             packed: as for `next_logits`.
@@ -170,10 +165,9 @@ class SharedModel:
     def masked_logits(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], candidates: int, packed: bool = True
     ) -> tuple[MaskedLogits, list[list[Length]]]:
-        """Encode sources, and return a scorer of masked tokens and likely lengths.
+        """Encode sources, and return a scorer of masked tokens and the most probable lengths of each target.
 
-        The lengths are the most probable ones of each target. The scorer serves one mask-predict of these lengths, and
-        holds the model's lock for one iteration at a time.
+        The scorer serves one mask-predict of these lengths, and holds the model's lock for one iteration at a time.
 
         Args:
             sources: token ids of each sentence, `</s>` included.
@@ -194,8 +188,8 @@ class SharedModel:
             first = max(2 - shortest, 0)  # a token and `</s>`
             allowed = log_probs[row, first : limit + 1 - shortest]
             best = allowed.topk(min(candidates, len(allowed)))
-            found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            lengths.append([Length(first + shortest + number, log_prob) for number, log_prob in found])
+            likely = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            lengths.append([Length(first + shortest + number, log_prob) for number, log_prob in likely])
         sentences = torch.tensor([row for row, of in enumerate(lengths) for _ in of], device=source_ids.device)
 
         def masked_logits(fed: Tensor, masked: Tensor, rows: Tensor) -> Tensor:
@@ -206,11 +200,11 @@ class SharedModel:
         return masked_logits, lengths
 
     def _attention(self, packed: bool) -> Callable[[], AbstractContextManager[object]]:
-        """A context for each call of the model: its own softmax computes, unless it is packed."""
+        """A context for each call of the model in which its own softmax computes, unless it is packed."""
         return nullcontext if packed else partial(explicit_attention, self.model)
 
     def _packed_model(self, precision: Precision) -> Transformer:
-        """The model packed for this CPU, if possible. Needs the lock."""
+        """The model packed for this CPU, if possible; the caller holds the lock."""
         packed = self._packed.get(precision)
         if packed and packed.packs(self.model):
             return packed

@@ -1,10 +1,10 @@
-"""The Transformer of "Attention Is All You Need", in the order of its section 3.
+"""The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in the order of its section 3.
 
-Vaswani et al. 2017. References such as (3.2.1) are to its sections; read `transformer` (3), `layers` (3.1, 3.3),
-`attention` (3.2), `embedding` (3.4, 3.5), `dropout` (5.4). `relative_positions` has those of T5.
+References such as (3.2.1) are to its sections; read `transformer` (3), `layers` (3.1, 3.3), `attention` (3.2),
+`embedding` (3.4, 3.5), `dropout` (5.4). `relative_positions` has those of T5.
 
-Shapes:  B batch   S source length   T target length   Q queries   K keys
-         H heads   D d_model         E width of a head  V vocabulary   P pixels of an image patch
+    Shapes:  B batch   S source length   T target length   Q queries   K keys
+             H heads   D d_model         E width of a head  V vocabulary   P pixels of an image patch
 
 A mask is boolean and True means "may attend". Callers pass token ids; the model makes the masks. Comments say what the
 paper does; `TransformerConfig` has the variants of other projects, each of which replaces one part.

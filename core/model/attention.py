@@ -68,10 +68,7 @@ class MultiHeadAttention(nn.Module):
 
 
 class AttentionWeights(nn.Module):
-    """Softmax of the scores over keys (3.2.1).
-
-    A module, so that a forward hook can read or replace the weights.
-    """
+    """Softmax of the scores over keys (3.2.1), a module so that a forward hook can read or replace the weights."""
 
     def forward(self, scores: Tensor) -> Tensor:
         """[B, H, Q, K] -> [B, H, Q, K]; rows sum to 1."""
@@ -79,7 +76,7 @@ class AttentionWeights(nn.Module):
 
 
 def is_hooked(weights: AttentionWeights) -> bool:
-    """Whether something sees or replaces them."""
+    """Whether a hook reads or replaces the attention weights."""
     return bool(weights._forward_hooks)  # pyright: ignore[reportPrivateUsage]
 
 
@@ -116,9 +113,7 @@ def scaled_dot_product_attention(
 
 
 def masked_scores(scores: Tensor, mask: Tensor) -> Tensor:
-    """Scores with a mask.
-
-    Minus infinity where a boolean mask is False; the numbers of any other mask are added.
+    """Scores with minus infinity where a boolean mask is False, or with the numbers of any other mask added.
 
     Args:
         scores: [..., Q, K]

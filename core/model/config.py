@@ -217,7 +217,7 @@ class TransformerConfig:
             object.__setattr__(self, name, tuple(ids))  # lists come from JSON
 
     def _check_patches(self) -> None:
-        """Check that nothing contradicts a source of image patches."""
+        """Check that the fields are compatible with a source of image patches."""
         if self.patch_size is None:
             if self.patch_rows != 1:
                 raise ValueError(f"patch_rows ({self.patch_rows}) needs patch_size: without it the source is tokens")
@@ -240,7 +240,7 @@ class TransformerConfig:
                 )
 
     def _check_mask(self) -> None:
-        """Check that nothing contradicts a decoder without causal mask."""
+        """Check that the fields are compatible with a decoder without causal mask."""
         if self.mask_id is None:
             return
         require_id("mask_id", self.mask_id, self.target_size, f"{self.target_side} - 1")
@@ -294,8 +294,8 @@ class TransformerConfig:
     def numbers_per_token(self) -> int:
         """Numbers that a pass computes for one token, roughly.
 
-        Besides `numbers_per_pair`: logits and probabilities, what each head of a layer adds to the states, and the
-        states of all layers: inputs and outputs of the sub-layers, queries, keys, values, and feed-forward networks.
+        Besides `numbers_per_pair`: logits and probabilities, the output of each head of a layer, and the states of all
+        layers: inputs and outputs of the sub-layers, queries, keys, values, and feed-forward networks.
         """
         (encoder, *_), (decoder, *_) = of_layers = self.encoder_heads, self.decoder_heads
         states = sum(
@@ -312,8 +312,8 @@ class TransformerConfig:
     def numbers_per_hypothesis(self, positions: int) -> int:
         """Numbers that a search keeps for a hypothesis of some length, roughly.
 
-        Logits, probabilities, the feed-forward network of a layer, and the keys and values of all positions. In
-        mask-predict the logits of all positions.
+        These are logits, probabilities, the feed-forward network of a layer, and the keys and values of all positions;
+        in mask-predict the logits of all positions.
         """
         if not self.autoregressive:
             return positions * self.target_size

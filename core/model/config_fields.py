@@ -34,7 +34,7 @@ SWITCHES = (
     "early_stopping",
     "source_end",
 )
-# Fields that change what the layers, embeddings and the output projection compute; the defaults are the paper's.
+# Fields that change the computation of layers, embeddings and output projection; the defaults are the paper's.
 ARCHITECTURE = (
     "norm",
     "norm_kind",

@@ -6,10 +6,9 @@ from torch.nn import functional as F
 
 
 class Dropout(nn.Module):
-    """Dropout (5.4), with four mask elements per random number.
+    """Dropout (5.4; Srivastava et al. 2014), with four mask elements per random number.
 
-    Srivastava et al. 2014. On a CPU, one random float per element costs more than the layer it regularises. The
-    probability is exact to 2^-16.
+    On a CPU, one random float per element costs more than the layer it regularises. The probability is exact to 2^-16.
     """
 
     def __init__(self, p: float) -> None:

@@ -33,10 +33,7 @@ class Embedding(nn.Module):
         return self._embedded(token_ids, start, start + token_ids.size(1))
 
     def without_dropout(self, token_ids: Tensor, position: int) -> Tensor:
-        """As `forward`, without the calls of modules.
-
-        They take longer than the work for a few tokens.
-        """
+        """As `forward`, without the calls of modules, which take longer than the work for a few tokens."""
         tokens = torch.embedding(stored_weight(self.tokens), token_ids).float()
         return tokens.mul_(self.scale).add_(self.positions.forward(position, position + 1))
 
@@ -45,11 +42,10 @@ class Embedding(nn.Module):
 
 
 class PatchEmbedding(nn.Module):
-    """Patches of an image for the encoder (7).
+    """Patches of an image for the encoder (7): Dropout(sqrt(d_model) * projection of a patch's pixels + position).
 
-    Dropout(sqrt(d_model) * projection of a patch's pixels + position). One linear projection, as in Dosovitskiy et al.
-    2021, equation 1, but without their class token, and scaled as tokens are (3.4): few pixels of a patch are ink, and
-    their projection is not to be lost beside the position.
+    One linear projection, as in Dosovitskiy et al. 2021, equation 1, but without their class token, and scaled as
+    tokens are (3.4): few pixels of a patch are ink, and their projection must not be lost beside the position.
     """
 
     def __init__(self, config: TransformerConfig, patch_size: int) -> None:
@@ -71,7 +67,7 @@ def positions(config: TransformerConfig) -> "SinusoidalPositions | LearnedPositi
 
 
 class SinusoidalPositions(nn.Module):
-    """Sines and cosines of geometrically increasing wavelength (3.5). No parameters."""
+    """Sines and cosines of geometrically increasing wavelength (3.5), without parameters."""
 
     table: Tensor
 
@@ -142,7 +138,7 @@ class LearnedPositions(nn.Module):
 
 
 class NoPositions(nn.Module):
-    """Zeros: positions act in attention (`RelativePositions`). No parameters."""
+    """Zeros, without parameters: positions act in attention (`RelativePositions`)."""
 
     zero: Tensor
 

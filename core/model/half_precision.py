@@ -1,7 +1,7 @@
-"""Layers whose matrices stay in half precision, as a large model's file has them.
+"""Layers whose matrices stay in half precision, as stored in a large model's file.
 
-Widening float16 or bfloat16 to float32 is exact, so these layers compute what layers with widened matrices compute, to
-rounding. They widen a block of rows at a time. The parameter, in `parameters()` and `state_dict()`, is in half
+Widening float16 or bfloat16 to float32 is exact, so these layers compute the same as layers with widened matrices, up
+to rounding. They widen a block of rows at a time. The parameter, in `parameters()` and `state_dict()`, is in half
 precision; the attribute `weight` is a widened copy of the whole matrix, so all code that reads it computes in float32.
 Biases and norms are in float32.
 """
@@ -23,12 +23,12 @@ class HalfPrecision(nn.Module):
 
     @property
     def stored(self) -> Tensor:
-        """The matrix as it is kept."""
+        """The matrix in half precision."""
         return self._parameters["weight"]  # pyright: ignore[reportReturnType]
 
     @property
     def weight(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The matrix in float32: a copy."""
+        """A copy of the matrix in float32."""
         return self.stored.float()
 
     def product(self, x: Tensor, bias: Tensor | None) -> Tensor:
@@ -54,10 +54,7 @@ class HalfEmbedding(HalfPrecision, nn.Embedding):  # pyright: ignore[reportIncom
 
 
 class _Product(torch.autograd.Function):
-    """x W^T, with a gradient for x.
-
-    W is widened a block at a time, also in the backward pass.
-    """
+    """x W^T, with a gradient for x; W is widened a block at a time, also in the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
@@ -79,10 +76,7 @@ class _Product(torch.autograd.Function):
 
 
 def _widened(weight: Tensor, like: Tensor) -> Generator[Tensor]:
-    """Blocks of a matrix, in the type and on the device of `like`.
-
-    They come one after the other in the same memory.
-    """
+    """Blocks of a matrix, one after the other in the same memory, in the type and on the device of `like`."""
     parts = blocks(weight)
     memory = like.new_empty(parts[0].shape)
     for rows in parts:
@@ -97,7 +91,7 @@ def keep_half_precision(model: nn.Module) -> None:
     for module in model.modules():
         kind = _KINDS.get(type(module))
         if kind and isinstance(module.weight, Tensor) and module.weight.dtype in HALVES:
-            module.__class__ = kind  # everything else of the layer, and what refers to it, stays
+            module.__class__ = kind  # keeps the rest of the layer, and all references to it
 
 
 def blocks(matrix: Tensor) -> tuple[Tensor, ...]:
@@ -106,7 +100,7 @@ def blocks(matrix: Tensor) -> tuple[Tensor, ...]:
 
 
 def stored_weight(layer: nn.Module) -> Tensor:
-    """The matrix of a layer as it is kept, whose values `layer.weight` has in float32."""
+    """The matrix of a layer as it is stored, whose values `layer.weight` has in float32."""
     weight = layer.stored if isinstance(layer, HalfPrecision) else layer.weight
     assert isinstance(weight, Tensor)
     return weight
@@ -118,7 +112,7 @@ def kept_types(model: nn.Module) -> set[torch.dtype]:
 
 
 def weight_bytes(model: nn.Module) -> int:
-    """Bytes of the parameters of a model, as they are kept."""
+    """Bytes of the parameters of a model, in the types that they are stored in."""
     return sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
 
 

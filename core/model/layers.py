@@ -50,10 +50,12 @@ class EncoderLayer(nn.Module):
         self.feed_forward_norm = layer_norm(config)
         self.dropout = Dropout(config.dropout)
         self.residual = RESIDUALS[config.norm]
+        self.self_attention_residual = Between()
 
     def forward(self, x: Tensor, mask: Mask) -> Tensor:
         """[B, S, D], [B, 1, 1, S] -> [B, S, D]."""
         x = self.residual(x, lambda x: self.self_attention(x, x, mask), self.self_attention_norm, self.dropout)
+        x = self.self_attention_residual(x)
         return self.residual(x, self.feed_forward, self.feed_forward_norm, self.dropout)
 
 
@@ -95,6 +97,8 @@ class DecoderLayer(nn.Module):
         self.feed_forward_norm = layer_norm(config)
         self.dropout = Dropout(config.dropout)
         self.residual = RESIDUALS[config.norm]
+        self.self_attention_residual = Between()
+        self.cross_attention_residual = Between()
 
     def forward(
         self, x: Tensor, memory: Tensor, mask: Mask, memory_mask: Tensor, cache: "LayerPositions | None" = None
@@ -107,9 +111,16 @@ class DecoderLayer(nn.Module):
         def cross_attention(x: Tensor) -> Tensor:
             return self.cross_attention(x, memory, memory_mask, cache and cache.cross_attention)
 
-        x = self.residual(x, self_attention, self.self_attention_norm, self.dropout)
-        x = self.residual(x, cross_attention, self.cross_attention_norm, self.dropout)
+        x = self.self_attention_residual(self.residual(x, self_attention, self.self_attention_norm, self.dropout))
+        x = self.cross_attention_residual(self.residual(x, cross_attention, self.cross_attention_norm, self.dropout))
         return self.residual(x, self.feed_forward, self.feed_forward_norm, self.dropout)
+
+
+class Between(nn.Identity):
+    """The state between two sub-layers of a layer.
+
+    A module, so that a forward hook can read or replace it, as for `AttentionWeights`.
+    """
 
 
 def post_norm(x: Tensor, sublayer: Function, norm: Function, dropout: Function) -> Tensor:
@@ -126,10 +137,7 @@ RESIDUALS = {"post": post_norm, "pre": pre_norm}
 
 
 def layer_norm(config: TransformerConfig) -> Norm:
-    """LayerNorm (Ba et al. 2016), or RMSNorm (Zhang & Sennrich 2019).
-
-    RMSNorm is gain * x / sqrt(mean(x^2) + epsilon).
-    """
+    """LayerNorm (Ba et al. 2016), or RMSNorm (Zhang & Sennrich 2019): gain * x / sqrt(mean(x^2) + epsilon)."""
     kind = nn.RMSNorm if config.norm_kind == "rms" else nn.LayerNorm
     return kind(config.d_model, eps=config.norm_eps)
 

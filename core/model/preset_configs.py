@@ -1,7 +1,4 @@
-"""Configurations by name.
-
-The paper's, the variations of its section 6.2, and those of the shipped models.
-"""
+"""Configurations by name: the paper's, the variations of its section 6.2, and those of the shipped models."""
 
 from dataclasses import replace
 

@@ -1,7 +1,7 @@
 """Relative positions: scores of self-attention that depend on the distance.
 
 Raffel et al. 2020, "Exploring the Limits of Transfer Learning with a Unified Text-to-Text Transformer" (T5), section
-2.1. The paper's sections 3.2 and 3.5 have nothing of the kind.
+2.1. The paper has none; its positions are added to the embeddings (3.5).
 """
 
 import math
@@ -13,9 +13,9 @@ from core.model.config import TransformerConfig
 
 
 class RelativePositions(nn.Module):
-    """Learned scores of distances: softmax(Q K^T / sqrt(d_k) + B).
+    """Learned scores of distances, B in softmax(Q K^T / sqrt(d_k) + B).
 
-    One per head and class of distances, for all layers of a stack.
+    There is one score per head and class of distances, for all layers of a stack.
 
     Attributes:
         scores: [classes, H]
@@ -39,8 +39,8 @@ class RelativePositions(nn.Module):
         Returns:
             [B, H, Q, K], minus infinity where `mask` is False.
         """
-        found = self.scores(self.classes(distances)).movedim(-1, 1)  # [B, H, Q, K]
-        return found.masked_fill(~mask, -math.inf)
+        scores = self.scores(self.classes(distances)).movedim(-1, 1)  # [B, H, Q, K]
+        return scores.masked_fill(~mask, -math.inf)
 
     def classes(self, distances: Tensor) -> Tensor:
         """Class of each distance: integers [...] -> [...].
@@ -53,8 +53,8 @@ class RelativePositions(nn.Module):
         length = distances.abs() if self.bidirectional else (-distances).clamp(min=0)
         # in float32 and in this order, as in T5, since some quotients are whole numbers but for rounding
         shared = (length.float() / single).log() / math.log(self.max_distance / single) * (count - single)
-        found = torch.where(length < single, length, (single + shared.long()).clamp(max=count - 1))
-        return found + count * (distances > 0) if self.bidirectional else found
+        direction_class = torch.where(length < single, length, (single + shared.long()).clamp(max=count - 1))
+        return direction_class + count * (distances > 0) if self.bidirectional else direction_class
 
 
 def position_distances(length: int, device: torch.device) -> Tensor:

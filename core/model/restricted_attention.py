@@ -41,9 +41,7 @@ class Neighbourhood:
 
 
 def centred_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
-    """Neighbourhoods of the encoder: r positions around each.
-
-    For even r, there is one more before than after it.
+    """Neighbourhoods of the encoder: r positions around each; for even r, one more before than after it.
 
     Args:
         real: [B, S] boolean, False for padding, which is on the right; no row is all padding.
@@ -56,9 +54,8 @@ def centred_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
 
 
 def causal_neighbourhood(real: Tensor, size: int) -> Neighbourhood:
-    """Neighbourhoods of the decoder: each position and the r - 1 before it.
-
-    Arguments as for `centred_neighbourhood`.
+    """Neighbourhoods of the decoder: each position and the r - 1 before it; arguments as for
+    `centred_neighbourhood`.
     """
     stop = torch.minimum(torch.arange(1, real.size(1) + 1, device=real.device), real.sum(1, keepdim=True))
     return Neighbourhood((stop - size).clamp(min=0), stop, size)

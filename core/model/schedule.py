@@ -30,10 +30,9 @@ def minutes_factor(minutes_left: float, cooldown_minutes: float) -> float:
 
 
 def cooldown_factor(step: int, last_step: int, cooldown: int) -> float:
-    """Factor that decreases linearly to 0 over the last `cooldown` steps.
+    """Factor of the learning rate that decreases linearly to 0 over the last `cooldown` steps.
 
-    Multiplies the learning rate. Not in the paper: for short runs it replaces checkpoint averaging (Hägele et al.
-    2024).
+    Not in the paper: for short runs it replaces checkpoint averaging (Hägele et al. 2024).
 
     Args:
         step: counted from 1.

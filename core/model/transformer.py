@@ -46,7 +46,7 @@ class Transformer(nn.Module):
     def initialise(self) -> None:
         """Initialise all parameters.
 
-        Matrices as Xavier (Glorot & Bengio 2010); embeddings so that, times sqrt(d_model), they have unit variance.
+        Matrices as Xavier (Glorot & Bengio 2010); embeddings such that, times sqrt(d_model), they have unit variance.
         Value, output and feed-forward projections are scaled down with depth as in DeepNet (Wang et al. 2022, table 1):
         in one short trial, six post-norm layers learned faster at first.
         """
@@ -66,9 +66,7 @@ class Transformer(nn.Module):
                     parameter.data.mul_(gain)
 
     def forward(self, source: Tensor, target_ids: Tensor) -> Tensor:
-        """Logits of the next token at every target position.
-
-        With `config.mask_id`, they are of the token at that position.
+        """Logits of the next token at every target position or, with `config.mask_id`, of the token at that position.
 
         Args:
             source: [B, S] integers, right-padded with `config.pad_id`; no row all padding. With `config.patch_size`
@@ -130,11 +128,10 @@ class Transformer(nn.Module):
         return F.linear(states, self.unembedding, self.output_bias)
 
     def length_logits(self, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """Logits of the target's length: [B, S, D], [B, 1, 1, S] -> [B, L].
+        """Logits of the target's length, from the mean of the memory: [B, S, D], [B, 1, 1, S] -> [B, L].
 
-        They are made from the mean of the memory. Class c of the L = 2 * `MAX_LENGTH_DIFFERENCE` + 1 is a target of c -
-        `MAX_LENGTH_DIFFERENCE` tokens more than the source, `</s>` counted on both sides. Only for models with
-        `config.mask_id`.
+        Class c of the L = 2 * `MAX_LENGTH_DIFFERENCE` + 1 is a target of c - `MAX_LENGTH_DIFFERENCE` tokens more than
+        the source, `</s>` counted on both sides. Only for models with `config.mask_id`.
         """
         assert self.length_projection is not None
         real = memory_mask[:, 0, 0, :, None]  # [B, S, 1]
@@ -149,9 +146,8 @@ class Transformer(nn.Module):
         return source[..., 0] != PAD_PIXEL if self.patch_embedding else source != self.config.pad_id
 
     def target_mask(self, target_ids: Tensor) -> Mask:
-        """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3).
-
-        With `config.mask_id`: [B, 1, 1, T], later positions included.
+        """[B, T] -> [B, 1, T, T]: no later positions, no padding (3.2.3); with `config.mask_id` [B, 1, 1, T]: no
+        padding.
         """
         real, length = target_ids != self.config.pad_id, target_ids.size(1)
         if not self.config.autoregressive:

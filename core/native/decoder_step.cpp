@@ -277,7 +277,8 @@ void extend_ancestry(const uint8_t* ancestry, const int64_t* parents, int64_t ba
                      int64_t num_keys, uint8_t* extended) {
     for (int64_t row = 0; row < batch * width; ++row) {
         uint8_t* to = extended + row * (num_keys + width);
-        std::memcpy(to, ancestry + (row / width * before + parents[row]) * num_keys, num_keys);
+        const uint8_t* of_parent = ancestry + (row / width * before + parents[row]) * num_keys;
+        std::copy(of_parent, of_parent + num_keys, to);  // of no keys, too, whose tensor may have no address
         std::memset(to + num_keys, 0, width);
         to[num_keys + row % width] = 1;
     }

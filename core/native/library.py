@@ -112,34 +112,28 @@ class AttentionStruct(ctypes.Structure):
 
 
 def capability() -> str:
-    """The instruction set to use: AVX512, AVX2 or another name.
-
-    `ATEN_CPU_CAPABILITY` may limit it.
-    """
+    """The instruction set to use: AVX512, AVX2 or another name, which `ATEN_CPU_CAPABILITY` may limit."""
     return torch.backends.cpu.get_cpu_capability()
 
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The best compiled variant for this processor; None where there is none."""
+    """The best compiled variant for this processor; None if there is none."""
     capabilities = list(VARIANTS)
     if capability() not in capabilities or os.environ.get("HEADLIGHT_NATIVE") == "0":
         return None
     for name in capabilities[capabilities.index(capability()) :]:
         for suffix in EXTENSION_SUFFIXES:
             path = Path(__file__).with_name(VARIANTS[name] + suffix)
-            if path.exists() and (found := load(path)):
-                return found
+            if path.exists() and (variant := load(path)):
+                return variant
     return None
 
 
 def load(path: Path) -> ctypes.CDLL | None:
-    """Open a compiled variant.
-
-    None if it was compiled from another version of the source.
-    """
-    found = ctypes.CDLL(str(path))
-    if not hasattr(found, "interface_version") or found.interface_version() != INTERFACE_VERSION:
+    """Open a compiled variant; None if it was compiled from another version of the source."""
+    variant = ctypes.CDLL(str(path))
+    if not hasattr(variant, "interface_version") or variant.interface_version() != INTERFACE_VERSION:
         return None
     pointer, integer = ctypes.c_void_p, ctypes.c_int64
     signatures = {
@@ -153,11 +147,11 @@ def load(path: Path) -> ctypes.CDLL | None:
         "extend_ancestry": [pointer, pointer, *[integer] * 4, pointer],
     }
     for name, arguments in signatures.items():
-        function = getattr(found, name)
+        function = getattr(variant, name)
         function.argtypes, function.restype = arguments, None
-    for function in (found.panel_width, found.multiplies_bfloat16, found.multiplies_tiles):
+    for function in (variant.panel_width, variant.multiplies_bfloat16, variant.multiplies_tiles):
         function.restype = integer
-    return found
+    return variant
 
 
 def panelled(weight: Tensor, width: int, dtype: torch.dtype) -> tuple[Tensor, Tensor | None]:
@@ -194,10 +188,7 @@ def _interleaved(weight: Tensor, width: int, added: int) -> Tensor:
 
 
 def threads_for(rows: int) -> int:
-    """Number of threads for a call with this many rows.
-
-    Few rows are not worth the start of a thread.
-    """
+    """Number of threads for a call with this many rows; few rows are not worth the start of a thread."""
     return torch.get_num_threads() if rows > ROWS_OF_ONE_THREAD else 1
 
 
@@ -231,10 +222,7 @@ class Matrix:
 
 
 def product(compiled: ctypes.CDLL, x: Tensor, matrix: Matrix) -> Tensor:
-    """[..., inputs] -> [..., outputs].
-
-    A row's result does not depend on the other rows.
-    """
+    """[..., inputs] -> [..., outputs]; a row's result does not depend on the other rows."""
     x, rows = x.contiguous(), x.numel() // x.size(-1)
     y = x.new_empty(*x.shape[:-1], matrix.struct.outputs)
     threads = threads_of_product(rows, matrix.struct)
@@ -270,9 +258,7 @@ def attention(compiled: ctypes.CDLL, queries: Tensor, keys: Tensor, values: Tens
 
 
 def best_tokens(compiled: ctypes.CDLL, logits: Tensor, count: int, excluded: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Most probable tokens of each row, most probable first.
-
-    Of equal ones the one with the smaller id comes first.
+    """Most probable tokens of each row, most probable first and, of equal ones, the smaller id first.
 
     Args:
         logits: [..., V] in float32. If one is NaN or plus infinity, the row's log-probabilities are minus infinity.

@@ -48,10 +48,7 @@ class HeadView(NotebookWidget):
 
     @property
     def explanation(self) -> Explanation:
-        """The explanation that is drawn.
-
-        Assign another one to draw it; the selected words are cleared.
-        """
+        """The explanation that is drawn; assigning another one clears the selected words."""
         return self._explanation
 
     @explanation.setter
@@ -77,10 +74,7 @@ class HeadView(NotebookWidget):
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Tokens of the selected words.
-
-        In the decoder a row is named by the token that it predicts.
-        """
+        """Tokens of the selected words; in the decoder a row is named by the token that it predicts."""
         axis = self.map.row_tokens if self.side == "query" else self.map.key_tokens
         return tuple(axis[position] for position in self.words)
 

@@ -13,9 +13,7 @@ HEADER = ["", "Hypothesis", "score", "log-prob", "tokens"]
 
 
 class HypothesisView(NotebookWidget):
-    """The hypotheses of a search as a table, and tokens of the selected one.
-
-    The tokens are shown with their probabilities.
+    """The hypotheses of a search as a table, and the tokens of the selected one with their probabilities.
 
     Attributes:
         hypothesis: number of the selected hypothesis, counted from 0, the best; assign or `observe` it.

@@ -1,7 +1,4 @@
-"""Base of the widgets: a script, its style sheet, and a static page.
-
-The page is for places where no widget can be shown.
-"""
+"""Base of the widgets: a script, its style sheet, and a static page for places where no widget can be shown."""
 
 import html
 import json
@@ -16,10 +13,7 @@ STATIC_HEIGHT = 720  # pixels of the static page; a larger one scrolls
 
 
 def widget_module(file: str) -> str:
-    """Return the script beside a Python file, with its style sheet, as one module.
-
-    The style sheet is the constant `STYLE`.
-    """
+    """Return the script beside a Python file as one module, with its style sheet as the constant `STYLE`."""
     path = Path(file)
     style = bundled_style(path.with_name("widget.css"))
     return f"const STYLE = {json.dumps(style)};\n{bundled_script(path.with_suffix('.js'))}"
@@ -33,10 +27,7 @@ class NotebookWidget(anywidget.AnyWidget):
         raise NotImplementedError
 
     def display_metadata(self) -> dict[str, Any]:
-        """Return the metadata of the displayed widget.
-
-        In Colab they name the widget manager that can draw it.
-        """
+        """Return the metadata of the displayed widget, which in Colab name the widget manager that can draw it."""
         return with_html(super()._repr_mimebundle_(), "")[1]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
@@ -44,9 +35,7 @@ class NotebookWidget(anywidget.AnyWidget):
 
 
 def with_html(bundle: Any, static: str) -> Any:
-    """Add HTML to what a widget displays as.
-
-    The widget itself is preferred wherever it can run.
+    """Add HTML to the display data of a widget, which is itself preferred wherever it can run.
 
     Args:
         bundle: of `_repr_mimebundle_`: the data by media type, or a pair of them and their metadata.

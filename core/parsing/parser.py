@@ -1,8 +1,8 @@
 """Constituency parsing (6.3) by a Transformer trained to write linearised trees.
 
-The search is constrained to trees: at each position only those tokens are allowed that let all brackets be closed and
-all words of the sentence be placed, in order, within the limit. The model's log-probabilities are not renormalised, so
-hypotheses are ranked by what the model assigns to them.
+The search is constrained to trees: at each position the only tokens allowed are those after which all brackets can
+still be closed and all words of the sentence placed, in order, within the limit. The model's log-probabilities are not
+renormalised, so hypotheses are ranked by the probabilities that the model assigns to them.
 """
 
 from collections.abc import Sequence
@@ -127,7 +127,7 @@ def constrain_to_trees(
 
     Allowed tokens keep their log-probabilities. The probability of all others is assigned to padding, which a search
     never generates, so rows still sum to 1. The tokens of words have probability 1, as the words are given: trees are
-    ranked by what the model predicts, which is brackets and tags. For one search only: the result keeps state.
+    ranked by the brackets and tags that the model predicts. For one search only: the result keeps state.
 
     Args:
         words: tokens of each word of each sentence; empty unless words are spelled.
@@ -240,9 +240,9 @@ class Parser:
 
     def _of_model(self, parse: Parse, source_ids: list[int], options: SearchOptions) -> tuple[Parse, bool]:
         """A tree with the log-probabilities of the model's own pass, and whether they `agree` with the search."""
-        found = self.translator.model_log_probs(source_ids, parse.token_ids)
+        all_log_probs = self.translator.model_log_probs(source_ids, parse.token_ids)
         predicted = {*parse.positions, len(parse.token_ids) - 1}
-        log_probs = tuple(value if at in predicted else 0.0 for at, value in enumerate(found))
+        log_probs = tuple(value if at in predicted else 0.0 for at, value in enumerate(all_log_probs))
         score = options.score(sum(log_probs), len(log_probs))
         agrees = self.translator.agree(parse.token_log_probs, log_probs)
         return replace(parse, token_log_probs=log_probs, score=score), agrees
@@ -264,17 +264,17 @@ class Parser:
         for number, sentence in enumerate(sentences, start=1):
             with naming_sentence(number):
                 read.append(self._read(sentence))
-        found: dict[int, Parse] = {}
+        parsed: dict[int, Parse] = {}
         lengths, limit_of = [len(source_ids) for _, source_ids, _ in read], [limit for *_, limit in read]
         for batch in self.translator.batches(lengths, limit_of, beam_size, BATCH_TOKENS):
             words, source_ids, limits = zip(*(read[index] for index in batch), strict=True)
             parses = self._parsed(words, source_ids, limits, options)
             if not self._of_model(parses[-1], source_ids[-1], options)[1]:  # the shortest sentence
                 parses = self._parsed(words, source_ids, limits, options, packed=False)
-            found.update(zip(batch, parses, strict=True))
+            parsed.update(zip(batch, parses, strict=True))
             if progress:
-                progress(len(found), len(read))
-        return [found[index] for index in range(len(read))]
+                progress(len(parsed), len(read))
+        return [parsed[index] for index in range(len(read))]
 
     def _parsed(
         self,
@@ -302,8 +302,8 @@ class Parser:
     def as_translation(self, parse: Parse) -> Translation:
         """The tree as a translation of its sentence, for tools that explain translations."""
         source_ids = self.translator.token_ids(parse.text, parse.token_ids).source
-        found = Hypothesis(parse.token_ids, parse.token_log_probs, parse.log_prob, parse.score, finished=True)
-        hypotheses = (self.translator.scored_text(found),)
+        hypothesis = Hypothesis(parse.token_ids, parse.token_log_probs, parse.log_prob, parse.score, finished=True)
+        hypotheses = (self.translator.scored_text(hypothesis),)
         return Translation(parse.text, self.translator.source_pieces(source_ids), hypotheses, parse.by_modules)
 
     def _read(self, sentence: str | Sequence[str]) -> tuple[list[str], list[int], int]:

@@ -30,7 +30,7 @@ _RULES = [
 
 
 def treebank_words(text: str) -> list[str]:
-    """Split one sentence into words. Tokenized text is unchanged.
+    """Split one sentence into words; tokenized text is unchanged.
 
     "He said, \\"It's (not) here.\\"" -> He said , `` It 's -LRB- not -RRB- here . ''
     """

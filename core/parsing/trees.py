@@ -3,9 +3,9 @@
 The linearised form is that of Vinyals et al. 2015, section 3.1 (Grammar as a Foreign Language): a depth-first traversal
 in which each constituent is an opening and a closing bracket with its label, and each word is `XX`, whatever its tag.
 The words themselves are left out: there is one `XX` per word, in order. Trained on few trees, a model loses count of
-them. With tags a word is `XX/NN`, which says more about where in the sentence it is. With words its tag is `/NN`, and
-the word itself stands in front of the brackets before it: the model is given the next word and writes the brackets up
-to that word and its tag, as a shift-reduce parser does, and has nothing to count.
+them. With tags a word is `XX/NN`, which says more about its place in the sentence. With words its tag is `/NN`, and the
+word itself stands in front of the brackets before it: the model is given the next word and writes the brackets up to
+that word and its tag, as a shift-reduce parser does, and need not count.
 """
 
 from collections.abc import Iterator, Sequence
@@ -69,9 +69,7 @@ class Constituent:
 
 
 def read_trees(text: str) -> Iterator[Tree]:
-    """Parse bracketed trees such as `(S (NP (PRP It)) (VP (VBZ works)))`.
-
-    A tree may span lines.
+    """Parse bracketed trees such as `(S (NP (PRP It)) (VP (VBZ works)))`, which may span lines.
 
     Raises:
         ValueError: the brackets are malformed; the message has the number of the tree.
@@ -102,19 +100,18 @@ def _node(label: str, parts: list[Tree | str], number: int) -> Tree:
     children = tuple(part for part in parts if isinstance(part, Tree))
     words = [part for part in parts if isinstance(part, str)]
     if len(words) > 1 or (words and children) or not parts:
-        found = " ".join(map(str, parts)) or "nothing"
+        content = " ".join(map(str, parts)) or "nothing"
         raise ValueError(
-            f"tree {number}: {label or 'a bracket without a label'} contains {found:.60}: expected one word, or "
+            f"tree {number}: {label or 'a bracket without a label'} contains {content:.60}: expected one word, or "
             f"constituents"
         )
     return Tree(label, word=words[0]) if words else Tree(label, children)
 
 
 def linearise(tree: Tree, leaves: Leaves = "placeholders") -> list[str]:
-    """Linearised tree, `(S`, `(NP`, `XX`, `)NP`, ..., `)S`.
+    """Linearised tree, one symbol for each bracket and each word: `(S`, `(NP`, `XX`, `)NP`, ..., `)S`.
 
-    One symbol for each bracket and each word. With words as leaves this is the tree without the words themselves, which
-    `spell` puts in.
+    With words as leaves the words themselves are left out; `spell` inserts them.
     """
     if tree.word is not None:
         return [{"placeholders": WORD, "tags": f"{WORD}/{tree.label}", "words": f"/{tree.label}"}[leaves]]
@@ -126,10 +123,7 @@ def linearise(tree: Tree, leaves: Leaves = "placeholders") -> list[str]:
 
 
 def spell(tree: Tree) -> list[str]:
-    """Linearised tree with words.
-
-    `It`, `(S`, `(NP`, `/PRP`, `works`, `)NP`, `(VP`, `/VBZ`, `)VP`, `)S`.
-    """
+    """Linearised tree with words: `It`, `(S`, `(NP`, `/PRP`, `works`, `)NP`, `(VP`, `/VBZ`, `)VP`, `)S`."""
     words = iter(tree.words())
     parts = [next(words)]
     for symbol in linearise(tree, "words"):
@@ -148,9 +142,7 @@ def tag_of(symbol: str) -> str | None:
 
 
 def restore(symbols: Sequence[str], words: Sequence[str]) -> Tree:
-    """Inverse of `linearise`: rebuild a tree from its symbols and the words.
-
-    Tags that were left out are `XX`.
+    """Inverse of `linearise`: rebuild a tree from its symbols and the words, with `XX` for tags that were left out.
 
     Raises:
         ValueError: the symbols are not one whole tree over these words.
@@ -182,18 +174,18 @@ def restore(symbols: Sequence[str], words: Sequence[str]) -> Tree:
 
 def constituents(tree: Tree) -> list[Constituent]:
     """Constituents in the order of their opening brackets."""
-    found: list[Constituent | None] = []
+    opened: list[Constituent | None] = []
 
     def walk(node: Tree, depth: int, start: int, position: int) -> tuple[int, int]:
-        """Index of the word, and position, after this node."""
+        """Return the index of the word, and the position, after this node."""
         if node.word is not None:
             return start + 1, position + 1
-        index, word, next_position = len(found), start, position + 1
-        found.append(None)
+        index, word, next_position = len(opened), start, position + 1
+        opened.append(None)
         for child in node.children:
             word, next_position = walk(child, depth + 1, word, next_position)
-        found[index] = Constituent(node.label, depth, start, word, position, next_position)
+        opened[index] = Constituent(node.label, depth, start, word, position, next_position)
         return word, next_position + 1
 
     walk(tree, 0, 0, 0)
-    return [constituent for constituent in found if constituent]
+    return [constituent for constituent in opened if constituent]

@@ -1,7 +1,6 @@
-"""Byte-pair encoding of words (Sennrich et al. 2016), after Moses' tokenization.
+"""Byte-pair encoding of words (Sennrich et al. 2016), after Moses' tokenization (Koehn et al. 2007).
 
-The tokenization is that of Koehn et al. 2007. The pieces of a word but the last end with `@@`, the notation of
-subword-nmt.
+All pieces of a word but the last end with `@@`, the notation of subword-nmt.
 """
 
 import unicodedata
@@ -53,10 +52,7 @@ class BytePairEncoding:
         return (*(symbol + CONTINUED for symbol in symbols[:-1]), symbols[-1])
 
     def _known(self, symbols: Sequence[str], vocabulary: Collection[str]) -> Iterator[str]:
-        """Symbols of a word that the vocabulary has.
-
-        Those that it lacks are taken apart into what they were merged from.
-        """
+        """Symbols of a word, those that the vocabulary lacks split again into the parts they were merged from."""
         rest = [(symbol, False) for symbol in symbols]
         rest[-1] = (symbols[-1], True)
         rest.reverse()
@@ -73,23 +69,22 @@ class BytePairEncoding:
 
 def _merged(symbols: Sequence[str], pair: tuple[str, str]) -> list[str]:
     """Symbols with every occurrence of a pair merged, from the left."""
-    found: list[str] = []
+    merged: list[str] = []
     index = 0
     while index < len(symbols):
         if tuple(symbols[index : index + 2]) == pair:
-            found.append(pair[0] + pair[1])
+            merged.append(pair[0] + pair[1])
             index += 2
         else:
-            found.append(symbols[index])
+            merged.append(symbols[index])
             index += 1
-    return found
+    return merged
 
 
 def read_merges(data: bytes) -> list[tuple[str, str]]:
-    """Merges of a file of subword-nmt, fastBPE or Hugging Face.
+    """Merges of a file of subword-nmt, fastBPE or Hugging Face, one a line, the first merged first.
 
-    One a line, the first merged first. Columns after the second, which are counts, are ignored, as is a first line with
-    a version.
+    Columns after the second, which are counts, are ignored, as is a first line with a version.
 
     Raises:
         ValueError: it is not UTF-8, has too many lines or a line without two symbols, or its version is unknown.
@@ -111,9 +106,7 @@ def read_merges(data: bytes) -> list[tuple[str, str]]:
 
 
 def moses_tokenization(language: str, normalise: bool, split_dashes: bool = True) -> list[Step]:
-    """Steps of Moses' tokenization.
-
-    They lead to words with spaces between and special characters escaped.
+    """Steps of Moses' tokenization, from a text to words with spaces between and special characters escaped.
 
     Args:
         language: code; the rules of some languages differ.
@@ -147,7 +140,7 @@ def _without_control_characters(text: str) -> str:
 
 
 def moses_detokenizer(language: str) -> Callable[[Sequence[str]], str]:
-    """The text of words that Moses' tokenization has split."""
+    """The inverse of Moses' tokenization, from words to text."""
     from sacremoses import MosesDetokenizer
 
     return MosesDetokenizer(language).detokenize

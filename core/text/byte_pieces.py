@@ -28,9 +28,7 @@ class Word(str):
 
 
 class BytePiece(str):
-    """A byte token such as `<0xF0>` that records the character it belongs to.
-
-    Equal to the plain string.
+    """A byte token such as `<0xF0>` that records the character it belongs to; equal to the plain string.
 
     Attributes:
         spells: the character. If one byte is missing: the range of characters it can become, as the first and the last,
@@ -50,9 +48,9 @@ class BytePiece(str):
 
 
 class PlacedPiece(str):
-    """A piece that has a role by its place in the sentence, whatever it is spelled.
+    """A piece whose role depends on its place in the sentence, however it is spelled; equal to the plain string.
 
-    A decoder may start with `</s>`. Equal to the plain string.
+    For example, a decoder may start with `</s>`.
     """
 
     role: Role
@@ -66,7 +64,7 @@ class PlacedPiece(str):
 def with_roles(tokens: Sequence[str], roles: Sequence[Role]) -> tuple[str, ...]:
     """Tokens that know their roles.
 
-    A word of the text that is called as a special token gets the mark of a word, so that it is none.
+    A word of the text that is spelled like a special token is marked as a word, so that it is not taken for one.
     """
     return tuple(
         token if token_role(token) == role else SPACE_MARK + token if role == "text" else PlacedPiece(token, role)
@@ -75,7 +73,7 @@ def with_roles(tokens: Sequence[str], roles: Sequence[Role]) -> tuple[str, ...]:
 
 
 def token_role(token: str) -> Role:
-    """Role of a token by its place if it knows it, or else by its usual name."""
+    """Role of a token by its place if that is known, else by its usual name."""
     if isinstance(token, PlacedPiece):
         return token.role
     if isinstance(token, Word):
@@ -84,14 +82,13 @@ def token_role(token: str) -> Role:
 
 
 def token_kinds(tokens: Sequence[str]) -> tuple[tuple[type, Role], ...]:
-    """What tells a `Word` and a special token from a piece of the same letters, to which they are equal."""
+    """Kinds that distinguish a `Word` and a special token from an equal piece of the same letters."""
     return tuple((type(token), token_role(token)) for token in tokens)
 
 
 def is_special(token: str) -> bool:
-    """Whether the token is not of the text.
-
-    A start, an end, the code of a language, or a piece of a prefix that the model needs.
+    """Whether the token is not of the text: a start, an end, a language code, or a piece of a prefix that the model
+    needs.
     """
     return token_role(token) != "text"
 
@@ -102,23 +99,20 @@ def text_groups(tokens: Sequence[str], groups: Iterable[range]) -> list[range]:
 
 
 def is_standalone(token: str) -> bool:
-    """Whether the token reads the same in any context.
-
-    Words, special and unknown tokens, and codes of languages do.
-    """
+    """Whether the token reads the same in any context, as words, special and unknown tokens, and language codes do."""
     return isinstance(token, Word) or token in (UNKNOWN, MASK) or token_role(token) in ("start", "end", "language")
 
 
 def bytes_of(token: str) -> bytes | None:
     """Bytes of UTF-8 that a byte token stands for; None for other tokens.
 
-    `<0xC3>` is one of a SentencePiece model. Other tokenizers have tokens of several, `<0xE4><0xBD>`, also with
+    SentencePiece's byte tokens hold one, `<0xC3>`. Those of other tokenizers hold several, `<0xE4><0xBD>`, also with
     `SPACE_MARK` before them, which is left out.
     """
     if token in BYTES:
         return bytes([BYTES[token]])
-    found = token.endswith(">") and _BYTE_SEQUENCE.fullmatch(token)
-    return bytes.fromhex("".join(re.findall("0x(..)", token))) if found else None
+    match = token.endswith(">") and _BYTE_SEQUENCE.fullmatch(token)
+    return bytes.fromhex("".join(re.findall("0x(..)", token))) if match else None
 
 
 def character_groups(tokens: Sequence[str]) -> Iterator[range]:
@@ -142,7 +136,7 @@ def _continues(tokens: Sequence[str], position: int) -> bool:
 def grapheme_groups(tokens: Sequence[str]) -> Iterator[range]:
     """`character_groups`, joined to grapheme clusters.
 
-    Combining characters, joiners with the character they join, and the two halves of a flag belong to the character
+    Combining characters, joiners with the character they join, and the second half of a flag belong to the character
     before.
     """
     start, previous, half_flag = 0, "", False
@@ -166,15 +160,15 @@ def resolve_bytes(tokens: Sequence[str]) -> tuple[str, ...]:
     """
     if all(bytes_of(token) is None for token in tokens):
         return tuple(tokens)
-    found = list(tokens)
+    resolved = list(tokens)
     for group in grapheme_groups(tokens):
         encoded = {position: each for position in group if (each := bytes_of(tokens[position])) is not None}
         spells, count = _character(b"".join(encoded.values()), group.stop == len(tokens))
         number = 1
         for position, each in encoded.items():
-            found[position] = BytePiece(tokens[position], spells, number if count else 0, count)
+            resolved[position] = BytePiece(tokens[position], spells, number if count else 0, count)
             number += len(each)
-    return tuple(found)
+    return tuple(resolved)
 
 
 def alternative_piece(tokens: Sequence[str], position: int, token: str) -> str:
@@ -186,14 +180,14 @@ def alternative_piece(tokens: Sequence[str], position: int, token: str) -> str:
         return tokens[position]
     if bytes_of(token) is None:
         return token
-    found = (*tokens[:position], token)
-    return resolve_bytes(found[_last_start(found) :])[-1]
+    replaced = (*tokens[:position], token)
+    return resolve_bytes(replaced[_last_start(replaced) :])[-1]
 
 
 def _last_start(tokens: Sequence[str]) -> int:
-    """Where the last grapheme cluster begins, or one before it.
+    """Start of the last grapheme cluster, or of one before it; nothing earlier changes how the last one reads.
 
-    Nothing earlier changes how the last one reads. Looks at the end only: a text may be long, its clusters are short.
+    Looks at the end only: a text may be long, its clusters are short.
     """
     start, text = len(tokens), ""
     while start > 0:
@@ -221,17 +215,14 @@ def decode_pieces(tokens: Sequence[str]) -> str:
     """Join pieces and decode bytes as UTF-8, with replacement characters."""
     encoded: list[bytes] = []
     for token in tokens:
-        found = bytes_of(token)
-        space = SPACE_MARK if found is not None and token.startswith(SPACE_MARK) else ""
-        encoded.append(token.encode() if found is None else space.encode() + found)
+        spelled = bytes_of(token)
+        space = SPACE_MARK if spelled is not None and token.startswith(SPACE_MARK) else ""
+        encoded.append(token.encode() if spelled is None else space.encode() + spelled)
     return b"".join(encoded).decode(errors="replace")
 
 
 def visible(text: str) -> str:
-    """Text with a visible glyph for control characters and for blank text.
-
-    Characters that override the text direction are removed.
-    """
+    """Text with a visible glyph for control characters and blank text, without marks that override its direction."""
     text = text.translate(_PICTURES)
     if text and unicodedata.category(text[0]) in ("Mn", "Me"):
         return DOTTED_CIRCLE + text
@@ -254,27 +245,27 @@ def _is_half_flag(text: str) -> bool:
     return len(text) == 1 and "\U0001f1e6" <= text <= "\U0001f1ff"
 
 
-def _character(found: Sequence[int], goes_on: bool) -> tuple[str, int]:
+def _character(values: Sequence[int], goes_on: bool) -> tuple[str, int]:
     """The character spelled by bytes and its number of bytes, as in `BytePiece`.
 
     Args:
         goes_on: whether more bytes may follow.
     """
     try:
-        return visible(bytes(found).decode()), len(found)
+        return visible(bytes(values).decode()), len(values)
     except UnicodeDecodeError:
         count = next(
             (
                 count
                 for count, least, limit in ((2, 0xC2, 0xE0), (3, 0xE0, 0xF0), (4, 0xF0, 0xF5))
-                if least <= found[0] < limit
+                if least <= values[0] < limit
             ),
             0,
         )
-    if count <= len(found) or not goes_on:
+    if count <= len(values) or not goes_on:
         return "", 0
-    if len(found) == count - 1:
-        ends = [bytes([*found, last]).decode(errors="replace") for last in (0x80, 0xBF)]
+    if len(values) == count - 1:
+        ends = [bytes([*values, last]).decode(errors="replace") for last in (0x80, 0xBF)]
         if all(len(end) == 1 and end.isprintable() and not is_combining(end) and end != "\ufffd" for end in ends):
             return "\u2013".join(ends), count
     return "", count

@@ -31,14 +31,14 @@ def language_ids(settings: Mapping[str, Any], ids: Mapping[str, int], used: Sequ
     languages = settings.get("languages", {})
     if not isinstance(languages, dict):
         raise ValueError(f"languages is {languages!r:.60}, expected an object of pieces")
-    found: dict[str, int] = {}
+    ids_by_code: dict[str, int] = {}
     for code, piece in cast("dict[str, Any]", languages).items():
         if not LANGUAGE.fullmatch(code) or not isinstance(piece, str) or piece not in ids:
             raise ValueError(f"the piece of the language {code!r:.60} is {piece!r:.60}, expected one of the dictionary")
-        found[code] = ids[piece]
-    if found and (missing := [code for code in used if code not in found]):
+        ids_by_code[code] = ids[piece]
+    if ids_by_code and (missing := [code for code in used if code not in ids_by_code]):
         raise ValueError(f"languages has no {missing[0]!r:.60}")
-    return found
+    return ids_by_code
 
 
 def prefixes_of(settings: Mapping[str, Any], default: str) -> dict[str, str]:

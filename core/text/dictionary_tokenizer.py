@@ -1,4 +1,4 @@
-"""Tokenizer with a dictionary per side, of fairseq's and other models.
+"""Tokenizer with a dictionary per side, for models of fairseq and others.
 
 A text is split into pieces by byte-pair encoding, by a SentencePiece model, or simply into words or characters, and the
 dictionary numbers the pieces.
@@ -100,9 +100,8 @@ class DictionaryTokenizer:
         return code + self._numbers(piece for piece, _ in pieces)
 
     def spans(self, text: str) -> list[Span | None]:
-        """Characters of the text that each token comes from.
-
-        None for the code of a language and for a prefix, which the text may begin with.
+        """Characters of the text that each token comes from, None for a language code and a prefix, even if the text
+        has them.
 
         Raises:
             ValueError: as `encode`.
@@ -113,7 +112,7 @@ class DictionaryTokenizer:
         return [*(None for _ in code), *surface_spans(prepared, [surface for _, surface in self._split(prepared.text)])]
 
     def leading_roles(self, token_ids: Sequence[int]) -> list[Role]:
-        """That of the code of a language, or those of the pieces of a prefix."""
+        """Role of the language code, or roles of the pieces of a prefix."""
         if self._language_ids:
             return ["language"] if token_ids and token_ids[0] in self._language_ids.values() else []
         fitting = (ids for ids in self._prefix_ids if list(token_ids[: len(ids)]) == ids)
@@ -123,16 +122,13 @@ class DictionaryTokenizer:
         return [self._ids.get(piece, self._unknown_id) for piece in pieces]
 
     def _prepared(self, text: Text) -> Text:
-        """The text as it is split.
-
-        Punctuation and words of a long one are left as they are.
-        """
+        """The text as it is split; the punctuation and the words of a long one are left as they are."""
         for steps, most in self._steps:
             text = changed(text, steps) if len(text) <= most else text
         return text
 
     def _beginning(self, text: str) -> tuple[list[int], int, str]:
-        """What is before a source.
+        """Language token, start and prefix of a source.
 
         Returns:
             The token of its language if there is one, where the text itself begins, and the prefix before it.
@@ -152,7 +148,7 @@ class DictionaryTokenizer:
         return self._language_ids[self._codes(source)[0][1]] if self._language_ids and self.language_codes else None
 
     def _codes(self, text: str) -> tuple[tuple[str, str], int]:
-        """Codes of a text's source and target languages, and where they end."""
+        """Codes of a text's source and target languages, and the end of the codes."""
         codes: list[str] = []
         start = 0
         while len(codes) < 2 and (match := CODE.match(text, start)):
@@ -162,7 +158,7 @@ class DictionaryTokenizer:
         return (codes[0] if codes[1:] else source, codes[-1] if codes else target), start
 
     def _prefix(self, text: str) -> tuple[int, str]:
-        """Where a source begins behind code and prefix, and the prefix of its target."""
+        """Start of a source behind code and prefix, and the prefix of its target."""
         match = CODE.match(text)
         code, start = (self._known(match[1]), match.end()) if match else (self.languages[1], 0)
         own = max(
@@ -187,7 +183,7 @@ class DictionaryTokenizer:
         return self._join([self._pieces[token_id] for token_id in token_ids if token_id not in self._silent])
 
     def piece(self, token_id: int) -> str:
-        """Piece of a token as the dictionary has it."""
+        """Piece of a token as it stands in the dictionary."""
         return self._pieces[token_id]
 
     def pieces(self, token_ids: Sequence[int]) -> list[str]:
@@ -195,21 +191,19 @@ class DictionaryTokenizer:
 
         The `@@` of byte-pair encoding stays at the end only, where nothing continues the piece.
         """
-        found = [self._pieces[token_id] for token_id in token_ids]
+        pieces = [self._pieces[token_id] for token_id in token_ids]
         if not self._marks_end:
-            return found
-        begins = [True, *(not piece.endswith(CONTINUED) or piece in SPECIAL for piece in found)]
+            return pieces
+        begins = [True, *(not piece.endswith(CONTINUED) or piece in SPECIAL for piece in pieces)]
         return [
             piece
             if piece in SPECIAL
-            else SPACE_MARK * begins[index] + (piece if ends or index + 1 == len(found) else piece[: -len(CONTINUED)])
-            for index, (piece, ends) in enumerate(zip(found, begins[1:], strict=True))
+            else SPACE_MARK * begins[index] + (piece if ends or index + 1 == len(pieces) else piece[: -len(CONTINUED)])
+            for index, (piece, ends) in enumerate(zip(pieces, begins[1:], strict=True))
         ]
 
     def token_id(self, piece: str) -> int:
-        """Token id of a piece of `piece` or of the last of `pieces`.
-
-        Also with a space after it.
+        """Token id of a piece of `piece` or of the last of `pieces`, also with a space after it.
 
         Raises:
             ValueError: there is no such piece.
@@ -225,10 +219,7 @@ class DictionaryTokenizer:
 
 
 def dictionary_file(pieces: Iterable[str]) -> bytes:
-    """A dictionary from its pieces in the order of their ids.
-
-    They are checked when it is read.
-    """
+    """A dictionary from its pieces in the order of their ids, which are checked when it is read."""
     return json.dumps({PIECES: list(pieces)}, ensure_ascii=False).encode(errors="surrogatepass")
 
 
@@ -242,12 +233,12 @@ def with_usual_names(pieces: Sequence[str], names: Mapping[str, str]) -> list[st
     Raises:
         ValueError: one of them is missing.
     """
-    found = [f"<unused {number}>" if piece in names else piece for number, piece in enumerate(pieces)]
+    renamed = [f"<unused {number}>" if piece in names else piece for number, piece in enumerate(pieces)]
     for usual, name in names.items():
         if name not in pieces:
             raise ValueError(f"the vocabulary has no {name!r:.60}")
-        found[pieces.index(name)] = usual
-    return found
+        renamed[pieces.index(name)] = usual
+    return renamed
 
 
 def _read_dictionary(data: bytes, needed: Sequence[str]) -> list[str]:
@@ -262,13 +253,13 @@ def _read_dictionary(data: bytes, needed: Sequence[str]) -> list[str]:
     pieces = json_object(data).get(PIECES)
     if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in cast("list[Any]", pieces)):
         raise ValueError(f"{PIECES} is {pieces!r:.60}, expected a list of texts")
-    found = cast("list[str]", pieces)
+    texts = cast("list[str]", pieces)
     seen: set[str] = set()
-    for piece in found:
+    for piece in texts:
         check_piece(piece)
         if piece in seen:
             raise ValueError(f"the piece {piece!r:.60} occurs twice")
         seen.add(piece)
     if missing := [piece for piece in needed if piece not in seen]:
         raise ValueError(f"it has no {' and no '.join(missing)}, which every model needs")
-    return found
+    return texts

@@ -1,8 +1,8 @@
-"""Tokenizer of OPUS-MT models: SentencePiece models and vocabularies.
+"""Tokenizer of OPUS-MT models: a SentencePiece model per side, and vocabularies that number the pieces.
 
-A model per side; vocabularies number the pieces. A text is split by the SentencePiece model of its side; the ids come
-from a vocabulary file and have nothing to do with SentencePiece's own. Punctuation is normalised before, as in the
-training of these models, by the rules of Moses (`normalize-punctuation.perl`; Koehn et al. 2007).
+A text is split by the SentencePiece model of its side; the ids come from a vocabulary file and have nothing to do with
+SentencePiece's own. Punctuation is normalised before, as in the training of these models, by the rules of Moses
+(`normalize-punctuation.perl`; Koehn et al. 2007).
 """
 
 import re
@@ -102,11 +102,11 @@ class MarianTokenizer:
         return [*([None] if code else []), *sentencepiece_spans(self._processor, rest)]
 
     def leading_roles(self, token_ids: Sequence[int]) -> list[Role]:
-        """That of the code of a language, if the tokens begin with one."""
+        """Role of the language code, if the tokens begin with one."""
         return ["language"] if token_ids and self._pieces[token_ids[0]] in self.language_codes else []
 
     def _code(self, text: str) -> str:
-        """The code of a language that a text begins with, "" if there is none."""
+        """The language code that a text begins with, "" if there is none."""
         text.encode()
         code = LANGUAGE_CODE.match(text) if self.language_codes else None
         if code and code[0] not in self._ids:

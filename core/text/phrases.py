@@ -2,7 +2,17 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Self
+from typing import Self, TypeVar
+
+Text = TypeVar("Text", bound=str)
+
+
+def marked(text: Text) -> Text:
+    """Mark a literal for the app's catalogues, and return it.
+
+    For words of a `Phrase`, and for other texts that the app shows, which stand elsewhere than where they are used.
+    """
+    return text
 
 
 class Phrase(str):
@@ -22,6 +32,6 @@ class Phrase(str):
         return phrase
 
 
-def listed(parts: Sequence[str], words: str = "{first}, {rest}") -> str:
+def listed(parts: Sequence[str], words: str = marked("{first}, {rest}")) -> str:
     """Join texts, one at least, by the words between the first and the rest."""
     return reduce(lambda rest, first: Phrase(words, first=first, rest=rest), reversed(parts))

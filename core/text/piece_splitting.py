@@ -1,6 +1,6 @@
-"""Texts to pieces of a `DictionaryTokenizer`, and back.
+"""Texts to pieces of a `DictionaryTokenizer`, and back, according to its settings and files.
 
-Its settings and files say how. A text is prepared to words with spaces between, and these are split.
+A text is prepared as words with spaces between, and these are split.
 """
 
 import math
@@ -25,7 +25,7 @@ from core.text.traced_text import Step
 MERGES, SENTENCEPIECE = "merges.txt", "sentencepiece.model"
 OF_TARGET = "target-"  # begins the name of a file of merges or a SentencePiece model of the target alone
 WORDS, CHARACTERS = "words", "characters"  # values of the setting `split`
-SpelledPiece = tuple[str, bytes]  # a piece, and what it spells of the text
+SpelledPiece = tuple[str, bytes]  # a piece, and the bytes of the text that it spells
 
 
 def word_functions(
@@ -115,9 +115,8 @@ def _merged_pieces(merges: BytePairEncoding, word: str) -> Iterator[SpelledPiece
 
 
 def _joined(pieces: list[str]) -> str:
-    """Words with spaces between, from pieces.
-
-    `CONTINUED` at the end of a piece says that the next one continues its word.
+    """Words with spaces between, from pieces; `CONTINUED` at the end of a piece means that the next continues its
+    word.
     """
     text = "".join(piece[: -len(CONTINUED)] if piece.endswith(CONTINUED) else f"{piece} " for piece in pieces)
     return " ".join(text.split())

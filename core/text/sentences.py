@@ -26,8 +26,8 @@ _GAP = re.compile(rf"\s+|[{STOPS}]+[{re.escape(_UNSPACED_CLOSERS)}]*")
 def split_sentences(text: str) -> list[tuple[str, str]]:
     """Split at line breaks and after the ends of sentences.
 
-    These are . ! ? and an ellipsis before white space, and stops such as 。 which need none. No split is made before a
-    lower-case letter, "e.g. this", nor after titles, initials and ordinals: "Mr. J. Smith", "3. Mai".
+    A sentence ends with . ! ? or an ellipsis before white space, or with a stop such as 。 which needs none. No split
+    is made before a lower-case letter, "e.g. this", nor after titles, initials and ordinals: "Mr. J. Smith", "3. Mai".
 
     Returns:
         Pairs of a sentence and the white space after it, which may be none after a stop; joined, they are the text. The
@@ -53,7 +53,7 @@ def split_sentences(text: str) -> list[tuple[str, str]]:
 
 
 def _is_end(word: str) -> bool:
-    """Whether a sentence ends with a word, if no lower-case letter follows."""
+    """Whether a word ends a sentence, if no lower-case letter follows."""
     word = word.rstrip(CLOSERS)
     bare = word.lstrip(OPENERS)
     is_initial = len(bare) == 2 and bare[0].isupper() and bare[1] == "."  # J. Smith
@@ -69,7 +69,7 @@ def num_sentences(text: str) -> int:
 
 
 def missing_sentences(source: str, target: str) -> int:
-    """How many sentences a translation has fewer than its source of several.
+    """Number of sentences that a translation lacks, for a source of several.
 
     Models learn from single sentences, and may leave out some of several.
     """
@@ -78,19 +78,18 @@ def missing_sentences(source: str, target: str) -> int:
 
 
 def space_after(sentence: str) -> str:
-    """What stands between a sentence and the next: a space, if it has no stop."""
+    """The space to put between a sentence and the next, empty after a stop such as 。."""
     return "" if sentence.rstrip(CLOSERS).endswith(tuple(STOPS)) else " "
 
 
 def with_language_codes(sentences: Iterable[str]) -> list[str]:
-    """Begin every sentence with the language codes that apply to it.
-
-    They are those that the last sentence before it began with. A sentence with codes of its own keeps them.
+    """Begin every sentence with the language codes that apply to it: its own, or else those of the last sentence
+    with any.
     """
-    found: list[str] = []
+    coded: list[str] = []
     codes = ""
     for sentence in sentences:
         own = LANGUAGE_CODES.match(sentence)
-        found.append(sentence if own else codes + sentence)
+        coded.append(sentence if own else codes + sentence)
         codes = own[0] if own else codes
-    return found
+    return coded

@@ -1,7 +1,7 @@
 """Text of files and of pasted lines: UTF-8, in lines that end with LF or CRLF.
 
 Every command, the training and the app read text by these rules. A byte-order mark at the start is not text. No other
-character ends a line: a form feed, U+0085 and U+2028 stand in sentences and in pieces of vocabularies. Bytes of another
+character ends a line: a form feed, U+0085 and U+2028 occur in sentences and in pieces of vocabularies. Bytes of another
 encoding and NUL are refused: as UTF-8, they would be other characters.
 """
 
@@ -25,7 +25,7 @@ class NotTextError(ValueError):
     """Bytes that are not UTF-8 text.
 
     Attributes:
-        problem: what they are, without the name of the file.
+        problem: description of the bytes, without the name of the file.
     """
 
     def __init__(self, name: str, problem: str) -> None:
@@ -93,16 +93,13 @@ def decode_lines(lines: Iterable[bytes], name: str) -> Iterator[str]:
 
 
 def split_lines(text: str) -> list[str]:
-    """Lines of a text, without line ends.
-
-    A line end at the end of the text begins no other line.
-    """
+    """Lines of a text, without line ends; a line end at the end of the text begins no other line."""
     lines = text.removeprefix(BOM).split("\n")
     return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
 def one_line(text: str) -> str:
-    """The text with spaces for tabs and for whatever any program takes for a line end."""
+    """The text with spaces for tabs and for every character that some program takes for a line end."""
     return " ".join(text.splitlines()).replace("\t", " ")
 
 
@@ -112,7 +109,7 @@ def without_bom(content: bytes) -> bytes:
 
 
 def require_utf8(content: bytes, name: str) -> None:
-    """Check that a file does not begin as one of another encoding does.
+    """Check that a file does not begin like one of another encoding.
 
     Raises:
         NotTextError: naming the encoding.

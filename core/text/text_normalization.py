@@ -8,9 +8,8 @@ VERSION = 1
 
 
 def normalized(text: str) -> str:
-    """The text with single spaces for white space, and none at its ends.
+    """The text with single spaces for white space, none at its ends, and no byte-order mark in front.
 
-    A byte-order mark in front is left out. White space is what `str.split` takes for it, no-break spaces and U+2028
-    included.
+    White space is defined as by `str.split`, no-break spaces and U+2028 included.
     """
     return " ".join(text.removeprefix(BOM).split())

@@ -1,7 +1,4 @@
-"""Tokenizer: one SentencePiece model for both languages (3.4, 5.1).
-
-Kudo & Richardson 2018.
-"""
+"""Tokenizer: one SentencePiece model (Kudo & Richardson 2018) for both languages (3.4, 5.1)."""
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +19,7 @@ Role = Literal["start", "end", "language", "prefix", "text"]  # of a token in it
 
 
 class Tokenizer(Protocol):
-    """Interface of tokenizers. Ids exclude `<s>` and `</s>`, which callers add.
+    """Interface of tokenizers, whose ids exclude `<s>` and `</s>`, which callers add.
 
     Attributes:
         language_codes: texts such as `>>fra<<` that name a target language, with which a source may begin. Empty for
@@ -39,7 +36,7 @@ class Tokenizer(Protocol):
 
     @property
     def target(self) -> "Tokenizer":
-        """Tokenizer of targets; this one is of sources."""
+        """Tokenizer of targets, as this one is of sources."""
         ...
 
     def encode(self, text: str) -> list[int]: ...
@@ -47,12 +44,12 @@ class Tokenizer(Protocol):
     def spans(self, text: str) -> list[Span | None]:
         """Characters of a text that each token of `encode` comes from.
 
-        None for a token that is not of the text, such as the code of a language, which the text may name.
+        None for a token that is not of the text, such as a language code, even if the text begins with it.
         """
         ...
 
     def leading_roles(self, token_ids: Sequence[int]) -> list[Role]:
-        """Roles of the tokens that come before those of the text, none if there are none.
+        """Roles of the tokens that come before those of the text, if any.
 
         Args:
             token_ids: of `encode`, or of a target that begins with `first_target_id`.
@@ -80,8 +77,8 @@ class SentencePieceTokenizer:
     """Tokenizer with a joint SentencePiece model.
 
     Models of `train` cover every text, with bytes for rare characters, and decode it unchanged, including white space
-    and control characters. The only exception is U+2581, which is decoded as a space: SentencePiece represents spaces
-    so.
+    and control characters. The only exception is U+2581, which is decoded as a space, as SentencePiece represents
+    spaces by it.
 
     Raises:
         ValueError: the bytes are not a SentencePiece model.
@@ -203,10 +200,10 @@ class SentencePieceTokenizer:
         return self._processor.encode([_encodable(text) for text in texts], num_threads=num_threads)
 
     def sample_batch(self, texts: Sequence[str], bpe_dropout: float, seed: int) -> list[list[int]]:
-        """Token ids of many texts, each merge of two pieces left out with a probability.
+        """Token ids of many texts, each merge of two pieces left out with a probability: BPE-dropout (Provilkov et al.
+        2020).
 
-        BPE-dropout (Provilkov et al. 2020): other pieces of the same text, for training. The same texts and seed have
-        the same pieces.
+        It gives other pieces of the same text, for training. The same texts and seed have the same pieces.
 
         Args:
             bpe_dropout: the probability, from 0 to below 1.
@@ -277,7 +274,7 @@ def load_sentencepiece(model: bytes) -> sentencepiece.SentencePieceProcessor:
 
 
 def _put_texts(model: bytes) -> Iterator[bytes]:
-    """Texts of a valid model that take the place of other characters, or of unknown pieces.
+    """Texts of a valid model that replace other characters, or unknown pieces.
 
     The map of characters is the size of a tree, the tree, and texts that each end with a NUL.
     """
@@ -307,7 +304,7 @@ def _fields(message: bytes, numbers: Sequence[int]) -> Iterator[tuple[int, bytes
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """An integer in groups of 7 bits, the lowest first, and the place behind it."""
+    """An integer in groups of 7 bits, the lowest first, and the offset behind it."""
     value, shift = message[place] & 127, 7
     while message[place] > 127:
         place += 1
@@ -317,10 +314,7 @@ def _varint(message: bytes, place: int) -> tuple[int, int]:
 
 
 def _parts(line: str) -> Iterator[str]:
-    """Yield a line in parts of at most `MAX_LEARNED_BYTES`.
-
-    They end at a space if they have one.
-    """
+    """Yield a line in parts of at most `MAX_LEARNED_BYTES`, which end at a space if they have one."""
     encoded = line.encode()
     start = 0
     while len(encoded) - start > MAX_LEARNED_BYTES:
@@ -341,7 +335,7 @@ def sentencepiece_spans(processor: sentencepiece.SentencePieceProcessor, text: T
 
 
 def sentencepiece_surfaces(pieces: Sequence[str]) -> list[bytes]:
-    """What the pieces of a SentencePiece model spell, bytes as such."""
+    """Bytes that the pieces of a SentencePiece model spell."""
     return [bytes([BYTES[piece]]) if piece in BYTES else piece.replace(SPACE_MARK, " ").encode() for piece in pieces]
 
 

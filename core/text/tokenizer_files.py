@@ -11,7 +11,7 @@ MAX_PIECE = 512  # characters
 
 
 def pack_files(files: Mapping[str, bytes]) -> bytes:
-    """All files as one, which `files_of` takes apart."""
+    """All files as one, the inverse of `files_of`."""
     tensors = {name: torch.frombuffer(bytearray(data), dtype=torch.uint8) for name, data in files.items()}
     return safetensors.torch.save(tensors)
 

@@ -1,7 +1,7 @@
 """Texts that know which characters of an original text they come from.
 
-A tokenizer normalises a text before it is split, and what comes out has other characters in other places. Each change
-is known by its result, so that it can be any function: `aligned` finds out what came from where.
+A tokenizer normalises a text before it splits it, so that the result has other characters at other positions. Only the
+result of each change is used, so that it can be any function: `aligned` matches the two texts.
 """
 
 import re
@@ -16,7 +16,7 @@ from typing import TypeVar
 Span = tuple[int, int]  # start and stop of characters
 Rule = tuple[str | re.Pattern[str], str]  # pattern and replacement of `re.sub`
 Step = Callable[[str], str] | Rule
-MOST_PASSED = 8  # characters that one may change places with, and be found
+MOST_PASSED = 8  # characters that a moved one may pass and still be matched
 MOST_COMPARED = 10**7  # product of the lengths of two texts, beyond which they are not compared by character
 
 
@@ -39,10 +39,7 @@ class TracedText:
         return cls(text, tuple((index, index + 1) for index in range(len(text))))
 
     def behind(self, prefix: str) -> "TracedText":
-        """The text behind another one, which is not of the original.
-
-        The space between them belongs to the text.
-        """
+        """The text behind another one that is not of the original; the space between them belongs to the text."""
         words = prefix.rstrip()
         place = next((start for origin in self.origins if origin for start in origin), 0)
         space = [(place, place)] * (len(prefix) - len(words))
@@ -62,10 +59,9 @@ class TracedText:
         return TracedText(text, tuple(self._origin(span) for span in aligned(self.text, text)))
 
     def span(self, start: int, stop: int) -> Span | None:
-        """Characters of the original that some characters come from.
+        """Characters of the original that some characters come from, None if all were put before the text.
 
-        White space around them is left out; white space alone keeps its own, or its place. None if all were put before
-        the text.
+        White space around them is left out; white space alone keeps its own, or its place.
         """
         if start == stop:
             return self._origin((start, stop))
@@ -112,7 +108,7 @@ def surface_spans(text: TracedText, surfaces: Sequence[bytes]) -> list[Span | No
     """Spans in the original of the consecutive pieces of a text.
 
     Args:
-        surfaces: what each piece spells, in UTF-8; a piece may be a part of a character.
+        surfaces: the bytes that each piece spells, in UTF-8; a piece may be a part of a character.
 
     Returns:
         For each piece as `TracedText.span`.
@@ -129,21 +125,23 @@ def surface_spans(text: TracedText, surfaces: Sequence[bytes]) -> list[Span | No
 def aligned(before: str, after: str) -> list[Span]:
     """Characters of one text that each character of another comes from.
 
-    Letters are compared without case, accents apart, and compatibility characters by what they stand for, white space
-    not at all. Characters that differ come from what is between the same neighbours; white space that was put in, from
-    nowhere: its span is empty.
+    Letters are compared without case, accents separately, compatibility characters by their normal form, and white
+    space not at all. Characters that differ come from the characters between the same neighbours; inserted white space
+    has an empty span.
     """
     old, old_places = _compared(before)
     new, new_places = _compared(after)
-    found: list[Span | None] = [None] * len(after)
+    aligned_spans: list[Span | None] = [None] * len(after)
     for place, (start, stop) in zip(new_places, _origins(old, new), strict=True):
         if start < stop:
-            found[place] = _union(filter(None, (found[place], (old_places[start], old_places[stop - 1] + 1))))
-    return _filled(after, found)
+            aligned_spans[place] = _union(
+                filter(None, (aligned_spans[place], (old_places[start], old_places[stop - 1] + 1)))
+            )
+    return _filled(after, aligned_spans)
 
 
 def _compared(text: str) -> tuple[str, list[int]]:
-    """A text as it is compared, and the place that each of its characters comes from."""
+    """A text in the form used for comparison, and the position that each of its characters comes from."""
     spelled = [_spelled(character) for character in text]
     return "".join(spelled), [place for place, letters in enumerate(spelled) for _ in letters]
 
@@ -189,17 +187,14 @@ def _blocks(old: str, new: str) -> Iterator[tuple[int, int, int, bool]]:
 
 
 def _filled(text: str, spans: Sequence[Span | None]) -> list[Span]:
-    """Spans of all characters.
-
-    Those without one have that of the nearest in their word, before or else after it.
-    """
-    found: list[Span] = []
+    """Spans of all characters; those without one get that of the nearest in their word, before or else after it."""
+    filled: list[Span] = []
     for index, span in enumerate(spans):
         if span is None and not text[index].isspace():
             span = _neighbour(text, spans, index)
-        stop = found[-1][1] if found else 0
-        found.append(span or (stop, stop))
-    return found
+        stop = filled[-1][1] if filled else 0
+        filled.append(span or (stop, stop))
+    return filled
 
 
 def _neighbour(text: str, spans: Sequence[Span | None], index: int) -> Span | None:
@@ -213,10 +208,7 @@ def _neighbour(text: str, spans: Sequence[Span | None], index: int) -> Span | No
 
 
 def _union(spans: Iterable[Span]) -> Span | None:
-    """From the first start to the last stop of some spans.
-
-    Empty spans count only alone.
-    """
-    found = list(spans)
-    found = [(start, stop) for start, stop in found if start < stop] or found[:1]
-    return (min(start for start, _ in found), max(stop for _, stop in found)) if found else None
+    """From the first start to the last stop of some spans; empty spans count only alone."""
+    listed = list(spans)
+    listed = [(start, stop) for start, stop in listed if start < stop] or listed[:1]
+    return (min(start for start, _ in listed), max(stop for _, stop in listed)) if listed else None

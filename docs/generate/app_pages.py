@@ -1,7 +1,4 @@
-"""Documentation of the app's pages: its own texts and pictures.
-
-They stand between those of docs/pages.
-"""
+"""Documentation of the app's pages, from its own texts and pictures, placed between those of docs/pages."""
 
 import ast
 import contextlib
@@ -10,21 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from viz_app.language import marked
-from viz_app.language.extraction import value_names
-from viz_app.page_list import GROUPS, AppPage, script_of
+from viz_app.language.checks import value_names
+from viz_app.page_list import GROUPS, script_of
 
 PAGE_GROUPS = GROUPS
 TEXTS = ("HOW_TO_READ", "ABOUT")  # beginnings of the names of a page's texts for its readers
 BADGE = "ABOUT_BADGE"  # beside a badge, which the documentation does not have
-
-
-def page_markdown(root: Path, page: AppPage) -> str:
-    """Return a page for one that docs/pages does not have.
-
-    It has its title, and what its script is for.
-    """
-    about = (ast.get_docstring(_script(root, page.name)) or "").partition(": ")[2]
-    return f"# {page.title}\n\n{about[:1].upper()}{about[1:]}\n"
 
 
 def with_reading_help(root: Path, name: str, markdown: str) -> str:
@@ -40,7 +28,7 @@ def with_reading_help(root: Path, name: str, markdown: str) -> str:
 
 def _texts(root: Path, name: str) -> list[str]:
     """Return the texts that the page shows to its readers, in the order of its script."""
-    found: list[str] = []
+    texts: list[str] = []
     for constant, value in _constants(root, _module(name)).items():
         if not constant.startswith(TEXTS) or constant == BADGE:
             continue
@@ -48,23 +36,20 @@ def _texts(root: Path, name: str) -> list[str]:
         for view, text in views:
             if value_names([text]):  # which only the app knows
                 continue
-            found += [f"### {view}"] if view else []
-            found.append(inspect.cleandoc(text))
-    return found
+            texts += [f"### {view}"] if view else []
+            texts.append(inspect.cleandoc(text))
+    return texts
 
 
 def _constants(root: Path, module: str) -> dict[str, Any]:
-    """Return the constants of a module without importing it.
-
-    A page draws itself when it is imported.
-    """
+    """Return the constants of a module without importing it, as a page draws itself when it is imported."""
     path = root.joinpath(*module.split(".")).with_suffix(".py")
     names: dict[str, Any] = {marked.__name__: marked}
     for node in ast.parse(path.read_text("utf-8")).body if path.exists() else []:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("viz_app."):
             wanted = {alias.name for alias in node.names if alias.name.isupper()}
-            found = _constants(root, str(node.module)) if wanted else {}
-            names |= {name: found[name] for name in wanted & found.keys()}
+            imported = _constants(root, str(node.module)) if wanted else {}
+            names |= {name: imported[name] for name in wanted & imported.keys()}
         elif isinstance(node, ast.Assign) and all(map(_is_marked, _calls(node))):
             with contextlib.suppress(NameError):  # made from something that is no constant
                 exec(compile(ast.Module([node], []), module, "exec"), names)
@@ -77,10 +62,6 @@ def _calls(node: ast.AST) -> list[ast.Call]:
 
 def _is_marked(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Name) and call.func.id == marked.__name__
-
-
-def _script(root: Path, name: str) -> ast.Module:
-    return ast.parse((root / "viz_app" / script_of(name)).read_text("utf-8"))
 
 
 def _module(name: str) -> str:

@@ -1,27 +1,30 @@
-"""Hooks of MkDocs: generated pages, formulas without a script, navigation.
-
-Pages are generated from notebooks and from the code.
-"""
+"""Hooks of MkDocs: pages generated from notebooks and code, formulas without a script, navigation."""
 
 import html
+import itertools
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
-from app_pages import PAGE_GROUPS, page_markdown, with_reading_help
+from app_pages import PAGE_GROUPS, with_reading_help
+from build_cache import digest_of_program
+from cell_outputs import CellError, CellOutputs
 from latex2mathml.converter import convert
 from layers import with_picture
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from notebooks import NOTEBOOKS, run_notebook
+from notebooks import CODE, NOTEBOOKS, Cell, cells_of
 from reference import REFERENCE, module_pages, with_code_of_sections
+from reference_pages import ReferencePages, is_reference
 
 ROOT = Path(__file__).resolve().parents[2]
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 MODULE = re.compile(r"`((?:core|train)(?:\.\w+)+)`")  # or something in it
 REPOSITORY = re.compile(r"\[([^\]]+)\]\(\.\./([^)#\s]+)\)")  # link to a file that is not of the documentation
+OWN_PAGE = re.compile(r"\]\(\.\./(CHANGELOG|CONTRIBUTING)\.md")  # files of the project that the site shows, too
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\bsrc=["']?((?:https?:)?//[^"'\s>]+)"""
     r"""|<link\b(?![^>]*\brel=["']?(?:canonical|next|prev))[^>]*?\bhref=["']?((?:https?:)?//[^"'\s>]+)"""
@@ -29,18 +32,36 @@ LOADED = re.compile(
 )
 OUTPUT = re.compile(r'<div class="output" data-number="(\d+)"></div>')
 
-_outputs: dict[str, list[str]] = {}  # of the cells of a notebook, by the address of its page
+FRONT_PAGE = ROOT / "docs" / "index.md"
+DEVELOPERS = {"changelog.md", "contributing.md", "architecture.md", "file_map.md", "audit.md"}
+# In the search, where a word in a title counts a thousand times. Thus a page that mentions it comes before a module of
+# that name (`reference_pages.BOOST`), and a page about it, which has it in its title or `tags`, before both.
+BOOST, BOOST_OF_DEVELOPERS = 1000, 10
+
+
+class _Build:
+    """What the hooks of one build share."""
+
+    outputs: CellOutputs
+    reference: ReferencePages
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Set what the project says about itself: its version and, where it has one, the address of its repository."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    config.copyright = f"{config.site_name} {project['version']}, {project['license']}"
+    if address := project.get("urls", {}).get("Repository"):
+        config.repo_url, config.repo_name = address, address.partition("://")[2]
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, and derive the navigation from all pages."""
+    _Build.outputs = CellOutputs(digest_of_program(), [FRONT_PAGE, *sorted(NOTEBOOKS.glob("*.ipynb"))])
+    _Build.reference = ReferencePages(ROOT, config)
     added = {f"{REFERENCE}/{name}": text for name, text in module_pages(ROOT).items()}
     added |= {f"notebooks/{path.stem}.md": _notebook_markdown(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
-    added["contributing.md"] = (ROOT / "CONTRIBUTING.md").read_text("utf-8").replace("](docs/", "](")
-    for pages in PAGE_GROUPS.values():
-        for page in pages:
-            if not files.get_file_from_path(f"pages/{page.name}.md"):
-                added[f"pages/{page.name}.md"] = page_markdown(ROOT, page)
+    for name in ("contributing", "changelog"):
+        added[f"{name}.md"] = (ROOT / f"{name.upper()}.md").read_text("utf-8").replace("](docs/", "](")
     for path, text in added.items():
         files.append(File.generated(config, path, content=text))
     config["nav"] = navigation({file.src_uri: _title(file.content_string) for file in files.documentation_pages()})
@@ -48,20 +69,19 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def navigation(titles: dict[str, str]) -> list[Any]:
-    """Return all pages in groups.
-
-    Pages that no group names come under Methods and guides, by their title.
+    """Return all pages in groups; those that no group names come under Methods and guides, by their title.
 
     Args:
         titles: of each page, by its path in the documentation.
     """
     of_app = {group: [f"pages/{page.name}.md" for page in pages] for group, pages in PAGE_GROUPS.items()}
-    named = {"index.md", "tutorial.md", "paper.md", "notebooks/index.md"}.union(*of_app.values())
+    start = ["index.md", "tutorial.md", "changelog.md"]
+    named = {*start, "paper.md", "notebooks/index.md"}.union(*of_app.values())
     notebooks = sorted(path for path in titles if path.startswith("notebooks/") and not path.endswith("index.md"))
     reference = sorted(path for path in titles if path.startswith(f"{REFERENCE}/"))
     rest = set(titles) - {*named, *notebooks, *reference}
     return [
-        {"Start": ["index.md", "tutorial.md"]},
+        {"Start": start},
         {"Pages of the app": [{group: pages} for group, pages in of_app.items()]},
         {"The paper": "paper.md"},
         {"Notebooks": ["notebooks/index.md", *notebooks]},
@@ -76,69 +96,96 @@ def navigation(titles: dict[str, str]) -> list[Any]:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Add what the code says about a page, and links to it."""
+    """Add the code's own texts about a page, and links to it."""
     folder, _, name = page.file.src_uri.rpartition("/")
+    if is_reference(page):
+        return _Build.reference.markdown(page, markdown)
+    page.meta.setdefault("search", {"boost": BOOST_OF_DEVELOPERS if name in DEVELOPERS else BOOST})
     if folder == "pages":
         markdown = MODULE.sub(r"[`\1`][\1]", with_reading_help(ROOT, name.removesuffix(".md"), markdown))
     if not folder:
+        markdown = OWN_PAGE.sub(lambda match: f"]({match[1].lower()}.md", markdown)
         markdown = REPOSITORY.sub(r"\1 (`\2`)", markdown)
     if page.file.src_uri == "architecture.md":
         markdown = with_picture(ROOT, markdown)
     if page.file.src_uri == "paper.md":
         markdown = with_code_of_sections(ROOT, markdown)
-    if page.file.src_uri in _outputs:
+    if page.file.src_uri == "index.md":
+        number = itertools.count()
+        markdown = CODE.sub(lambda match: _code(match[1], next(number)) + "\n", markdown)
+    elif _with_cells(page):
         page.meta["hide"] = ["toc"]  # the drawings take its place
         return markdown
     return markdown.replace(".ipynb)", ".md)")
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Set formulas as MathML, and insert the outputs of notebooks.
+    """Set formulas as MathML, which browsers draw without a script."""
+    content = FORMULA.sub(lambda match: _mathml(html.unescape(match[2]), match[1] == "div"), content)
+    return _Build.reference.content(page, content) if is_reference(page) else content
 
-    Browsers draw MathML without a script.
-    """
-    content = FORMULA.sub(lambda found: _mathml(html.unescape(found[2]), found[1] == "div"), content)
-    outputs = _outputs.get(page.file.src_uri, [])
-    return OUTPUT.sub(lambda found: outputs[int(found[1])], content)
+
+def on_env(env: Any, config: MkDocsConfig, files: Files) -> None:
+    """Insert what the cells wrote, for which the pages were rendered meanwhile; add the reference to the search."""
+    index = config.plugins["material/search"].search_index
+    for page in (file.page for file in files.documentation_pages()):
+        if is_reference(page):
+            index.entries += _Build.reference.search_entries(page)
+        elif path := _with_cells(page):
+            try:
+                cells = _Build.outputs.cells(path)
+            except CellError as error:
+                raise PluginError(str(error)) from error
+            page.content = OUTPUT.sub(lambda match, cells=cells: _output(cells[int(match[1])]), page.content)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
     """Check that no page loads anything from elsewhere."""
-    found = {
+    outside = {
         f"{path.relative_to(config.site_dir)}: {address}"
         for path in Path(config.site_dir).rglob("*")
         if path.suffix in (".html", ".css")
         for address in outside_addresses(path.read_text("utf-8"))
     }
-    if found:
-        raise PluginError(f"the site must work without a network, but loads: {', '.join(sorted(found))}")
+    if outside:
+        raise PluginError(f"the site must work without a network, but loads: {', '.join(sorted(outside))}")
 
 
 def outside_addresses(text: str) -> list[str]:
-    """Return the addresses of other hosts that a page or a style sheet loads.
-
-    Links to them are not loaded.
-    """
-    return [address for found in LOADED.findall(text) for address in found if address]
+    """Return the addresses of other hosts that a page or a style sheet loads, links aside."""
+    return [address for groups in LOADED.findall(text) for address in groups if address]
 
 
 def _notebook_markdown(path: Path) -> str:
-    """Run a notebook and return it as Markdown, with places for its outputs."""
-    outputs: list[str] = []
-    parts: list[str] = []
-    for cell in run_notebook(path):
-        parts.append(cell.source if cell.kind == "markdown" else f"```python\n{cell.source}\n```")
-        shown = (f"<pre>{html.escape(cell.printed)}</pre>" if cell.printed else "") + cell.value
-        if shown:
-            parts.append(f'<div class="output" data-number="{len(outputs)}"></div>')
-            outputs.append(f'<div class="output">{shown}</div>')
-    _outputs[f"notebooks/{path.stem}.md"] = outputs
+    """Return a notebook as Markdown, with places for the outputs of its cells."""
+    parts = [
+        source if kind == "markdown" else _code(source, number) for number, (kind, source) in enumerate(cells_of(path))
+    ]
     return "\n\n".join([*parts, f"[Download this notebook]({path.name})\n"])
 
 
+def _code(source: str, number: int) -> str:
+    """Return a cell of code as Markdown, with a place for its output."""
+    return f'```python\n{source.rstrip()}\n```\n\n<div class="output" data-number="{number}"></div>'
+
+
+def _output(cell: Cell) -> str:
+    shown = (f"<pre>{html.escape(cell.printed)}</pre>" if cell.printed else "") + cell.value
+    return f'<div class="output">{shown}</div>' if shown else ""
+
+
+def _with_cells(page: Page) -> Path | None:
+    """Return the file of a page whose code is run: a notebook, or the front page."""
+    folder, _, name = page.file.src_uri.rpartition("/")
+    path = NOTEBOOKS / f"{name.removesuffix('.md')}.ipynb"
+    if page.file.src_uri == "index.md":
+        return FRONT_PAGE
+    return path if folder == "notebooks" and path.exists() else None
+
+
 def _title(text: str) -> str:
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r"^# (.+)$", text, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _module(path: str) -> str:
@@ -146,9 +193,9 @@ def _module(path: str) -> str:
 
 
 def _mathml(formula: str, is_block: bool) -> str:
-    found = convert(formula.strip(), display="block" if is_block else "inline")
-    if unknown := re.search(r"\\\w+", found):
+    mathml = convert(formula.strip(), display="block" if is_block else "inline")
+    if unknown := re.search(r"\\\w+", mathml):
         raise PluginError(
             f"the formula {formula.strip()!r} has {unknown[0]}, which latex2mathml does not know: write it otherwise"
         )
-    return f'<div class="formula">{found}</div>' if is_block else found
+    return f'<div class="formula">{mathml}</div>' if is_block else mathml

@@ -1,6 +1,6 @@
 """The picture of the layers, drawn from the contracts of import-linter.
 
-On GitHub the page has it as Mermaid, which here would need a script.
+GitHub draws the page's Mermaid source; here that would need a script.
 """
 
 import html

@@ -1,4 +1,4 @@
-"""Run notebooks in this process.
+"""Run notebooks, and the code of pages, in this process.
 
 It takes seconds, where a kernel for each would take a minute.
 """
@@ -8,12 +8,14 @@ import contextlib
 import html
 import io
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+CODE = re.compile(r"^```python\n(.*?)^```\n", re.MULTILINE | re.DOTALL)  # in a page
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Cell:
     Attributes:
         kind: "markdown" or "code".
         source: its text.
-        printed: of code, what it wrote to stdout.
+        printed: of code, its output on stdout.
         value: of code, its last expression as HTML; empty if there is none or it is None.
     """
 
@@ -33,10 +35,16 @@ class Cell:
     value: str = ""
 
 
-def run_notebook(path: Path, replaced: dict[str, str] | None = None) -> Iterator[Cell]:
-    """Run a notebook from its first cell to its last.
+def cells_of(path: Path) -> list[tuple[str, str]]:
+    """Return kind and source of the cells of a notebook, or of a page whose blocks of Python are cells."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".ipynb":
+        return [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+    return [("code", source) for source in CODE.findall(text)]
 
-    An error ends it, with the number of its cell.
+
+def run_notebook(path: Path, replaced: dict[str, str] | None = None) -> Iterator[Cell]:
+    """Run a notebook from its first cell to its last; an error ends it, with the number of its cell.
 
     Args:
         replaced: texts of the code and others to run in their place.
@@ -44,13 +52,12 @@ def run_notebook(path: Path, replaced: dict[str, str] | None = None) -> Iterator
     Raises:
         ValueError: a text to replace is not in the notebook.
     """
-    cells = json.loads(path.read_text("utf-8"))["cells"]
+    cells = cells_of(path)
     missing = dict(replaced or {})
     names: dict[str, Any] = {"__name__": "__main__"}
-    for number, cell in enumerate(cells, start=1):
-        source = "".join(cell["source"])
-        if cell["cell_type"] != "code":
-            yield Cell(cell["cell_type"], source)
+    for number, (kind, source) in enumerate(cells, start=1):
+        if kind != "code":
+            yield Cell(kind, source)
             continue
         code = source
         for old, new in (replaced or {}).items():
@@ -63,7 +70,7 @@ def run_notebook(path: Path, replaced: dict[str, str] | None = None) -> Iterator
 
 
 def _run(code: str, names: dict[str, Any], place: str) -> tuple[str, str]:
-    """Run a cell; return what it printed, and its last expression as HTML."""
+    """Run a cell; return its output, and its last expression as HTML."""
     tree = ast.parse(code, place)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     value = None

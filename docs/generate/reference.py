@@ -1,7 +1,4 @@
-"""Pages of the reference, and the code by sections of the paper.
-
-The docstrings assign it to them.
-"""
+"""Pages of the reference, and the code by the sections of the paper that docstrings name."""
 
 import ast
 import re
@@ -17,10 +14,7 @@ HEADING = re.compile(r"^## (\d(?:\.\d){0,2}) .*$", re.MULTILINE)
 
 
 def module_pages(root: Path) -> dict[str, str]:
-    """Return a page for each module and package directly in `PACKAGES`.
-
-    They are by the name of their file.
-    """
+    """Return a page for each module and package directly in `PACKAGES`, by the name of its file."""
     pages: dict[str, str] = {}
     for package in PACKAGES:
         for path in sorted((root / package).iterdir()):
@@ -31,6 +25,22 @@ def module_pages(root: Path) -> dict[str, str]:
     return pages
 
 
+def sources(root: Path, module: str) -> list[Path]:
+    """Return the files of a module, or of a package and all below it."""
+    path = root.joinpath(*module.split("."))
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+
+
+def docstrings(root: Path, module: str) -> dict[str, str]:
+    """Return the docstrings of a module or package and of all public names in it, by their full names."""
+    return {
+        name: docstring
+        for path in sources(root, module)
+        for name, docstring in _documented(path.relative_to(root), ast.parse(path.read_text("utf-8")))
+        if docstring
+    }
+
+
 def with_code_of_sections(root: Path, markdown: str) -> str:
     """Add links to the code of each section of the paper at the end of its text."""
     code: dict[str, list[str]] = defaultdict(list)
@@ -38,7 +48,7 @@ def with_code_of_sections(root: Path, markdown: str) -> str:
         sources = {path.relative_to(root): path.read_text("utf-8") for path in sorted((root / package).rglob("*.py"))}
         for path in (path for path, source in sources.items() if SECTION.search(source)):
             for name, docstring in _documented(path, ast.parse(sources[path])):
-                for section in {found[1] or found[2] for found in SECTION.finditer(docstring)}:
+                for section in {match[1] or match[2] for match in SECTION.finditer(docstring)}:
                     code[section].append(f"[`{name}`][{name}]")
     parts = re.split(r"(?=^## )", markdown, flags=re.MULTILINE)
     for index, part in enumerate(parts):
@@ -49,10 +59,7 @@ def with_code_of_sections(root: Path, markdown: str) -> str:
 
 
 def _documented(path: Path, module: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield the names and docstrings of a module and its public members.
-
-    These are its classes, functions and methods.
-    """
+    """Yield the names and docstrings of a module and of its public classes, functions and methods."""
     name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
     if any(part.startswith("_") for part in name.split(".")):
         return

@@ -105,7 +105,7 @@ def main() -> None:
     arguments = parser.parse_args()
     translator = Translator.from_checkpoint(arguments.checkpoint)
     texts = list(islice(read_lines(arguments.sentences), arguments.count))
-    found = [
+    sentences = [
         read(translator, text, translation.hypotheses[0].token_ids)
         for text, translation in zip(texts, translator.translate_batch(texts), strict=True)
     ]
@@ -114,7 +114,7 @@ def main() -> None:
         with naming_sentence(number):
             source, target = " ".join(pair.source.split()), " ".join(pair.target.split())
             gold.append(read(translator, source, target, pair.links))
-    fixed = int(sum(sentence.agreement() for sentence in found).argmax())
+    fixed = int(sum(sentence.agreement() for sentence in sentences).argmax())
     choices: dict[str, Choice] = {
         "most confident": confident,
         "one for all": lambda _: fixed,
@@ -123,9 +123,9 @@ def main() -> None:
     }
     print("choice | links as ALTI's | below half | doubted | gold AER")
     for name, choose in choices.items():
-        heads = [choose(sentence) for sentence in found]
-        agreeing = torch.stack([sentence.agreement()[head] for sentence, head in zip(found, heads, strict=True)])
-        doubted = sum(warned(sentence, head) for sentence, head in zip(found, heads, strict=True)) / len(found)
+        heads = [choose(sentence) for sentence in sentences]
+        agreeing = torch.stack([sentence.agreement()[head] for sentence, head in zip(sentences, heads, strict=True)])
+        doubted = sum(warned(sentence, head) for sentence, head in zip(sentences, heads, strict=True)) / len(sentences)
         score = sum((score_links(argmax_links(each.heads[choose(each)]), each.gold) for each in gold), AlignmentScore())
         below = (agreeing < 0.5).float().mean()
         print(f"{name} | {agreeing.mean():.2f} | {below:.1%} | {doubted:.1%} | {score.error_rate:.2f}")

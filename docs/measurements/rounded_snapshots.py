@@ -1,4 +1,4 @@
-"""Measure what rounding to 8 bits changes in the snapshots of a history.
+"""Measure the changes by rounding the snapshots of a history to 8 bits.
 
 python docs/measurements/rounded_snapshots.py checkpoints/multi30k.history.zip checkpoints/multi30k.safetensors
 python docs/measurements/rounded_snapshots.py multi30k.history.zip runs/multi30k
@@ -27,7 +27,7 @@ from viz_app.session.sample_sentences import SHIPPED
 
 
 def main() -> None:
-    """Print the time of opening, and what rounding changes."""
+    """Print the time of opening, and the changes by rounding."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rounded", type=Path, help="a file of `train history`")
     parser.add_argument("exact", type=Path, help="the checkpoint of the last snapshot, or the run's folder")
@@ -47,8 +47,8 @@ def main() -> None:
     else:
         compare(last, Translator.from_checkpoint(arguments.exact), history.translator(last), pairs)
     if arguments.output:
-        found = history.checkpoint(last)
-        save_checkpoint(arguments.output, found.model, found.tokenizer, found.training)
+        checkpoint = history.checkpoint(last)
+        save_checkpoint(arguments.output, checkpoint.model, checkpoint.tokenizer, checkpoint.training)
 
 
 def compare(step: int, exact: Translator, rounded: Translator, pairs: Sequence[Pair]) -> None:
@@ -58,32 +58,38 @@ def compare(step: int, exact: Translator, rounded: Translator, pairs: Sequence[P
     num_same = sum(one == other for one, other in zip(*own, strict=True))
     print(f"step {step:,}: {num_same} of {len(pairs)} own translations are the same")
     lenses = [[logit_lens(model, source, target, 1) for source, target in pairs] for model in models]
-    log_probs = [torch.cat([torch.tensor(each.explanation.log_probs) for each in found]) for found in lenses]
+    log_probs = [
+        torch.cat([torch.tensor(each.explanation.log_probs) for each in of_translator]) for of_translator in lenses
+    ]
     print(f"  log-probability of a token, nats:   {distance(*log_probs)}")
-    maps = [[each.explanation.maps for each in found] for found in lenses]
+    maps = [[each.explanation.maps for each in of_translator] for of_translator in lenses]
     weights = [
-        torch.cat([each.weights.flatten() for of_sentence in found for each in chain(*of_sentence.values())])
-        for found in maps
+        torch.cat([each.weights.flatten() for of_sentence in of_translator for each in chain(*of_sentence.values())])
+        for of_translator in maps
     ]
     print(f"  attention weight:                   {distance(*weights)}")
-    predicted = [torch.cat([each.predicted_log_probs.exp().flatten() for each in found]) for found in lenses]
+    predicted = [
+        torch.cat([each.predicted_log_probs.exp().flatten() for each in of_translator]) for of_translator in lenses
+    ]
     print(f"  lens, probability of a last token:  {distance(*predicted)}")
-    tokens = [torch.cat([each.token_ids.flatten() for each in found]) for found in lenses]
+    tokens = [torch.cat([each.token_ids.flatten() for each in of_translator]) for of_translator in lenses]
     print(f"  lens, most probable token:          the same in {(tokens[0] == tokens[1]).float().mean():.1%} of cells")
     frequencies = piece_frequencies(rounded.tokenizer, SHIPPED)
     cards = [cards_on(model, pairs, frequencies) for model in models]
-    scores = [torch.tensor([[score(card) for score in SCORES.values()] for card in found]) for found in cards]
+    scores = [
+        torch.tensor([[score(card) for score in SCORES.values()] for card in of_translator]) for of_translator in cards
+    ]
     print(f"  score of a head:                    {distance(*scores)}")
-    roles = [[role(card) for card in found] for found in cards]
+    roles = [[role(card) for card in of_translator] for of_translator in cards]
     num_others = sum(one != other for one, other in zip(*roles, strict=True))
     print(f"  role of a head:                     {num_others} of {len(cards[0])} are others")
 
 
 def distance(one: Tensor, other: Tensor) -> str:
     """The distances of numbers, without those that are NaN, as text."""
-    found = (one - other).abs()
-    found = found[~found.isnan()]
-    return f"{found.mean():.4f} on average, {found.max():.3f} at most"
+    differences = (one - other).abs()
+    differences = differences[~differences.isnan()]
+    return f"{differences.mean():.4f} on average, {differences.max():.3f} at most"
 
 
 if __name__ == "__main__":

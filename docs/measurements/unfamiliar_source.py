@@ -1,4 +1,4 @@
-"""Count how often a source is noted as unlike what the model translates.
+"""Count how often a source gets the note that it is unlike the model's language.
 
 python docs/measurements/unfamiliar_source.py --ordinary test.en.xz --other test.de.xz
 
@@ -22,8 +22,8 @@ EMOJI = [chr(code) for code in (*range(0x1F600, 0x1F640), *range(0x1F400, 0x1F44
 
 def noted(translator: Translator, texts: Sequence[str]) -> float:
     """Share of texts with a note."""
-    found = [source_familiarity(translator, each) for each in translator.translate_batch(texts)]
-    return sum(each.is_unknown or each.is_copied for each in found) / len(found)
+    notes = [source_familiarity(translator, each) for each in translator.translate_batch(texts)]
+    return sum(each.is_unknown or each.is_copied for each in notes) / len(notes)
 
 
 def main() -> None:

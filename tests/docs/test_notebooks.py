@@ -15,6 +15,7 @@ from core.analysis.heads.head import Head
 from core.files.shipped_files import shipped_checkpoint
 from docs.generate.notebooks import NOTEBOOKS, run_notebook
 
+ROOT = Path(__file__).parents[2]
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 LESS = {  # of what a notebook does again and again, to run in place of it
     "02_heads_of_the_paper.ipynb": {"for each in SENTENCES]": "for each in SENTENCES[:1]]"},
@@ -45,6 +46,14 @@ def test_it_is_committed_without_outputs(path: Path) -> None:
     """They would be stale after a change of the model, and hide the change of a cell among theirs."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     assert [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")] == []
+
+
+def test_the_code_of_the_front_page_translates_and_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (cell,) = run_notebook(ROOT / "docs" / "index.md")
+    translator = Translator.from_checkpoint(shipped_checkpoint("en-de"))
+    assert cell.printed == f"{translator.translate('A dog runs.').text}\n"
+    assert cell.value.startswith("<iframe")
 
 
 def prose(name: str) -> str:

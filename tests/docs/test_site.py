@@ -9,9 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 
-from viz_app.page_list import PAGES
+from viz_app.page_list import PAGES, AppPage
 
 ROOT = Path(__file__).parents[2]
 GENERATE = ROOT / "docs" / "generate"
@@ -44,14 +45,39 @@ def test_every_page_is_in_the_navigation(hooks: ModuleType) -> None:
     assert listed == [f"pages/{page.name}.md" for page in PAGES]
 
 
+@pytest.mark.parametrize("address", ["https://code.example/headlight", ""])
+def test_the_site_links_to_the_repository_if_the_project_names_one(
+    hooks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    urls = f'urls.Repository = "{address}"\n' if address else ""
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nversion = "1.2.3"\nlicense = "Apache-2.0"\n{urls}')
+    monkeypatch.setattr(hooks, "ROOT", tmp_path)
+    config = MkDocsConfig()
+    config.site_name = "Headlight"
+    hooks.on_config(config)
+    assert config.copyright == "Headlight 1.2.3, Apache-2.0"
+    assert (config.repo_url, config.repo_name) == (
+        (address, "code.example/headlight") if address else (MkDocsConfig().repo_url, MkDocsConfig().repo_name)
+    )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_has_the_texts_of_the_app(hooks: ModuleType, page: object) -> None:
+def test_a_page_has_the_texts_of_the_app(hooks: ModuleType, page: AppPage) -> None:
     app_pages = sys.modules["app_pages"]
     text = app_pages.with_reading_help(ROOT, page.name, "# Title\n\nBeginning.\n\n## Limits\n\nSome.\n")
     assert text.startswith("# Title\n\nBeginning.\n\n")
     assert text.endswith("\n## Limits\n\nSome.\n")
     assert "## How to read it\n\n" in text
-    assert app_pages.page_markdown(ROOT, page).startswith(f"# {page.title}\n\n")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_says_what_it_is_for_and_where_it_comes_from(page: AppPage) -> None:
+    path = ROOT / "docs" / "pages" / f"{page.name}.md"
+    assert path.exists(), f"write {path.relative_to(ROOT)}, as CONTRIBUTING.md says under Add a page"
+    title, _, text = re.sub(r"\A---\n.*?\n---\n\n", "", path.read_text("utf-8"), flags=re.DOTALL).partition("\n\n")
+    assert title == f"# {page.title}"
+    assert not text.startswith("#"), "a sentence on what the page shows comes first"
+    assert "\n## Source\n" in text
 
 
 def test_a_section_of_the_paper_has_its_code(hooks: ModuleType) -> None:
@@ -107,3 +133,4 @@ class _Page:
 
     def __init__(self, address: str = "index.md") -> None:
         self.file = type("File", (), {"src_uri": address})
+        self.meta = {}

@@ -133,7 +133,7 @@ def requests(page: Page) -> Iterator[list[str]]:
 
 @pytest.fixture
 def blocked(page: Page) -> Iterator[list[str]]:
-    """What the browser has refused because of the policy of the page."""
+    """Requests and scripts that the browser has refused because of the policy of the page."""
     messages: list[str] = []
 
     def note(message: ConsoleMessage) -> None:

@@ -1,4 +1,4 @@
-"""Waiting until the app has answered: what a test does while the app still draws may meet elements that go away."""
+"""Waiting until the app has answered: a test that goes on while the app still draws may meet elements that go away."""
 
 from playwright.sync_api import Page
 

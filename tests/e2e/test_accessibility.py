@@ -1,6 +1,5 @@
 """All pages by the rules of axe-core (WCAG 2.2, A and AA, and its best practices), light and dark, wide and narrow."""
 
-import json
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -8,11 +7,11 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import violations_when_drawn
 from tests.e2e.idle import open_page, wait_until_idle
-from viz_app.language import CATALOGUES
+from tests.viz_app.language.texts import own_texts
 from viz_app.page_list import GROUPS, PAGES
 
 DARK = tuple(group[0].name for group in GROUPS.values())  # one page of each group is checked in dark, too
-GERMAN = json.loads((CATALOGUES / "de.json").read_text(encoding="utf-8"))
+GERMAN = own_texts("de")
 RATE = "Learning rate"  # a view of the page Training; of a tiny model there are no curves
 # The same on every page: the sidebar, the box of the sentence, its words and the menu beside them.
 SAME = ("[data-testid=stSidebar]", ".st-key-sentence", ".st-key-words-and-menu")

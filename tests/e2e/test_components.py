@@ -1,4 +1,6 @@
-"""Drawings of our own in a browser, without the app around them: their JavaScript, a payload, and what they send."""
+"""Drawings of our own in a browser, without the app around them: their JavaScript, a payload, and the values they
+send.
+"""
 
 import json
 import re

@@ -36,7 +36,7 @@ def test_a_slide_and_python_are_shown_in_dialogs(page: Page, app: str) -> None:
     wait_until_idle(page)
     row.get_by_role("button", name="Python").click()
     expect(dialog).to_contain_text("Translator.from_checkpoint(")
-    expect(dialog).to_contain_text("without_formulas(table).to_csv('cross-layer1-head0.csv', index=False)")
+    expect(dialog).to_contain_text("save_csv(table, 'cross-layer1-head0.csv')")
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
 

@@ -1,4 +1,4 @@
-"""The page Head to head in a real browser: an edge shows what flows, a node selects its head."""
+"""The page Head to head in a real browser: an edge shows its flow, a node selects its head."""
 
 import re
 

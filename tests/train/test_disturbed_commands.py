@@ -1,4 +1,4 @@
-"""Commands that are killed and run again write what others write whose clock jumps.
+"""Commands that are killed and run again, and commands whose clock jumps, write the same as undisturbed ones.
 
 `KILLS=50 pytest -n 0 -s -k killed tests/train/test_disturbed_commands.py` kills each command at 50 random moments, with
 `KILL_SIGNAL=SIGTERM` by another signal.

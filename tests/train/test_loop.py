@@ -37,7 +37,7 @@ def parameters(model: Transformer) -> torch.Tensor:
 
 
 class Logged(NamedTuple):
-    """A run, its model, and what was printed on stderr."""
+    """A run, its model, and its output on stderr."""
 
     run: RunFolder
     model: Transformer

@@ -1,9 +1,10 @@
-"""Every drawing of what else is computed of a sentence, without Streamlit."""
+"""Every drawing of the analyses of a sentence, without Streamlit."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from core.analysis.attribution.contrast_methods import attribute_contrast, methods_of
 from core.analysis.attribution.faithfulness import RANDOM, deletion_curves, rank_methods
@@ -19,6 +20,7 @@ from core.analysis.corpus.index import CorpusFacts, HeadExample, IndexedSentence
 from core.analysis.corpus.index_file import index_bytes, parse_index
 from core.analysis.corpus.recording import Neuron
 from core.analysis.heads.ablation import gate_effect
+from core.analysis.heads.attention_distance import DistanceOptions, head_distances
 from core.analysis.heads.bracket_attention import symbol_attention
 from core.analysis.heads.head import Head, all_heads
 from core.analysis.interventions.pair_runs import side_of
@@ -37,20 +39,20 @@ from viz_app.components import attention_map
 from viz_app.drawing import ablation, beam_table, lens
 from viz_app.drawing.export.ablation import export_changes, export_switches
 from viz_app.views.corpus import corpus_examples
-from viz_app.views.corpus.export.corpus_examples import export_examples
 from viz_app.views.corpus.figures import corpus
 from viz_app.views.corpus.figures import corpus_examples as example_figures
+from viz_app.views.corpus.figures.corpus_examples import export_examples
 from viz_app.views.experiments.head_paths import figures as head_paths
 from viz_app.views.experiments.head_paths import path_graph
 from viz_app.views.experiments.head_paths.export import export_path_graph
 from viz_app.views.experiments.patching import figures as patching
 from viz_app.views.experiments.switches import head_switches
+from viz_app.views.heads.grid.figures.attention_distances import distances_figure
 from viz_app.views.models.over_training import figures as over_training
 from viz_app.views.models.parsing import constituency_tree
-from viz_app.views.models.parsing.figures import bracket_attention
-from viz_app.views.models.parsing.figures import constituency_tree as tree_figures
+from viz_app.views.models.parsing import figures as parsing_figures
 from viz_app.views.models.picture import figures as picture_attention
-from viz_app.views.models.picture.export import export_pictures
+from viz_app.views.models.picture.figures import export_pictures
 from viz_app.views.paper.positions.figures import position_tables
 from viz_app.views.steps import step_walk
 from viz_app.views.steps.export import export_step
@@ -58,7 +60,7 @@ from viz_app.views.steps.figures import step_list
 from viz_app.views.translate.beam import beam_tree as beam_component
 from viz_app.views.translate.beam.export import export_tree
 from viz_app.views.translate.generation import figures as generation
-from viz_app.views.translate.generation.export import export_rows
+from viz_app.views.translate.generation.figures import export_rows
 from viz_app.views.translate.score import figures as word_table
 from viz_app.views.why.contrast import figures as contrast
 from viz_app.views.why.contributions import figures as contributions
@@ -113,7 +115,7 @@ def written(of: Subject) -> Iterator[Drawn]:
     yield contributions.heads_grid(found, of.theme)
     for kind in ("cross", "decoder_self"):
         yield contributions.tokens_grid(found, of.explanation, kind, of.theme)
-    yield contributions.terms_table(found, of.explanation)
+    yield contributions.terms_table(found)
     head = Head("cross", *of.place)
     promoted = [[of.piece(token_id) for token_id, _ in entries] for entries in head_lexicon(trace, head, 5)]
     yield contributions.head_table(found, of.explanation, head, promoted)
@@ -140,9 +142,16 @@ def layers(of: Subject) -> Iterator[Drawn]:
     """Layer by layer."""
     found = logit_lens(of.translator, of.text, of.target, 5)
     yield lens.lens_grid(found, of.piece, of.theme, (of.position, 1))
-    yield lens.top_table(found, of.piece, of.position, 1)
-    yield lens.lens_table(found, of.piece)
+    yield pd.DataFrame(found.cell_table(of.position, 1))
+    yield pd.DataFrame(found.table())
     yield lens.levels_table(encoder_translations(of.translator, of.text, 1))
+
+
+def distances(of: Subject) -> Iterator[Drawn]:
+    """Mean attention distances."""
+    found = head_distances(of.explanation, DistanceOptions(special=of.choice.random() < 0.5))
+    yield distances_figure([each for each in found.heads if each.head.kind == of.kind], of.theme)
+    yield pd.DataFrame(found.table())
 
 
 def patches(of: Subject) -> Iterator[Drawn]:
@@ -250,16 +259,16 @@ def trees(of: Subject) -> Iterator[Drawn]:
     except ValueError as error:
         reason(error, "the sentence is empty", *NO_DRAWING)  # of one U+2581: SentencePiece's space
         return
-    nodes = tree_figures.tree_nodes(parse.tree)
+    nodes = parsing_figures.tree_nodes(parse.tree)
     yield constituency_tree.tree_payload(parse.tree, 0, [0.5] * len(parse.words))
-    yield tree_figures.constituent_table(parse)
-    yield partial(tree_figures.export_tree, parse.tree, theme=of.theme)
+    yield parsing_figures.constituent_table(parse)
+    yield partial(parsing_figures.export_tree, parse.tree, theme=of.theme)
     explanation = of.models.parser.translator.explain(parse.text, parse.token_ids)
     at = parse.positions[of.choice.choice(nodes).opened]
     for kind in ("cross", "decoder_self"):
         found = symbol_attention(explanation, parse.words, at, kind)
-        yield bracket_attention.bracket_table(found)
-        yield attention_map.map_payload(bracket_attention.bracket_map(found), 0, of.theme)
+        yield parsing_figures.bracket_table(found)
+        yield attention_map.map_payload(parsing_figures.bracket_map(found), 0, of.theme)
 
 
 def pictures(of: Subject) -> Iterator[Drawn]:
@@ -273,6 +282,19 @@ def pictures(of: Subject) -> Iterator[Drawn]:
 
 
 DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
-    *(search, faster_searches, switches, written, contrasts, layers, patches, paths, steps, first_scores, training),
+    *(
+        search,
+        faster_searches,
+        switches,
+        written,
+        contrasts,
+        layers,
+        distances,
+        patches,
+        paths,
+        steps,
+        first_scores,
+        training,
+    ),
     *(examples, scored_words, trees, pictures),
 )

@@ -8,7 +8,7 @@ from core.analysis.alignment.first_head import head_links
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair
 from core.analysis.alignment.sentence_alignment import align_words, all_aligners, word_shares
 from core.analysis.attribution.methods import METHODS
-from core.analysis.comparison import difference, largest_differences
+from core.analysis.comparison import difference
 from core.analysis.joint_map import joint_map
 from core.analysis.tokens.words import merge_words
 from core.export.files import as_bytes
@@ -22,9 +22,10 @@ from viz_app.drawing import head_links_text, scorecard_text, weight_tables
 from viz_app.drawing.export.head_pictures import export_csv, export_lines, export_map
 from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.export.token_steps import export_steps
+from viz_app.views.compare import figures as comparison_figures
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.heads.alignment import figures as aligner_tables
-from viz_app.views.heads.alignment.export import export_ribbon
+from viz_app.views.heads.alignment.figures import export_ribbon
 from viz_app.views.heads.grid.figures import bertviz_views
 from viz_app.views.heads.grid.figures import joint_map as joint_figures
 from viz_app.views.paper.paper_figures import figures as appendix
@@ -106,7 +107,7 @@ def comparison(of: Subject) -> Iterator[Drawn]:
         reason(error, *NO_DRAWING)
         return
     yield attention_map.map_payload(found.map, head, of.theme, diverging=True)
-    yield {"": [largest_differences(found, head), found.first_only, found.second_only]}
+    yield {"": [comparison_figures.agreement(found), comparison_figures.in_words(found, head)]}
     yield weight_tables.lines_table(found.map, [head])
     yield partial(export_map, found.map, head, theme=of.theme, diverging=True)
 

@@ -33,7 +33,7 @@ from viz_app.session.models import CHECKPOINT_VARIABLE
 from viz_app.views.models.over_training import histories, measurement
 from viz_app.views.models.parsing import parser_model
 from viz_app.views.models.picture import reader_model
-from viz_app.views.translate.generation import compared_models, measured_runs
+from viz_app.views.translate.generation import compared_models
 
 SHELL = str(Path(__file__).parents[2] / "viz_app" / "shell.py")
 MakeMap = Callable[..., AttentionMap]
@@ -168,7 +168,7 @@ def small_pages(
     the shipped sample that is followed over a training, short turns, and no second run of what the page Generation
     measures.
     """
-    monkeypatch.setattr(measured_runs, "RUNS", 1)
+    monkeypatch.setattr(compared_models, "RUNS", 1)
     for module, path in ((parser_model, tree_checkpoint), (reader_model, line_checkpoint)):
         monkeypatch.setattr(module, "SHIPPED", path)
     monkeypatch.setattr(histories, "shipped_history", lambda model: history_file)

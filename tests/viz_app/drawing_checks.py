@@ -13,10 +13,10 @@ from tests.viz_app.drawn_sentence import Draw, Drawn, Subject
 from tests.viz_app.export_readers import READERS
 from viz_app.components import cell_grid
 from viz_app.drawing.cell_grid import CellGrid
-from viz_app.drawing.chart_text import chart_text
 from viz_app.drawing.export.canvas import FORMATS, slide
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.drawing.plotly_chart import chart_text
 from viz_app.drawing.theme import Theme
 
 HARMLESS = {  # tags and attributes of the project's own HTML

@@ -1,4 +1,4 @@
-"""A sentence to draw, with what is computed of it."""
+"""A sentence to draw, with the analyses computed of it."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The app without a browser: what the tests of all pages do with it."""
+"""The app without a browser: helpers of the tests of all pages."""
 
 from collections.abc import Callable
 from typing import TypeVar

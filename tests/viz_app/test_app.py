@@ -1,4 +1,4 @@
-"""The pages without a browser: what they show, what they remember, and what they say when something is wrong."""
+"""The pages without a browser: their contents, the state they keep, and their messages about errors."""
 
 import logging
 import re

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core import Explanation
 from tests.changed_modules import CHANGES, change
 from tests.viz_app.pages import Start, healthy, reading
-from viz_app.controls.source_note import BY_MODULES
+from viz_app.frame.source_note import BY_MODULES
 
 TEXT = "Two children are playing with a red ball."
 

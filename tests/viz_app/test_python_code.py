@@ -120,6 +120,12 @@ def test_heads(start: Start, rows: dict[str, Row], selected: str, weights: Metho
     run_all(rows, 1 + len(heads))
 
 
+@pytest.mark.parametrize("special", ["true", "false"])
+def test_attention_distance(start: Start, rows: dict[str, Row], special: str) -> None:
+    opened(start(text="Where?", beam_size="1", distances="true", distance_special=special), "heads")
+    run_all({"attention-distance": rows["attention-distance"]}, 1)
+
+
 @pytest.mark.parametrize("weights", ["attention", "norms"])
 def test_joint(start: Start, rows: dict[str, Row], weights: Method) -> None:
     opened(start(text="Where?", beam_size="1", kind="joint", weights=METHOD_NAMES[weights]), "heads")

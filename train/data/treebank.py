@@ -117,7 +117,7 @@ def prepare_trees(
         parts: `train` and `valid`; optionally `test`, of which only the trees are written, as test.mrg.
         with_phrases: also train on every distinct phrase of the training trees as a sentence. With few trees, short
             phrases help to learn to count words and match brackets.
-        leaves: what the model writes for a word; see `core.parsing.trees`.
+        leaves: the form in which the model writes a word; see `core.parsing.trees`.
         overwrite: replace a folder prepared from other trees or with other settings.
 
     Returns:

@@ -86,7 +86,7 @@ def evaluate_lines(
     """Read pictures and score the result.
 
     Returns:
-        The score, and what was read, in the same order.
+        The score, and the texts read, in the same order.
     """
     began = time.perf_counter()
     with sentence_bar(name, len(images)) as show:

@@ -13,7 +13,7 @@ def save_state(path: Path, state: dict[str, Any], run: str | None) -> None:
     """Write a state atomically; each of its tensors gets a checksum.
 
     Args:
-        run: digest of what tells its run apart.
+        run: digest that identifies the run.
 
     Raises:
         NotWrittenError: it cannot be written; an older one is unchanged.

@@ -42,7 +42,7 @@ class FrequencyWatch:
         self._losses.append(nll)
         if self._is_done or step < self._first_step or len(self._losses) < WINDOWS:
             return None
-        self._is_done = True  # it has left them behind, or is told
+        self._is_done = True  # either it has left them behind, or the warning follows
         mean = sum(self._losses) / WINDOWS
         if mean < NEAR * self._entropy:
             return None

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Variation:
-    """A row of Table 3 (6.2).
-
-    English to German, newstest2013, without checkpoint averaging.
+    """A row of Table 3 (6.2): English to German, newstest2013, without checkpoint averaging.
 
     Attributes:
         change: difference to the base model.

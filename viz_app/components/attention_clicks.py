@@ -65,10 +65,7 @@ def draw_attention(
     cutting: Cutting | None,
     on_cell: OnCell | None = None,
 ) -> None:
-    """Draw attention on the page, and handle clicks.
-
-    With `cutting`, clicks are on weights, else on cells.
-    """
+    """Draw attention on the page, and handle clicks, which are on weights with `cutting`, else on cells."""
     names = {drawn["name"]: head for drawn, head in zip(payload["heads"], heads, strict=True)}
 
     def read(value: object) -> ClickedWeights | None:

@@ -63,9 +63,7 @@ def attention_lines(
     cutting: Cutting | None = None,
     **options: Any,
 ) -> None:
-    """Draw heads as lines on the page.
-
-    A click on a word selects it in the sentence bar.
+    """Draw heads as lines on the page; a click on a word selects it in the sentence bar.
 
     Args:
         key: Key of the component, as for any widget.

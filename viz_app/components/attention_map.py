@@ -100,9 +100,7 @@ def attention_map(
     on_cell: OnCell | None = None,
     **options: Any,
 ) -> None:
-    """Draw one head as a map on the page.
-
-    A click on a word selects it in the sentence bar.
+    """Draw one head as a map on the page; a click on a word selects it in the sentence bar.
 
     Args:
         key: Key of the component, as for any widget.

@@ -1,6 +1,7 @@
-"""Registration of components, and handling of what the browser sends."""
+"""Registration of components, and handling of the values that the browser sends."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +11,12 @@ import streamlit as st
 from streamlit.components.v2 import component
 
 from core.drawing.bundle import bundled_script, bundled_style
-from viz_app.language import texts_for_script
-from viz_app.language.extraction import script_texts
+from viz_app.language import ScriptText, texts_for_script
 
 V = TypeVar("V")
 Drawing = Callable[..., Any]  # called with data, a key and listeners
+_LITERAL = r'"(?:[^"\\]|\\.)*"'
+_IN_SCRIPT = re.compile(rf"\btr(?:Count)?\(\s*({_LITERAL})(?:,\s*({_LITERAL}))?")
 
 
 def component_beside(file: str) -> Drawing:
@@ -27,12 +29,15 @@ def component_beside(file: str) -> Drawing:
     return drawing
 
 
-def texts_beside(file: str) -> tuple[str, ...]:
-    """Return the English texts of the script beside a Python file.
+def texts_beside(file: str) -> tuple[ScriptText, ...]:
+    """Return the English texts of the script beside a Python file, including those of the scripts that it imports."""
+    return script_texts(bundled_script(Path(file).with_suffix(".js")))
 
-    They include those of the scripts that it imports.
-    """
-    return tuple(forms[-1] for forms in script_texts(bundled_script(Path(file).with_suffix(".js"))))
+
+def script_texts(source: str) -> tuple[ScriptText, ...]:
+    """Find the literals that are arguments of `tr` and `trCount`: in milliseconds, where Babel takes seconds."""
+    found = ([json.loads(form) for form in each.groups() if form] for each in _IN_SCRIPT.finditer(source))
+    return tuple((one, other[0]) if other else (one,) for one, *other in found)
 
 
 def registered_component(file: str) -> Drawing:
@@ -43,14 +48,12 @@ def registered_component(file: str) -> Drawing:
 
 
 def dated(key: str, data: Any) -> list[Any]:
-    """Return the time of the last change of a component's data, and the data.
-
-    The time is in microseconds.
+    """Return the time of the last change of a component's data, in microseconds, and the data.
 
     The browser loads a component's script for each new set of data, and until the script is cached Chromium often
     resolves the later load first: the data sent last would be drawn first and then be replaced by older ones. With the
     time the older ones are skipped (`component` in shared.js). The time stays the same while the data do, because the
-    browser draws again whatever has changed. The two are a list: in a dictionary Streamlit looks for tables with
+    browser draws everything that has changed again. The two are a list: in a dictionary Streamlit looks for tables with
     pandas, whose import takes half a second of the first page.
     """
     name, content = f"dated_{key}", json.dumps(data)

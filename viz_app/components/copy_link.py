@@ -10,8 +10,5 @@ _TEXTS = texts_beside(__file__)
 
 
 def copy_link(key: str = "copy_link", width: Literal["stretch", "content"] = "stretch") -> None:
-    """Draw the button, which needs no data but its texts.
-
-    The browser knows its own address.
-    """
+    """Draw the button, which needs no data but its texts, as the browser knows its own address."""
     _component(data=texts_for_script(_TEXTS), key=key, width=width)

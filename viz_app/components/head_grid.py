@@ -88,7 +88,7 @@ def _cell(
     name = head_names.layer_name(layer, head) if per_layer else head_names.name_of(layer, head)
     title = tr(head_names.COMBINED_TITLES[head]) if layer < 0 else name if is_sorted else ""
     badge = title or (name if per_layer else str(head + 1))
-    name = head_names.shown_name(name)
+    name = tr(name) if layer < 0 else name
     note = note or Note("", name)
     return {
         "name": name,
@@ -102,9 +102,8 @@ def _cell(
 
 
 def _column_names(maps: Sequence[AttentionMap], per_layer: bool) -> list[str]:
-    """Names of as many columns as the longest row has maps.
-
-    That of combinations may be longer than those of heads.
+    """Names of as many columns as the longest row has maps; the row of combinations may be longer than those of
+    heads.
     """
     width = max((attention.num_heads for attention in maps), default=0)
     if per_layer:
@@ -118,7 +117,7 @@ def grid_rows(
 ) -> list[tuple[str, list[LayerHead]]]:
     """Return the names and heads of the grid's rows.
 
-    Rows are named by their layer, or in another order by the rank of their first head.
+    Rows are named by their layer or, in another order, by the rank of their first head.
     """
     if order is None:
         names = (f"L{attention.layer + 1}" if attention.layer >= 0 else tr("all") for attention in maps)
@@ -185,10 +184,7 @@ def _weights(maps: Sequence[AttentionMap]) -> dict[int, list[str]]:
 
 
 def _mark(head: int, theme: Theme) -> dict[str, str]:
-    """Return colour, dashes and text colour of a selected head.
-
-    Its number is shown too.
-    """
+    """Return colour, dashes and text colour of a selected head, whose number is shown too."""
     mark = theme.head_mark(head)
     return {
         "color": mark.color,

@@ -11,10 +11,7 @@ NO_HIGHLIGHT: Highlight = {"query": (), "key": ()}
 
 
 def highlight_data(place: Highlight, links: Links | None) -> dict[str, Any]:
-    """Return the highlighted rows and columns, and the names of the words.
-
-    See `AxisData` in types.d.ts.
-    """
+    """Return the highlighted rows and columns, and the names of the words; see `AxisData` in types.d.ts."""
     return {"lit": {axis: list(place[axis]) for axis in AXES}, "links": links}
 
 

@@ -234,7 +234,8 @@ function pieceSpan({ spans, probability }, joinsLast, joinsNext) {
 /** @param {Piece} piece */
 function described({ spans, probability }) {
   if (probability === null) return [];
-  return [`${textOf(spans)}  ${tr("probability {probability}", { probability: probability.toFixed(3) })}`];
+  const number = tr("probability {probability}", { probability: probability.toFixed(3) });
+  return [`${textOf(spans)}  ${number}`];
 }
 
 /**

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from core.analysis.tokens.words import grapheme_groups, word, word_groups
+from core.analysis.tokens.words import grapheme_groups, word_groups, word_labels
 from core.drawing.drawing_data import unit_spans
 from core.text.byte_pieces import token_role
 from core.text.tokenizer import SPACE_MARK
@@ -23,9 +23,8 @@ _component = component_beside(__file__)
 
 
 def word_name(word: WordSelection) -> str:
-    """Return the name of a word in all drawings.
-
-    It has the side and the position of the first token, such as `target 3`.
+    """Return the name of a word in all drawings, with its side and the position of its first token, such as `target
+    3`.
     """
     side, tokens = word
     return f"{side} {tokens.start}"
@@ -89,10 +88,7 @@ def sentence_bar(
 
 
 def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:
-    """Return the selected words that the browser sent, in order.
-
-    Return None if one is unknown.
-    """
+    """Return the selected words that the browser sent, in order; None if one is unknown."""
     known = words_by_name(explanation)
     match value:
         case [*names] if all(isinstance(name, str) and name in known for name in names):
@@ -110,10 +106,10 @@ def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dic
             "glued": group.start > 0
             and not tokens[group.start].startswith(SPACE_MARK)
             and token_role(tokens[group.start]) in ("text", "prefix"),
-            "direction": direction(word(tokens[group.start : group.stop])),
+            "direction": direction(label),
             "pieces": [_piece(tokens, characters[position], log_probs) for position in group if position in characters],
         }
-        for group in word_groups(tokens)
+        for group, label in zip(word_groups(tokens), word_labels(tokens), strict=True)
     ]
 
 

@@ -8,8 +8,5 @@ _TEXTS = texts_beside(__file__)
 
 
 def uploader_words() -> None:
-    """Translate the messages of a page's uploaders about their files.
-
-    Draws nothing itself.
-    """
+    """Translate the messages of a page's uploaders about their files, without drawing anything."""
     _component(data=[texts_for_script(_TEXTS)], key="uploader_words")

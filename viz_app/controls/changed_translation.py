@@ -21,16 +21,14 @@ def changed_translation(
     key: str,
     unchanged: str = "",
 ) -> None:
-    """Draw a translation and, below it, the one of the changed model.
-
-    Words that only one of them has are marked.
+    """Draw a translation and, below it, that of the changed model, with words marked that only one of them has.
 
     Args:
         tokens: of the translation.
         translate: searches with the changed model; None while it is not changed.
-        search: what `translate` computes; an equal one stays stopped.
+        search: identifies the computation of `translate`; an equal one stays stopped.
         key: of the buttons that stop the search and start it again.
-        unchanged: what stands below while the model is not changed.
+        unchanged: text below while the model is not changed.
     """
     # three places: a container that takes the place of another one would take over its buttons
     before, waiting, below = st.empty(), st.empty(), st.container()

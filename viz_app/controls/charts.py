@@ -6,12 +6,11 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from viz_app.drawing.chart_text import chart_text
-from viz_app.drawing.plotly_chart import CHART_CONFIG
+from viz_app.drawing.plotly_chart import CHART_CONFIG, chart_text
 
 
 def show_chart(figure: go.Figure, key: str, name: str, **options: Any) -> None:
-    """Draw a chart and, for screen readers, say what it shows.
+    """Draw a chart and describe it for screen readers.
 
     Args:
         name: short, in the visitor's language.

@@ -11,7 +11,7 @@ def check_badge(name: str, passed: bool, about: str, found: str) -> None:
 
     Args:
         name: of the check, in English.
-        about: what is checked, as Markdown.
+        about: description of the check, as Markdown.
         found: the measured values, as plain text.
     """
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"check_{name}"):

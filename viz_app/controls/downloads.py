@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.analysis.csv_output import Table
+from core.analysis.recorded_call import table_script
 from viz_app.components.copy_link import copy_link
 from viz_app.drawing.display_text import plain
 from viz_app.drawing.export.canvas import FORMATS, Format, slide
@@ -14,7 +16,7 @@ from viz_app.language import in_this_language, marked, tr
 from viz_app.session import readings, shown_slide
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from core.analysis.recorded_call import Call
 
 Draw = Callable[[Format], bytes]
 Script = Callable[[str], str]  # from the name of the CSV file that it is to write
@@ -27,14 +29,15 @@ ABOUT_SCRIPT = marked(
 def downloads(
     name: str,
     draw: Draw | None = None,
-    table: "Callable[[], pd.DataFrame] | None" = None,
+    table: Callable[[], Table] | None = None,
     page: Callable[[], str] | None = None,
     *,
     title: str = "",
     of_sentence: bool = True,
+    call: "Callable[[], Call] | None" = None,
     python: Script | None = None,
 ) -> None:
-    """Draw a row of small buttons. None of them runs the page again.
+    """Draw a row of small buttons, none of which runs the page again.
 
     Args:
         name: of the files, without a suffix; unique on the page.
@@ -43,6 +46,7 @@ def downloads(
         page: makes the picture as an HTML page, if it can be one.
         title: of the picture, for the caption of a slide; by default the name of the files.
         of_sentence: whether the picture is about the current sentence, which is then in the caption too, and the model.
+        call: the recorded call of the table, which takes the place of `table` and `python`.
         python: makes a script that writes the same table, see `viz_app.session.python_code`.
     """
     files: dict[str, Callable[[], bytes]] = (
@@ -50,12 +54,19 @@ def downloads(
     )
     if table:
         files["csv"] = lambda: csv_file(table())
+    if call:
+        files["csv"] = lambda: csv_file(call().run())
+        python = partial(_script, call)
     if page:
         files["html"] = lambda: page().encode()
     caption = partial(slide_caption, title or name.replace("-", " "), of_sentence)
     if draw:
         shown_slide.note_picture(name)
     export_row(name, files, draw and partial(slide_dialog, name, draw, caption), python)
+
+
+def _script(call: "Callable[[], Call]", file: str) -> str:
+    return table_script(call(), file)
 
 
 @st.fragment
@@ -80,10 +91,7 @@ def export_row(
 
 
 def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
-    """Show a picture alone in the window, as large as it fits, with a caption.
-
-    Both are offered as files of 16:9.
-    """
+    """Show a picture alone in the window, as large as it fits, with a caption; both are offered as files of 16:9."""
     st.dialog(tr("Slide"), width="large", on_dismiss=shown_slide.close)(_slide)(name, draw, caption)
 
 
@@ -104,7 +112,7 @@ def _slide(name: str, draw: Draw, caption: Callable[[], str]) -> None:
 
 
 def python_dialog(code: str, about: str = ABOUT_SCRIPT) -> None:
-    """Show a script, and say what it writes."""
+    """Show a script, and describe its output."""
     st.dialog(tr("The same in Python"), width="large")(_python)(code, tr(about))
 
 
@@ -120,10 +128,7 @@ def slide_file(draw: Draw, caption: str, file_format: Format) -> bytes:
 
 
 def slide_caption(title: str, of_sentence: bool) -> str:
-    """Name a picture.
-
-    If it is of the current sentence, also name that, its translation, and the model.
-    """
+    """Name a picture and, if it is of the current sentence, that sentence, its translation, and the model."""
     reading, model = readings.reading(), readings.model()
     if not of_sentence or reading is None:
         return title

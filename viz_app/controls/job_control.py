@@ -15,9 +15,7 @@ PAUSE = 0.1  # seconds between two runs, in which clicks are answered
 
 
 def job_control(job: Job, key: str, start: str = marked("Continue"), below: Callable[[], None] | None = None) -> None:
-    """Draw the progress of a job and, while it is running, compute its next steps.
-
-    The page runs again at its end.
+    """Draw the progress of a job and, while it is running, compute its next steps; the page runs again at its end.
 
     Args:
         key: of the button.
@@ -55,7 +53,7 @@ def _turn(job: Job, key: str, start: str, below: Callable[[], None] | None) -> N
 
 
 def _result(below: Callable[[], None]) -> None:
-    """Draw what is below the progress.
+    """Draw the result below the progress.
 
     At the end of the job this fragment is still there, in the same place: Streamlit drops requests of fragments that
     are gone, such as that of a slider which was moved a moment before.

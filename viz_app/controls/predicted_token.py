@@ -1,7 +1,4 @@
-"""Selection of a predicted token, of another one, and of a measure.
-
-The other token is compared with it; the measure is that of its probability.
-"""
+"""Selection of a predicted token, of another token to compare it with, and of a measure of its probability."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,20 +52,14 @@ def token_box(about: Reading) -> int:
 
 
 def _longest_token(about: Reading) -> int:
-    """Position of the longest predicted token, rarely a function word.
-
-    A forced token is not predicted.
-    """
+    """Position of the longest predicted token, rarely a function word; forced tokens are not predicted."""
     explanation = about.explain()
     tokens, first = explanation.predicted_tokens, explanation.num_forced
     return max(range(first, max(first + 1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
 
 
 def alternatives(about: Reading, position: int) -> list[str]:
-    """Pieces of the most probable other tokens at a position, best first.
-
-    They are tokens that a search may generate.
-    """
+    """Pieces of the most probable other tokens that a search may generate at a position, best first."""
     explanation, translator = about.explain(), about.model.translator
     predicted, never = explanation.predicted_tokens[position], translator.search_options().excluded
     others = [str(token) for token, _ in explanation.alternatives[position] if token != predicted]
@@ -84,9 +75,7 @@ def alternative_box(
     default: str,
     help: str,
 ) -> str:
-    """Select one of the most probable other tokens at a position.
-
-    It is a piece, or a choice of another kind.
+    """Select one of the most probable other tokens at a position, as a piece, or a choice of another kind.
 
     Args:
         label, help: in the visitor's language.

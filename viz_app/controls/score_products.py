@@ -96,22 +96,16 @@ class MapCells:
             self.select_words(row, column)
 
     def select_words(self, row: int, column: int) -> None:
-        """Select the cell of a row and a column.
-
-        Of words with several tokens, select the pair of the largest weight.
-        """
-        if (found := self.locate(row, column)) is None:
+        """Select the cell of a row and a column; of words with several tokens, the pair of the largest weight."""
+        if (located := self.locate(row, column)) is None:
             return
-        head, queries, keys = found
+        head, queries, keys = located
         weights = self.of.maps[head.kind, head.layer].weights[head.head]
         pairs = [(query, key) for query in queries for key in keys]
         self.select(Cell(head, *max(pairs, key=lambda pair: float(weights[pair]))))
 
     def select(self, cell: Cell) -> None:
-        """Select a cell.
-
-        The page Step by step then starts there, if it is one of the current reading.
-        """
+        """Select a cell; if it is of the current reading, the page Step by step then starts there."""
         state = session_object(ClickedCell)
         state.key, state.of, state.cell = self.key, self.of.identity, cell
         if self._is_current():
@@ -146,11 +140,11 @@ class MapCells:
         with st.container(border=True, key=f"products-of-{self.key}"):
             self._draw(cell, self.of.products(cell))
 
-    def _draw(self, cell: Cell, found: ScoreProducts) -> None:
+    def _draw(self, cell: Cell, products: ScoreProducts) -> None:
         own, theme = self.of.maps[cell.head.kind, cell.head.layer], page_theme()
-        st.markdown(cell_text(own, cell, found), help=tr(ABOUT))
-        figure = products_figure(found, theme)
-        name = tr("{count} products of query and key", count=len(found.query))
+        st.markdown(cell_text(own, cell, products), help=tr(ABOUT))
+        figure = products_figure(products, theme)
+        name = tr("{count} products of query and key", count=len(products.query))
         show_chart(figure, f"products-{self.key}", name)
         row, column = tokens_of(own, cell)
         title = tr(
@@ -159,20 +153,20 @@ class MapCells:
         downloads(
             "score-products",
             partial(export_chart, figure, theme=theme),
-            lambda: products_table(found),
+            lambda: products_table(products),
             title=title,
             of_sentence=self._is_current(),
             python=lambda file: python_code.script(file, self.of.python(cell), TABLE),
         )
         with st.container(horizontal=True, vertical_alignment="center"):
-            if not found.is_hidden:
+            if not products.is_hidden:
                 gap = tr(
                     "sum {sum:.6f}, score {score:.6f}, gap {gap:.1g}",
-                    sum=found.score,
-                    score=found.own_score,
-                    gap=found.gap,
+                    sum=products.score,
+                    score=products.own_score,
+                    gap=products.gap,
                 )
-                check_badge(marked("products sum to the score"), found.gap < TOLERANCE, ABOUT_BADGE, gap)
+                check_badge(marked("products sum to the score"), products.gap < TOLERANCE, ABOUT_BADGE, gap)
             if self._is_current():
                 icon = ":material/arrow_forward:"
                 st.page_link(script_of("step_through"), label=tr("All steps"), icon=icon, width="content")
@@ -263,30 +257,30 @@ def tokens_of(own: AttentionMap, cell: Cell) -> tuple[str, str]:
     return f" {FED_ARROW} ".join(map(readable, names)), readable(own.key_tokens[cell.key])
 
 
-def cell_text(own: AttentionMap, cell: Cell, found: ScoreProducts) -> str:
-    """Say what the products behind a cell sum to, as Markdown."""
+def cell_text(own: AttentionMap, cell: Cell, products: ScoreProducts) -> str:
+    """Describe the sum of the products behind a cell, as Markdown."""
     row, key = (f"**{plain(isolated(each))}**" for each in tokens_of(own, cell))
     values = {
         "head": f"**{head_title(cell.head)}**",
         "query": row,
         "key": key,
-        "count": len(found.query),
-        "score": decimal(found.score, 3),
+        "count": len(products.query),
+        "score": decimal(products.score, 3),
     }
-    if found.is_hidden:
+    if products.is_hidden:
         return tr(
             "{head}: {key} is hidden from {query} by the mask, so its weight is 0; behind it are {count} products, "
             "whose sum is the score **{score}**.",
             **values,
         )
-    weight = decimal(found.weight, 3)
-    if found.relative is not None:
+    weight = decimal(products.weight, 3)
+    if products.relative is not None:
         return tr(
             "{head}: {query} attends to {key} with weight **{weight}**; behind it are {count} products, and "
             "**{relative}** for the distance: their sum is the score **{score}**.",
             **values,
             weight=weight,
-            relative=decimal(found.relative, 3, sign=True),
+            relative=decimal(products.relative, 3, sign=True),
         )
     return tr(
         "{head}: {query} attends to {key} with weight **{weight}**; behind it are {count} products, whose sum is the "
@@ -306,10 +300,7 @@ def written_cell(key: str, cell: Cell) -> str:
 
 
 def parsed_cell(text: str) -> tuple[str, Cell] | None:
-    """Parse a drawing's key and a cell as `written_cell` writes them.
-
-    None if the text is something else.
-    """
+    """Parse a drawing's key and a cell as `written_cell` writes them; None if the text is something else."""
     parts = re.fullmatch(rf"([\w-]{{1,60}})\.({'|'.join(KINDS)})" + r"\.([1-9]\d{0,3})" * 4, text)
     if parts is None:
         return None

@@ -38,15 +38,13 @@ class StoppedSearches:
 def stoppable(
     place: "DeltaGenerator", search: "Hashable", key: str, doing: str = marked("Translating")
 ) -> "Callable[[int, int], None] | None":
-    """Show the progress of a search, with a button to stop it.
-
-    If it was stopped, only a button to start it again is drawn.
+    """Show the progress of a search with a button to stop it or, if it was stopped, only one to start it again.
 
     Args:
         place: holds one element.
-        search: what is computed; an equal one stays stopped.
+        search: identifies the computation; an equal one stays stopped.
         key: of the buttons.
-        doing: what the progress bar says, in English.
+        doing: text of the progress bar, in English.
 
     Returns:
         To be called after each position, with its number and the last one; None if the search was stopped. A click
@@ -71,5 +69,5 @@ def stoppable(
                 st.button(tr("Stop"), on_click=stopped.stop, args=(key, search), key=f"stop_{key}")
         bar.progress(done / most, tr("{doing}: token {done} of at most {most}", doing=tr(doing), done=done, most=most))
 
-    # In the context of the page: what is drawn in that of a cached function, Streamlit draws again on a cache hit.
+    # In the context of the page, as Streamlit draws again on a cache hit whatever a cached function has drawn.
     return partial(copy_context().run, progress)

@@ -1,6 +1,6 @@
 """Tables in the one form that all pages use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -11,17 +11,21 @@ from viz_app.session.state import Widget
 if TYPE_CHECKING:  # pandas takes half a second to import: pictures are drawn before tables
     import pandas as pd
 
+    from core.analysis.declaration import Columns
+
 NOTHING = "\u2013"  # in a cell without a value
 
 
-def show_table(table: "pd.DataFrame", *, hide_index: bool = True, **options: Any) -> None:
-    """Draw a table, whose columns have titles in the visitor's language.
-
-    A cell without a value has a dash, not `None`.
+def show_table(table: "pd.DataFrame | Columns", *, hide_index: bool = True, **options: Any) -> None:
+    """Draw a table with titles in the visitor's language, and a dash, not `None`, in cells without a value.
 
     Args:
         options: as for `st.dataframe`.
     """
+    if isinstance(table, Mapping):
+        import pandas as pd
+
+        table = pd.DataFrame(table)
     titles = {name: title for name in map(str, table.columns) if (title := tr(name)) != name}
     if titles:
         options["column_config"] = {**titles, **options.get("column_config", {})}

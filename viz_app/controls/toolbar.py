@@ -39,8 +39,8 @@ def kind_box() -> Kind:
 
 def kind_or_joint_box(kinds: Collection[Kind]) -> KindOrJoint:
     """Select a kind of attention, or all three in one matrix if there are three."""
-    found: list[KindOrJoint] = [kind for kind in KINDS if kind in kinds]
-    return _kind_box((*found, JOINT) if len(found) == len(KINDS) else tuple(found))
+    available: list[KindOrJoint] = [kind for kind in KINDS if kind in kinds]
+    return _kind_box((*available, JOINT) if len(available) == len(KINDS) else tuple(available))
 
 
 def _kind_box(kinds: tuple[KindOrJoint, ...]) -> KindOrJoint:

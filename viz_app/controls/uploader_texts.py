@@ -7,15 +7,15 @@ import streamlit as st
 from viz_app.language import ENGLISH, language, tr
 
 DROPZONE = "[data-testid='stFileUploaderDropzone']"
-# `display: none` hides the English text from screen readers too, which read out what the parent shows in its place.
+# `display: none` hides the English text from screen readers too, which read out the parent's text instead.
 REPLACED = "{parent} > {child} {{ display: none; }}\n{parent}::after {{ font-size: 0.875rem; content: {text}; }}\n"
 
 
 def uploader_texts(key: str, megabytes: int | None = None, several: bool = False) -> None:
-    """Translate the texts of an uploader. Call it before the uploader is drawn.
+    """Translate the texts of an uploader, before it is drawn.
 
-    Streamlit has no option for them: a style sheet puts others in their place, and `uploaded_texts` those that it
-    cannot replace. Where a version of Streamlit has other elements, they stay English.
+    Streamlit has no option for them: a style sheet replaces them, and `uploaded_texts` those that it cannot replace.
+    Where a version of Streamlit has other elements, they stay English.
 
     Args:
         key: of the uploader.
@@ -43,9 +43,11 @@ def uploader_texts(key: str, megabytes: int | None = None, several: bool = False
 def uploaded_texts() -> None:
     """Translate the messages of a page's uploaders about their files.
 
-    Call it once on a page, when the model is there: it imports torch.
+    Call it once on a page, when the model is loaded, as it imports torch.
     """
-    with st.container(key="uploaded-texts"):  # stays in English, too: what follows would move, and lose its files
+    with st.container(
+        key="uploaded-texts"
+    ):  # also in English: otherwise the elements below would move, and lose their files
         if language() != ENGLISH:
             from viz_app.components.uploader_words import uploader_words
 
@@ -53,8 +55,5 @@ def uploaded_texts() -> None:
 
 
 def css_string(text: str) -> str:
-    """Return a text as a string of CSS within HTML.
-
-    All but letters, digits and spaces is escaped.
-    """
+    """Return a text as a string of CSS within HTML, with all but letters, digits and spaces escaped."""
     return '"' + "".join(c if c.isalnum() or c == " " else f"\\{ord(c):x} " for c in text) + '"'

@@ -31,38 +31,28 @@ MARKERS: dict[Kind, str] = {"encoder_self": "circle", "decoder_self": "square", 
 
 
 def scale_limit(effects: Sequence[float]) -> float:
-    """Return the end of a scale centred at 0.
-
-    It is the largest absolute effect, at least `MIN_LIMIT`.
-    """
+    """Return the end of a scale centred at 0: the largest absolute effect, at least `MIN_LIMIT`."""
     return max(MIN_LIMIT, *(abs(effect) for effect in effects), 0.0)
 
 
 def scale_share(effect: float, limit: float) -> float:
-    """Return the place of an effect on the scale, from -1 to 1.
+    """Return the place of an effect, from -1 to 1, on the scale from -limit to limit.
 
-    The scale goes from -limit to limit. arsinh(effect / c) / arsinh(limit / c) with c = `MIN_LIMIT`: linear below c,
-    logarithmic above. One head can cost the translation 100 times as much as most others, whose colours a linear scale
-    would not tell apart.
+    arsinh(effect / c) / arsinh(limit / c) with c = `MIN_LIMIT`: linear below c, logarithmic above. One head can cost
+    the translation 100 times as much as most others, whose colours would look alike on a linear scale.
     """
     share = math.asinh(effect / MIN_LIMIT) / math.asinh(limit / MIN_LIMIT)
     return min(max(share, -1.0), 1.0)
 
 
 def scale_ticks(limit: float) -> list[tuple[str, float]]:
-    """Name the effects of `TICKS` that are on the scale, with their `scale_share`.
-
-    Those near its ends are left out.
-    """
+    """Name the effects of `TICKS` that are on the scale, but not near its ends, with their `scale_share`."""
     shares = [(tick, scale_share(tick, limit)) for tick in TICKS]
     return [(decimal(tick, 0, sign=bool(tick)), share) for tick, share in shares if abs(share) < 0.8]
 
 
 def effect_color(effect: float, limit: float, theme: Theme) -> str:
-    """Return the colour of a change from -limit to limit, by `scale_share`.
-
-    Blue for a loss, orange for a gain.
-    """
+    """Return the colour of a change from -limit to limit, by `scale_share`: blue for a loss, orange for a gain."""
     return theme.diverging[round((scale_share(effect, limit) + 1) / 2 * (len(theme.diverging) - 1))]
 
 
@@ -141,10 +131,7 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
 
 
 def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> "pd.DataFrame":
-    """Return a row for each token.
-
-    Columns: its log-probability with all heads on, the change, and the result.
-    """
+    """Return a row for each token: its log-probability with all heads on, the change, and the result."""
     import pandas as pd
 
     after = [old + change for old, change in zip(before, changes, strict=True)]

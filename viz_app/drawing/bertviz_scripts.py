@@ -49,10 +49,7 @@ def scripts(view: BertVizView) -> list[str]:
 
 
 def all_hashes() -> list[str]:
-    """Return the hashes of the scripts of all views.
-
-    There are none without a BertViz that can be drawn.
-    """
+    """Return the hashes of the scripts of all views; none without a BertViz that can be drawn."""
     if find_spec("bertviz") is None:
         return []
     try:
@@ -62,10 +59,10 @@ def all_hashes() -> list[str]:
 
 
 def source_hash(script: str) -> str:
-    """Return how a Content-Security-Policy names an inline script."""
+    """Return the name of an inline script in a Content-Security-Policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 def unknown_form() -> str:
-    """Say that the installed BertViz is another one."""
+    """Say that the installed BertViz has an unknown form."""
     return f"BertViz {version('bertviz')} makes a page of an unknown form: install bertviz 1.4.1"

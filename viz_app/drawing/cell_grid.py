@@ -17,7 +17,7 @@ class GridCell:
 
     Attributes:
         text: Written in it.
-        name: What it stands for, for screen readers and on hover; lines are separated by line breaks.
+        name: Its meaning, for screen readers and on hover; lines are separated by line breaks.
         color, text_color: As #rrggbb.
         marked: Whether it has a frame.
         strong: Whether its text is bold.

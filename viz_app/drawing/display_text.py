@@ -1,4 +1,4 @@
-"""Text of unknown origin, escaped for where it is shown."""
+"""Text of unknown origin, escaped for the place where it is shown."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ _ISOLATES: dict[Direction, str] = {"": "\u2068", "ltr": "\u2066", "rtl": "\u2067
 
 
 def plain(text: str) -> str:
-    """Escape text for Markdown; what is not Unicode is a question mark."""
+    """Escape text for Markdown, with question marks for invalid characters."""
     encodable = text.encode(errors="replace").decode()
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", encodable)
 
@@ -30,7 +30,7 @@ def isolated(text: str, reads: Direction = "") -> str:
 def in_line(text: str, line: Direction) -> str:
     """Isolate a token that would change the order of those around it.
 
-    Tokens that read as their line does are left alone: cursive letters join across them.
+    Tokens that read in the direction of their line are left alone, as cursive letters join across them.
 
     Args:
         line: reading direction of the tokens together.
@@ -41,12 +41,11 @@ def in_line(text: str, line: Direction) -> str:
 
 
 def direction(text: str) -> Direction:
-    """Return the reading direction of most letters, as HTML's `dir`.
-
-    Without letters "", that is the direction of the text around it.
+    """Return the reading direction of most letters, as HTML's `dir`; "", the direction around it, for a text without
+    letters.
     """
     classes = [unicodedata.bidirectional(character) for character in text]
-    right, left = sum(found in RIGHT_TO_LEFT for found in classes), classes.count("L")
+    right, left = sum(kind in RIGHT_TO_LEFT for kind in classes), classes.count("L")
     return "" if right == left == 0 else "rtl" if right > left else "ltr"
 
 

@@ -3,7 +3,7 @@
 import base64
 import io
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,7 @@ SHADES = 64  # more are indistinguishable in a cell, and larger
 
 
 def grid_picture(maps: Sequence[AttentionMap], theme: Theme) -> str:
-    """Return one small map for each head as a PNG data URL.
-
-    A row for each layer, a column for each head.
+    """Return one small map for each head as a PNG data URL, with a row for each layer and a column for each head.
 
     Colours run from 0 to 1. All maps have the same size and touch each other.
 
@@ -57,10 +55,7 @@ def _tile(maps: Sequence[AttentionMap], columns: int) -> NDArray[np.uint8]:
 
 
 def reduced(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
-    """Reduce an axis to at most MAX_CELL positions by their maximum.
-
-    Thin diagonals stay visible.
-    """
+    """Reduce an axis to at most MAX_CELL positions by their maximum, so that thin diagonals stay visible."""
     size = weights.shape[axis]
     if size <= MAX_CELL:
         return weights
@@ -76,6 +71,7 @@ def _png(tile: bytes, shape: tuple[int, ...], shades: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
+@cache  # a grid has some hundred cells in the 33 colours of a scale
 def readable_on(color: str) -> str:
     """Return black or white, whichever has the higher contrast on a colour."""
     return max("#000000", "#ffffff", key=lambda ink: contrast(ink, color))

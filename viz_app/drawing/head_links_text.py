@@ -14,9 +14,7 @@ a word.
 
 
 def links_text(name: str, links: HeadLinks) -> str:
-    """Describe the links of a head in Markdown.
-
-    An example: `L5 H3 here: Hund from dog, fand from found.`
+    """Describe the links of a head in Markdown, such as `L5 H3 here: Hund from dog, fand from found.`
 
     Args:
         name: of the head, or "" if it was just named.

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import cache
 
 from core.analysis.heads.head import Head
 from core.capture import AttentionMap
@@ -25,11 +26,9 @@ COMBINED_NAMES: dict[LayerHead, str] = {  # also values of options: `tr` where t
 COMBINED_TITLES = (marked("mean"), marked("max"))  # short names of the two
 
 
+@cache  # of all heads, for each list of heads on a page
 def name_of(layer: int, head: int) -> str:
-    """Return the name of a head or of a combination.
-
-    (4, 2) -> `L5 H3`, (ALL, 0) -> `Mean of all`.
-    """
+    """Return the name of a head or of a combination: (4, 2) -> `L5 H3`, (ALL, 0) -> `Mean of all`."""
     return COMBINED_NAMES[layer, head] if layer < 0 else head_name(layer, head)
 
 
@@ -51,9 +50,7 @@ def layer_name(layer: int, head: int) -> str:
 def drawn_heads(
     layer: int, heads: Sequence[int], theme: Theme, name: Callable[[int, int], str]
 ) -> list[tuple[int, dict[str, str]]]:
-    """Return heads of one layer with their names, colours and dashes.
-
-    See `HeadData` in types.d.ts.
+    """Return heads of one layer with their names, colours and dashes; see `HeadData` in types.d.ts.
 
     Args:
         name: Name of a head, from its layer and its number.

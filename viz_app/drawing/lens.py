@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from core.analysis.lens.logit_lens import LogitLens, lens_columns
+from core.analysis.lens.logit_lens import LogitLens
 from core.analysis.tokens.words import readable
 from core.results import ScoredText
 from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
@@ -28,8 +28,8 @@ def level_name(level: int) -> str:
 def lens_grid(lens: LogitLens, piece: Piece, theme: Theme, selected: tuple[int, int] | None = None) -> CellGrid:
     """Return a grid with a row for each predicted token and a column for each level.
 
-    A cell has the most probable token, coloured by its probability; it is bold from where on the predicted token stays
-    the most probable.
+    A cell has the most probable token, coloured by its probability, and bold from the level on from which the predicted
+    token stays the most probable.
 
     Args:
         selected: Row and level of the cell with a frame.
@@ -82,18 +82,6 @@ def decided_text(decided: Sequence[int | None]) -> str:
     return f"{text} {tr('Never the most probable: {count}.', count=never)}" if never else text
 
 
-def top_table(lens: LogitLens, piece: Piece, row: int, level: int) -> "pd.DataFrame":
-    """Return the most probable tokens of one cell."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "token": [readable(piece(token)) for token in lens.token_ids[level, row].tolist()],
-            "probability": lens.log_probs[level, row].exp().tolist(),
-        }
-    )
-
-
 def levels_table(translations: Sequence[ScoredText]) -> "pd.DataFrame":
     """Return the translation from each encoder level."""
     import pandas as pd
@@ -105,10 +93,3 @@ def levels_table(translations: Sequence[ScoredText]) -> "pd.DataFrame":
             "log_prob": [translation.log_prob for translation in translations],
         }
     )
-
-
-def lens_table(lens: LogitLens, piece: Piece) -> "pd.DataFrame":
-    """Return a row for each level, predicted token and rank, as `core lens` prints."""
-    import pandas as pd
-
-    return pd.DataFrame(lens_columns(lens, piece))

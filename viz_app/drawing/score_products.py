@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go.Figure:
+def products_figure(products: ScoreProducts, theme: Theme, height: int = 190) -> go.Figure:
     """Draw a bar for each dimension; all sum to the score.
 
     A bar is the dimension's product, divided by the square root of d_k. A model with relative positions has one more,
@@ -22,7 +22,9 @@ def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go
     """
     figure = empty_figure(theme, height, (48, 8, 8, 36))
     with_layout(figure, barmode="relative", bargap=0.25)
-    rows = list(enumerate(zip(found.query.tolist(), found.key.tolist(), found.products.tolist(), strict=True), 1))
+    rows = list(
+        enumerate(zip(products.query.tolist(), products.key.tolist(), products.products.tolist(), strict=True), 1)
+    )
     dimension = tr("dimension {number}", number="%{x}")
     for color, sign in ((theme.diverging[0], -1), (theme.diverging[-1], 1)):
         drawn = [(number, *numbers) for number, numbers in rows if numbers[-1] * sign > 0]
@@ -35,13 +37,13 @@ def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go
             "<b>%{customdata[2]}</b><extra></extra>",
         )
     end = len(rows)
-    if found.relative is not None:
+    if products.relative is not None:
         end += 2
         figure.add_bar(
             x=[end],
-            y=[found.relative],
+            y=[products.relative],
             marker={"color": theme.faint, "line": {"width": 0}},
-            hovertemplate=f"{tr('distance')} = <b>{decimal(found.relative, 3, sign=True)}</b><extra></extra>",
+            hovertemplate=f"{tr('distance')} = <b>{decimal(products.relative, 3, sign=True)}</b><extra></extra>",
         )
     font = {"size": 12, "color": theme.faint}
     ticks = {"showticklabels": True, "tickfont": {**font, "size": 11, "family": theme.monospace_font}}
@@ -55,8 +57,8 @@ def products_figure(found: ScoreProducts, theme: Theme, height: int = 190) -> go
     return figure
 
 
-def products_table(found: ScoreProducts) -> "pd.DataFrame":
+def products_table(products: ScoreProducts) -> "pd.DataFrame":
     """Return `ScoreProducts.columns`."""
     import pandas as pd
 
-    return pd.DataFrame(found.columns()).astype({"dimension": "Int64"})  # which may be missing
+    return pd.DataFrame(products.columns()).astype({"dimension": "Int64"})  # which may be missing

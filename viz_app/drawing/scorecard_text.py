@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
-from viz_app.drawing.core_texts import translated
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.theme import head_name
 from viz_app.language import language, marked, tr
+from viz_app.language.phrases import translated
 
 Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "label"]
 SORTS: dict[Sort, str] = {  # the address has these texts
@@ -50,10 +50,7 @@ class Note(NamedTuple):
 
 
 class CardMeasure(NamedTuple):
-    """Row of the table of score-cards.
-
-    It has a measure in words, its scale, and a card's value as text.
-    """
+    """Row of the table of score-cards: a measure in words, its scale, and a card's value as text."""
 
     name: str
     scale: str
@@ -113,7 +110,7 @@ SHORT_NAMES: dict[str, str] = {  # captions in the grid, whose cells are small
 
 def head_does(card: ScoreCard) -> str:
     """Name the labels of a head: `aligns words, one word at a time`; often empty."""
-    return ", ".join(translated(label.name) for label in head_labels(card))
+    return ", ".join([translated(label.name) for label in head_labels(card)])
 
 
 def numbers(card: ScoreCard) -> str:
@@ -131,19 +128,16 @@ def numbers(card: ScoreCard) -> str:
         distance=offset_name(card),
         sink_share=f"{card.sink_share:.2f}",
     )
-    return ", ".join([first, *(tr(text, value=f"{value:.2f}") for text, value in known if not math.isnan(value))])
+    return ", ".join([first, *[tr(text, value=f"{value:.2f}") for text, value in known if not math.isnan(value)]])
 
 
 def sentences(card: ScoreCard) -> str:
     """Describe the labels, a sentence each; often empty."""
-    return " ".join(tr("It {does}.", does=translated(label.text)) for label in head_labels(card))
+    return " ".join([tr("It {does}.", does=translated(label.text)) for label in head_labels(card)])
 
 
 def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
-    """Return the heads ordered by a number of their cards, those without one last.
-
-    None: by layer, as they are.
-    """
+    """Return the heads ordered by a number of their cards, those without one last; by layer for None."""
     if by == "layer":
         return None
     names = list(DEFINITIONS)
@@ -182,7 +176,8 @@ def label_counts(cards: Sequence[ScoreCard]) -> dict[str, int]:
 
 def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
     """Return the notes of all heads; captions are empty in the order by layer."""
-    return {(card.head.layer, card.head.head): Note(_caption(card, by), _note(card, language())) for card in cards}
+    code = language()
+    return {(card.head.layer, card.head.head): Note(_caption(card, by), _note(card, code)) for card in cards}
 
 
 def _caption(card: ScoreCard, by: Sort) -> str:

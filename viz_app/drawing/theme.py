@@ -46,10 +46,7 @@ class Theme:
     monospace_font: str = MONOSPACE_FONT
 
     def head_mark(self, head: int) -> HeadMark:
-        """Return the mark of a head, counted from 0.
-
-        The same on every page, in every layer.
-        """
+        """Return the mark of a head, counted from 0, the same on every page and in every layer."""
         count = len(self.head_colors)
         return HeadMark(color=self.head_colors[head % count], dash=DASHES[head // count % len(DASHES)])
 
@@ -59,10 +56,7 @@ class Theme:
         return [(index / (len(colors) - 1), color) for index, color in enumerate(colors)]
 
     def shades(self, count: int) -> NDArray[np.uint8]:
-        """Return the sequential scale at `count` even steps from 0 to 1.
-
-        [count, 3], red, green, blue.
-        """
+        """Return the sequential scale at `count` even steps from 0 to 1: [count, 3] red, green, blue."""
         stops = np.array([_rgb(color) for color in self.sequential], dtype=np.float64)
         places = np.linspace(0, len(stops) - 1, count)
         return (

@@ -1,4 +1,4 @@
-"""Attention weights as tables. Positions, layers and heads are counted from 0."""
+"""Attention weights as tables; positions, layers and heads are counted from 0."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,7 +1,4 @@
-"""Badges: checks, made while the page is drawn, that it shows what the model did.
-
-Any page can end with them.
-"""
+"""Badges on any page: checks, made while the page is drawn, that it shows what the model computed."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +12,6 @@ from viz_app.session import readings
 if TYPE_CHECKING:
     from core.analysis.sanity_checks import Check
 
-PAGES = ("Translate", "Heads", "Alignment")  # titles of the pages that end with badges
 ABOUT = {
     marked("rows sum to 1"): marked("Every row of every head is a distribution: its weights must sum to 1."),
     marked("masks respected"): marked(
@@ -49,10 +45,7 @@ def checks(about: readings.Reading) -> "list[Check]":
 
 @st.fragment
 def badges(about: readings.Reading) -> None:
-    """Draw the badges.
-
-    Call it last on a page: it runs the model twice, if there is one.
-    """
+    """Draw the badges, at the end of a page, as they run the model twice, if there is one."""
     if about.model.explanation is not None:
         st.caption(
             tr(
@@ -67,11 +60,11 @@ def badges(about: readings.Reading) -> None:
             tr("The checks are of models that predict one token after the other: there are none for mask-predict.")
         )
         return
-    found = checks(about)
+    results = checks(about)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="trust"):
         st.caption(tr("Checked now"), width="content")
-        for check in found:
+        for check in results:
             badge(check.name, check.passed, ABOUT[check.name], check.detail)
-    for check in found:
+    for check in results:
         if not check.passed:
             failure(check.name, ABOUT[check.name], check.detail)

@@ -1,7 +1,4 @@
-"""Opening of another checkpoint in the sidebar: by upload, or by a path.
-
-The path is one on the machine that runs the app.
-"""
+"""Opening of another checkpoint in the sidebar: by upload, or by a path on the machine that runs the app."""
 
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -48,9 +45,7 @@ class Opening:
 
 
 def opening_box(problem: "DeltaGenerator") -> str:
-    """Draw the uploader and the path, and open the files that they name.
-
-    Then the page runs again.
+    """Draw the uploader and the path, and open the files that they name; then the page runs again.
 
     Args:
         problem: where progress is shown.
@@ -60,7 +55,7 @@ def opening_box(problem: "DeltaGenerator") -> str:
     """
     opening = session_object(Opening)
     uploader_texts(f"upload-{opening.number}", several=True)
-    files = st.file_uploader(  # of any type: what Streamlit itself refuses has no reason, and never comes here
+    files = st.file_uploader(  # of any type: Streamlit's own refusals give no reason, and never arrive here
         tr("Open another checkpoint"),
         accept_multiple_files=True,
         key=f"upload-{opening.number}",
@@ -72,24 +67,24 @@ def opening_box(problem: "DeltaGenerator") -> str:
         opening.read, opening.refused = (), ""
     if ids != opening.read:
         new = [file for file in files if file.file_id not in opening.read]
-        found, refusals = _read(files, problem)
-        if not found and 0 < len(new) < len(files):  # those that were refused before may be no part of this model
-            found, _ = _read(new, problem)
-            if not found and len(refusals) == 1:
+        opened, refusals = _read(files, problem)
+        if not opened and 0 < len(new) < len(files):  # files refused before may not belong to this model
+            opened, _ = _read(new, problem)
+            if not opened and len(refusals) == 1:
                 advice = tr(
                     "The {count} files above were read as parts of one model: remove those that are not.",
                     count=len(files),
                 )
                 refusals = [*refusals, ModelError(advice)]
-        if found and opening.read:  # the visitor knows that the files before them were refused
+        if opened and opening.read:  # the visitor knows that the files before them were refused
             refusals = []
         opening.read = ids  # after reading: if a click interrupts that, the next run starts again
-        _finish(opening, found, refusals, files)
+        _finish(opening, opened, refusals, files)
     elif path := opening.path:
         with _reading(problem, path) as progress:
-            found, refusals = _at_path(path, progress)
+            opened, refusals = _at_path(path, progress)
         opening.path = ""
-        _finish(opening, found, refusals)
+        _finish(opening, opened, refusals)
     return opening.refused
 
 
@@ -102,7 +97,7 @@ def _read(files: "Sequence[UploadedFile]", problem: "DeltaGenerator") -> tuple[l
 def _path_box(opening: Opening) -> None:
     """Draw the path.
 
-    A visitor on this machine may give any file, others choose from what the app offers, if anything.
+    A visitor on this machine may give any file; others choose from the files that the app offers, if any.
     """
     is_typed, listed = model_paths.may_type_path(), list(model_paths.listed_paths())
     if not is_typed and not listed:
@@ -129,33 +124,27 @@ def _path_box(opening: Opening) -> None:
 
 def _at_path(path: str, progress: Callable[[float], None]) -> tuple[list[Model], list[ModelError]]:
     try:
-        found = model_paths.openable_path(path)
-        return [models.opened_model([found], str(found), progress)], []
+        file = model_paths.openable_path(path)
+        return [models.opened_model([file], str(file), progress)], []
     except ModelError as error:
         return [], [error]
 
 
 def _finish(
-    opening: Opening, found: Sequence[Model], refusals: Sequence[ModelError], files: "Sequence[UploadedFile]" = ()
+    opening: Opening, opened: Sequence[Model], refusals: Sequence[ModelError], files: "Sequence[UploadedFile]" = ()
 ) -> None:
-    """Keep the models open and show the last one.
-
-    The widgets are emptied if there is one, and kept if not.
-    """
+    """Keep the models open and show the last one; if there is one, the widgets are emptied."""
     opening.refused = " ".join(models.with_advice(str(error)) for error in refusals)
-    for model in found:
+    for model in opened:
         session_object(OpenModels).add(model)
-    if found:
+    if opened:
         opening.number, opening.read = opening.number + 1, ()
         _forget_files(files)
         st.rerun()
 
 
 def _forget_files(files: "Sequence[UploadedFile]") -> None:
-    """Free the memory of uploaded files.
-
-    Streamlit keeps them to the end of the session.
-    """
+    """Free the memory of uploaded files, which Streamlit would keep to the end of the session."""
     context = get_script_run_ctx()
     if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
         for file in files:
@@ -164,10 +153,7 @@ def _forget_files(files: "Sequence[UploadedFile]") -> None:
 
 @contextmanager
 def _reading(place: "DeltaGenerator", name: str) -> Generator[Callable[[float], None]]:
-    """Show that something is read.
-
-    Once that takes longer, show how much of it has been.
-    """
+    """Show that something is being read and, once that takes longer, how much of it has been."""
     text = tr("Reading {name}", name=plain(shortened(name)))
     started = time.monotonic()
     with place, st.spinner(text):

@@ -1,4 +1,4 @@
-"""The sentence on top of every page, the settings of the search, the hypothesis."""
+"""The sentence at the top of every page, the settings of the search, and the hypothesis."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +38,7 @@ Number = TypeVar("Number", int, float)
 
 
 class SearchSettings(NamedTuple):
-    """Settings of a search; the first two at first as in the paper (6.1)."""
+    """Settings of a search; the defaults of the first two are the paper's (6.1)."""
 
     beam_size: int = 4
     length_penalty: float = 0.6
@@ -49,7 +49,7 @@ DEFAULTS = SearchSettings()
 
 
 def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]:
-    """Draw the text box and the settings of the search. Needs no model.
+    """Draw the text box and the settings of the search, without a model.
 
     Returns:
         The search, the place for the choice of hypothesis, and the place below the box.
@@ -176,10 +176,10 @@ def read(
             readings.force_nothing()
     if problem:
         waiting.error(sentence_case(problem))
-    found = [hypothesis.token_ids for hypothesis in hypotheses]
-    if target and forced and not forced.prefix and target.token_ids in found:
+    token_ids = [hypothesis.token_ids for hypothesis in hypotheses]
+    if target and forced and not forced.prefix and target.token_ids in token_ids:
         if readings.HYPOTHESIS.value == readings.FORCED_INDEX:
-            readings.HYPOTHESIS.set(found.index(target.token_ids))
+            readings.HYPOTHESIS.set(token_ids.index(target.token_ids))
         target = None
     index = _hypothesis_box(menu, hypotheses, target)
     if target is not None and index == readings.FORCED_INDEX:
@@ -190,7 +190,7 @@ def read(
 def _forced_text(
     forced: readings.ForcedTarget, model: Model, search: readings.Search, waiting: "DeltaGenerator"
 ) -> "ScoredText | None":
-    """Score what is forced, or translate the rest; None if the search was stopped.
+    """Score a forced target, or translate the rest of a forced beginning; None if the search was stopped.
 
     Raises:
         ValueError: as `ForcedTarget.run`.
@@ -198,9 +198,9 @@ def _forced_text(
     progress = stoppable(waiting, (model.digest, search, forced), "forcing")
     if progress is None:
         return None
-    found = forced.run(model, search, progress)
+    text = forced.run(model, search, progress)
     waiting.empty()
-    return found
+    return text
 
 
 def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", target: "ScoredText | None") -> int:
@@ -224,10 +224,9 @@ def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", 
 
 
 def hide(is_hidden: bool, is_given: bool = False) -> None:
-    """Hide the sentence on pages that do not use it.
+    """Hide the sentence on pages that do not use it, or only its box if no model can translate another sentence.
 
-    If there is no model to translate another sentence, only the box is hidden. It is drawn all the same: a widget that
-    is not drawn loses its value and its place in the address.
+    The box is drawn all the same: a widget that is not drawn loses its value and its place in the address.
     """
     box, below = ("none" if each else "flex" for each in (is_hidden or is_given, is_hidden))
     st.html(f"<style>.st-key-sentence {{ display: {box}; }} .st-key-below-sentence {{ display: {below}; }}</style>")

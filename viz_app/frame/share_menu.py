@@ -30,7 +30,7 @@ ABOUT_SCRIPT = marked(
 
 
 def menu(reading: readings.Reading) -> None:
-    """Draw the menu. A file is made when it is downloaded."""
+    """Draw the menu; a file is made when it is downloaded."""
     # these import torch: the sentence box is drawn before
     from viz_app.components.copy_link import copy_link
     from viz_app.session.chosen_heads import ShownHeads
@@ -52,30 +52,28 @@ def menu(reading: readings.Reading) -> None:
 
 def python(reading: readings.Reading) -> str:
     """Return Python that writes the file for programs."""
-    from viz_app.session.python_code import joined, reading_part
+    from core.analysis.recorded_call import joined
+    from viz_app.session.python_code import reading_part
 
-    file, found = file_name(reading.translation.source) + ".json", record(reading)
+    file, written = file_name(reading.translation.source) + ".json", record(reading)
     if reading.model.explanation is not None:
         return joined(
             reading_part(reading),
             f"""
 from core.export import ExplanationRecord, save_explanation
-save_explanation({file!r}, ExplanationRecord(explanation, settings={found.settings}))  # or .npz, or .html""".strip(),
+save_explanation({file!r}, ExplanationRecord(explanation, settings={written.settings}))  # or .npz, or .html""".strip(),
         )
     return joined(
         reading_part(reading),
         f"""
 from core.export import record_of, save_explanation
-record = record_of(explanation, translator, {found.settings}, {reading.model.name!r}, {reading.model.digest!r})
+record = record_of(explanation, translator, {written.settings}, {reading.model.name!r}, {reading.model.digest!r})
 save_explanation({file!r}, record)  # or .npz, or .html""".strip(),
     )
 
 
 def file_name(source: str) -> str:
-    """Make a file name of the first words of a sentence.
-
-    `A dog runs.` becomes `a-dog-runs`; 60 bytes at most.
-    """
+    """Make a file name of the first words of a sentence, of 60 bytes at most: `A dog runs.` becomes `a-dog-runs`."""
     words = re.findall(r"\w+", source.lower())
     name = ""
     for word in words:
@@ -86,10 +84,7 @@ def file_name(source: str) -> str:
 
 
 def file_content(reading: readings.Reading, suffix: str, shown: "ShownHeads") -> bytes:
-    """Make a file, in the thread of the download.
-
-    HTML opens with what the page Heads shows at that moment.
-    """
+    """Make a file, in the thread of the download; HTML opens with the current view of the page Heads."""
     from core.export import as_bytes
 
     return as_bytes(record(reading), suffix, shown.first_head(reading.model.digest), shown.view)

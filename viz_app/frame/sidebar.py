@@ -63,7 +63,7 @@ def checkpoint_box() -> Model | None:
 def _while_loading(opened: OpenModels) -> AbstractContextManager[object]:
     """Say that the model is being loaded, if this run may be the first to need it.
 
-    Streamlit starts a thread for a spinner, which would be a fiftieth of every run.
+    Streamlit starts a thread for a spinner, which would take a fiftieth of every run.
     """
     is_loaded = session_object(Current).model is not None and not CHECKPOINT.texts and not opened.selected
     return nullcontext() if is_loaded else st.spinner(tr("Loading the model"))
@@ -143,15 +143,15 @@ def missing_note(missing: MissingFile, current: Model) -> None:
 
 def _model_box(opened: OpenModels, model: Model) -> None:
     """Select an open model or a shipped one, describe the current one, and close it."""
-    found = opened.all()
+    models_open = opened.all()
     shipped = {str(path): name for name, path in models.shipped_paths().items()}
     is_start = model.digest not in opened.opened
     opened.named = "" if is_start else shipped.get(model.path, "")
     CHECKPOINT.put(opened.named)
     file = opened.missing or (None if is_start or opened.named else MissingFile(model.digest[:DIGITS], model.name))
     UPLOADED.put(f"{file.digits}.{file.name}" if file is not None else "")
-    closed = [name for path, name in shipped.items() if path not in {each.path for each in found}]
-    names = distinct_names(found) | {name: f"{name}.safetensors" for name in closed}
+    closed = [name for path, name in shipped.items() if path not in {each.path for each in models_open}]
+    names = distinct_names(models_open) | {name: f"{name}.safetensors" for name in closed}
     OPEN_MODEL.set(model.digest)
     st.selectbox(
         tr("Model"),
@@ -181,23 +181,17 @@ def _show_selected() -> None:
 
 
 def translation_model() -> None:
-    """Use a translation model.
-
-    It is the first open one or, if there is none, the shipped one. Call it in a callback.
-    """
+    """Use a translation model, the first open one or else the shipped one; call it in a callback."""
     opened = session_object(OpenModels)
     fitting = [each for each in opened.all() if each.translates]
     opened.add(fitting[0] if fitting else models.model_at(models.translation_checkpoint()))
 
 
 def facts_html(model: Model) -> str:
-    """Describe a model's name and shape in HTML.
-
-    The file is untrusted, so all its text is escaped.
-    """
+    """Describe a model's name and shape in HTML, with all its text escaped, as the file is untrusted."""
     from core.export.attention_arrays import attention_facts
     from core.formats.model_facts import OWN_FORMAT, origin_of
-    from viz_app.drawing.core_texts import translated
+    from viz_app.language.phrases import translated
 
     if model.explanation is not None:
         given = attention_facts(model.explanation)
@@ -232,9 +226,7 @@ def _facts_list(model: Model, facts: Iterable[str]) -> str:
 
 
 def training_text(training: object) -> str:
-    """Say for how many steps a checkpoint was trained, in all runs it continues.
-
-    Returns "" if it is not known.
+    """Say for how many steps a checkpoint was trained, in all runs it continues; "" if it is not known.
 
     Args:
         training: the checkpoint's record of its training; `init` is that of the checkpoint it started from.

@@ -1,7 +1,4 @@
-"""The target language of a model with several.
-
-It is the code, such as `>>fra<<`, that begins a sentence.
-"""
+"""The target language of a model with several: the code, such as `>>fra<<`, that begins a sentence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,9 +16,7 @@ LANGUAGE = Widget[str | None]("target_language")
 
 @dataclass
 class LanguageCodes:
-    """Codes of the current model and of the model before it.
-
-    None if the current one has one target language.
+    """Codes of the current model and of the model before it; None if the current one has one target language.
 
     Attributes:
         last: the last one selected.
@@ -33,39 +28,33 @@ class LanguageCodes:
 
 
 def complete_sentence() -> None:
-    """Begin a sentence without a code with one if the model needs it.
+    """Begin the sentence with a language code if the model needs one, before the sentence is drawn.
 
-    The code of the model before is dropped. Call it before the sentence is drawn.
+    The code of the previous model is dropped.
     """
     if (text := readings.TEXT.value) is not None:
         readings.TEXT.set(completion()(text))
 
 
 def completion() -> Callable[[str], str]:
-    """Return a function that does the same to any text.
-
-    It needs no visitor.
-    """
+    """Return a function that does the same to any text, without a visitor."""
     codes = session_object(LanguageCodes)
     return lambda text: with_code(text, codes.current, codes.before, codes.last)
 
 
 def language_box(model: Model) -> None:
-    """Select the target language, if the model has several.
-
-    The code at the start of the sentence changes.
-    """
-    codes, found = session_object(LanguageCodes), codes_of(model)
-    if found != codes.current:
-        codes.before, codes.current = codes.current, found
+    """Select the target language, if the model has several, by changing the code at the start of the sentence."""
+    codes, choices = session_object(LanguageCodes), codes_of(model)
+    if choices != codes.current:
+        codes.before, codes.current = codes.current, choices
     text = readings.TEXT.value or ""
     if completion()(text) != text:
         st.rerun()
-    if found:
-        LANGUAGE.set(code_of(text, found) or None)
+    if choices:
+        LANGUAGE.set(code_of(text, choices) or None)
         st.selectbox(
             tr("Target language"),
-            found,
+            choices,
             None,
             format_func=lambda code: code.strip("<>"),
             key=LANGUAGE.key,

@@ -1,4 +1,4 @@
-"""A guided tour for the first visit: one line above the page says what to try."""
+"""A guided tour for the first visit: one line above the page suggests a thing to try."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from viz_app.language import marked, tr
 from viz_app.session.address import TOUR
 from viz_app.session.state import session_object
 
-STEPS = (  # the page that a step is about, and what to try there
+STEPS = (  # the page of a step, and a thing to try there
     (
         "translate",
         marked(
@@ -65,7 +65,7 @@ class TourState:
 
 
 def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
-    """Draw the current step, on any page, with a link to the page that it is about.
+    """Draw the current step, on any page, with a link to its page.
 
     Args:
         pages: by the names of their scripts.

@@ -1,24 +1,25 @@
 """Texts of the interface in the language of the visitor.
 
-English texts stand in the code, as arguments of `tr`, `tr_count` and `marked`. Each other language has a catalogue,
-`catalogues/CODE.json`, from the English texts to its own. `python -m viz_app.language` and a test report texts that the
-catalogues lack, or have without need.
+English texts stand in the code, as arguments of `tr`, `tr_count` and `marked`, and of `Phrase` in `core`. Each other
+language has a gettext catalogue, `catalogues/CODE/LC_MESSAGES/headlight.po`, from the English texts to its own.
+`python -m viz_app.language` brings the catalogues up to date and lists the texts that they lack, which show in English.
 
 Not translated: messages of `core` about faulty files and input, columns of exported tables, scripts, and pages that
 `core` exports.
 """
 
 import functools
-import json
+import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
 from threading import local
 from typing import Any, TypeVar
 
-ENGLISH = "en"
+from viz_app.language.catalogue_files import ENGLISH, translations
+
 LANGUAGES = {
     ENGLISH: "English",
     "zh": "\u4e2d\u6587",
@@ -26,11 +27,11 @@ LANGUAGES = {
     "de": "Deutsch",
 }  # own names, by code
 IN_ADDRESS = "language"  # the query parameter that names one
-CATALOGUES = Path(__file__).parent / "catalogues"
+SAMPLES = range(200)  # numbers among which every plural form of a language occurs
 K = TypeVar("K")
 R = TypeVar("R")
 Text = TypeVar("Text", bound=str)
-Catalogue = Mapping[str, str | list[str]]  # a list: the forms for one and for another number
+ScriptText = tuple[str] | tuple[str, str]  # a text of a script; with two forms, for one and for other numbers
 
 
 @dataclass
@@ -135,8 +136,7 @@ def tr(text: str, /, **values: Any) -> str:
         text: English; a literal, or a constant whose literal is `marked`.
         values: without any, braces in the text are themselves.
     """
-    found = catalogue(language()).get(text, text)
-    found = found if isinstance(found, str) else found[-1]
+    found = translations(language()).gettext(unwrapped(text)) if text else text  # that of "" is the catalogue's header
     return found.format(**values) if values else found
 
 
@@ -146,9 +146,7 @@ def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
     Args:
         one, other: English for 1 and for all other numbers; both literals, with `{count}` where the number stands.
     """
-    found = catalogue(language()).get(other, [one, other])
-    forms = [found] if isinstance(found, str) else found
-    return (forms[0] if count == 1 else forms[-1]).format(count=count, **values)
+    return translations(language()).ngettext(one, other, count).format(count=count, **values)
 
 
 def marked(text: Text) -> Text:
@@ -157,6 +155,20 @@ def marked(text: Text) -> Text:
     `tr` translates it where it is shown. For constants, which exist before any visitor.
     """
     return text
+
+
+def unwrapped(text: str) -> str:
+    """Return a text without the line breaks and the indentation of its literal.
+
+    They are those of a block in triple quotes, which begins with a line break. Each paragraph, and each point of a
+    list, becomes one line.
+    """
+    return _unwrapped_block(text) if text.startswith("\n") else text
+
+
+@functools.cache
+def _unwrapped_block(text: str) -> str:
+    return re.sub(r"(?<!\n)\n(?!\n|[-*|] |\d+\. )", " ", inspect.cleandoc(text).strip())
 
 
 def tr_values(names: Mapping[K, str]) -> dict[K, str]:
@@ -172,16 +184,32 @@ def tr_lower(name: str) -> str:
     return name.lower() if language() == ENGLISH else tr(name)
 
 
-@functools.cache
-def catalogue(code: str) -> Catalogue:
-    """Read the catalogue of a language; that of English is empty."""
-    return {} if code == ENGLISH else json.loads((CATALOGUES / f"{code}.json").read_text(encoding="utf-8"))
+def capital(name: str) -> str:
+    """Return a name with a capital at its beginning, as it stands alone; other languages may have none."""
+    return name[:1].upper() + name[1:]
 
 
-def texts_for_script(names: tuple[str, ...]) -> dict[str, str | list[str]]:
-    """Return the texts of a script in the visitor's language, by their English.
+def texts_for_script(names: tuple[ScriptText, ...]) -> dict[str, Any]:
+    """Return the texts of a script in the visitor's language, by their English, as `setTexts` of texts.js takes them.
 
-    Texts that are the same in that language are left out.
+    Texts that are the same in that language are left out. Of one that depends on a number there are all forms, by the
+    category of `Intl.PluralRules`.
     """
-    found = catalogue(language())
-    return {name: found[name] for name in names if name in found}
+    code = language()
+    own, found = translations(code), dict[str, str | dict[str, str]]()
+    for english in names:
+        if len(english) == 2:
+            forms = {number: own.ngettext(*english, number) for number in SAMPLES}
+            if not {*english}.issuperset(forms.values()):
+                rule = _plural_rule(code)
+                found[english[0]] = {rule(number): form for number, form in forms.items()}
+        elif (text := own.gettext(*english)) != english[0]:
+            found[english[0]] = text
+    return {"language": code, "texts": found}
+
+
+@functools.cache
+def _plural_rule(code: str) -> Callable[[int], str]:
+    from babel import Locale
+
+    return Locale(code).plural_form

@@ -1,31 +1,77 @@
-"""Report missing texts of the catalogues: `python -m viz_app.language [CODE]`.
+"""Bring the catalogues up to date with the code, and list the texts that they lack: `python -m viz_app.language`.
 
-With a code, print the missing texts as JSON, to be completed with their translations.
+A changed text keeps its translation, marked as fuzzy, until somebody has read it and taken the mark away; until then,
+as without a translation, it shows in English.
 """
 
-import json
 import sys
+from copy import deepcopy
+from io import BytesIO
+from pathlib import Path
 
-from viz_app.language import ENGLISH, LANGUAGES, catalogue
-from viz_app.language.extraction import interface_texts, problems
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+
+from viz_app.language import ENGLISH, LANGUAGES
+from viz_app.language.catalogue_files import compiled_texts, text_file
+from viz_app.language.checks import faults, missing
+from viz_app.language.extraction import template
+
+HEADERS = ("Language", "Plural-Forms", "MIME-Version", "Content-Type", "Content-Transfer-Encoding")
+WIDTH = 100  # columns of a line
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command, and return its exit status: 1 if a catalogue needs changes."""
-    codes = [code for code in LANGUAGES if code != ENGLISH]
-    if not set(arguments) <= set(codes):
-        print(f"expected one of {', '.join(codes)}, or nothing; found {' '.join(arguments)}", file=sys.stderr)
-        return 2
+    """Run the command, and return its exit status: 1 if a translation has other values or forms than its text."""
     if arguments:
-        known = catalogue(arguments[0])
-        missing = {
-            key: forms if len(forms) > 1 else key for key, forms in interface_texts().items() if key not in known
-        }
-        print(json.dumps(missing, ensure_ascii=False, indent=1))
-        return int(bool(missing))
-    found = [f"{code}: {problem}" for code in codes for problem in problems(catalogue(code))]
-    print("\n".join(found) or f"{len(interface_texts()):,} texts, in {len(codes) + 1} languages")
-    return int(bool(found))
+        print(f"expected no arguments, found {' '.join(arguments)}", file=sys.stderr)
+        return 2
+    print(f"{len(template()):,} texts")
+    has_faults = False
+    for code in (code for code in LANGUAGES if code != ENGLISH):
+        catalog = updated(text_file(code), code)
+        lacking, wrong = missing(catalog), list(faults(catalog))
+        print(f"{code}: {len(lacking):,} missing, {len(wrong):,} wrong, in {text_file(code)}")
+        print(
+            "".join(f"  missing: {text!r}\n" for text in lacking) + "".join(f"  {fault}\n" for fault in wrong), end=""
+        )
+        has_faults |= bool(wrong)
+    return int(has_faults)
+
+
+def updated(path: Path, code: str) -> Catalog:
+    """Update a catalogue by the texts of the code, write it, compile it, and return it.
+
+    Args:
+        path: of the `.po` file; it need not exist yet.
+    """
+    catalog = read_po(BytesIO(path.read_bytes() if path.exists() else b""), locale=code)
+    catalog.update(deepcopy(template()), update_creation_date=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content(catalog))
+    path.with_suffix(".mo").write_bytes(compiled_texts(path))
+    return catalog
+
+
+def content(catalog: Catalog) -> bytes:
+    """Return a `.po` file that changes only where texts do: sorted, without numbers of lines and dates."""
+    for message in catalog:
+        message.flags -= {"python-format", "python-brace-format"}  # Babel's guess, also of "10 % of"
+    file = BytesIO()
+    headers = dict(catalog.mime_headers)
+    lines = "".join(f'"{name}: {headers[name]}\\n"\n' for name in HEADERS)
+    file.write(f'msgid ""\nmsgstr ""\n{lines}\n'.encode())
+    write_po(
+        file,
+        catalog,
+        width=WIDTH,
+        omit_header=True,
+        sort_output=True,
+        ignore_obsolete=True,
+        include_lineno=False,
+        include_previous=True,
+    )
+    return file.getvalue()
 
 
 if __name__ == "__main__":

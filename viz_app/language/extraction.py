@@ -1,91 +1,73 @@
-"""The texts of the interface, and those that the catalogues lack.
-
-They are collected from the code.
-"""
+"""The English texts of the app, and of what it shows of `core`, collected from the code by Babel."""
 
 import ast
-import json
 import re
-import string
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from itertools import product
 from pathlib import Path
+from typing import IO, Any
 
-from viz_app.language import Catalogue
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+
+from viz_app.language import unwrapped
+from viz_app.language.catalogue_files import DOMAIN
 
 ROOT = Path(__file__).parents[2]
-_IN_PYTHON = re.compile(r"\b(?:tr|tr_count|marked)\(")
-_IN_SCRIPT = re.compile(r'\btr\(\s*("(?:[^"\\]|\\.)*")')
-_COUNT_IN_SCRIPT = re.compile(r'\btrCount\(\s*("(?:[^"\\]|\\.)*"),\s*("(?:[^"\\]|\\.)*")')
+# functions, and which of their arguments are texts: the first, or one for 1 and one for other numbers, or the second
+KEYWORDS: Mapping[str, tuple[int, ...] | None] = {
+    "tr": None,
+    "marked": None,
+    "tr_count": (1, 2),
+    "trCount": (1, 2),
+    "Phrase": None,
+    "listed": (2,),  # of `core`
+}
+IN_TEMPLATES = {"**.js": {"parse_template_string": "true"}}
+Messages = Iterator[tuple[int, str, tuple[str | None, ...], list[str]]]
 
 
 @cache
-def interface_texts() -> Mapping[str, list[str]]:
-    """Return the forms of all English texts, by the key of the catalogues.
+def template() -> Catalog:
+    """Return the catalogue of all English texts, each with the files that have it."""
+    python = ("**.py", f"{__name__}:{python_messages.__name__}")
+    script = ("**.js", "javascript")
+    methods = {"viz_app": [("**/vendor/**", "ignore"), python, script], "core": [python], "core/drawing": [script]}
+    catalog = Catalog(domain=DOMAIN)
+    for folder, methods_of_folder in methods.items():
+        found = extract_from_dir(ROOT / folder, methods_of_folder, IN_TEMPLATES, KEYWORDS)
+        for file, _, message, _, _ in sorted(found, key=lambda each: each[:2]):
+            forms = (message,) if isinstance(message, str) else message
+            one, *other = map(unwrapped, forms)
+            catalog.add((one, *other) if other else one, locations=[(f"{folder}/{file}", 0)])
+    return catalog
 
-    They are collected once. A text has one form; one that depends on a number has that for one and that for others,
-    which is also its key.
+
+def python_messages(
+    file: IO[bytes], keywords: Mapping[str, Any], comment_tags: Collection[str], options: Mapping[str, Any]
+) -> Messages:
+    """Find the literals that are arguments of functions in Python, also within f-strings, as an extractor of Babel.
+
+    An argument that is one literal or another, by a condition, gives both.
     """
-    texts: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "viz_app").rglob("*.py")):
-        texts |= {forms[-1]: forms for forms in python_texts(path.read_text(encoding="utf-8"))}
-    for folder in ("viz_app", "core/drawing"):
-        for path in sorted((ROOT / folder).rglob("*.js")):
-            if "vendor" not in path.parts:
-                texts |= {forms[-1]: forms for forms in script_texts(path.read_text(encoding="utf-8"))}
-    return texts
-
-
-def python_texts(source: str) -> Iterator[list[str]]:
-    """Find the literals that are arguments of `tr`, `tr_count` and `marked`."""
-    if not _IN_PYTHON.search(source):
+    source = file.read().decode("utf-8")
+    if not re.search(rf"\b(?:{'|'.join(keywords)})\(", source):
         return  # as half of the modules, which need not be parsed
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Call(ast.Name("tr" | "marked"), [ast.Constant(str(text)), *_]):
-                yield [text]
-            case ast.Call(ast.Name("tr_count"), [ast.Constant(str(one)), ast.Constant(str(other)), *_]):
-                yield [one, other]
+            case ast.Call(ast.Name(name), arguments) if name in keywords:
+                for found in product(*map(_literals, arguments[:2])):
+                    yield node.lineno, name, found, []
             case _:
                 pass
 
 
-def script_texts(source: str) -> Iterator[list[str]]:
-    """Find the literals that are arguments of `tr` and `trCount` in JavaScript."""
-    for found in _IN_SCRIPT.finditer(source):
-        yield [json.loads(found[1])]
-    for found in _COUNT_IN_SCRIPT.finditer(source):
-        yield [json.loads(found[1]), json.loads(found[2])]
-
-
-def problems(catalogue: Catalogue) -> Iterator[str]:
-    """Describe missing and superfluous texts, and those with other value names."""
-    texts = interface_texts()
-    for key, forms in texts.items():
-        if key not in catalogue:
-            yield f"missing: {key!r}"
-            continue
-        own = catalogue[key]
-        if isinstance(own, str) != (len(forms) == 1):
-            yield f"one form in place of several, or several in place of one: {key!r}"
-        found = [own] if isinstance(own, str) else own
-        if not all(form.strip() for form in found):
-            yield f"empty: {key!r}"
-        if value_names(found[-1:]) != value_names([key]) or not value_names(found) <= value_names(forms):
-            yield f"other values than {sorted(value_names(forms))}: {key!r}"
-    yield from (f"not in the code: {key!r}" for key in catalogue if key not in texts)
-
-
-def value_names(forms: Iterable[str]) -> set[str]:
-    """Return the names in braces.
-
-    None for a text whose braces stand for themselves, such as a formula.
-    """
-    names: set[str] = set()
-    for form in forms:
-        try:
-            fields = [name for _, name, _, _ in string.Formatter().parse(form) if name is not None]
-        except ValueError:
-            return set()
-        names |= {name for name in fields if name.isidentifier()}
-    return names
+def _literals(argument: ast.expr) -> list[str | None]:
+    match argument:
+        case ast.Constant(str(text)):
+            return [text]
+        case ast.IfExp(_, first, second):
+            return [*_literals(first), *_literals(second)]
+        case _:
+            return [None]

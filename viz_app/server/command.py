@@ -20,10 +20,7 @@ IS_POSIX = os.name == "posix"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start the app; return its exit status, or 2 if a setting is wrong.
-
-    On POSIX it becomes this process.
-    """
+    """Start the app, which on POSIX becomes this process; return its exit status, or 2 if a setting is wrong."""
     parser = argparse.ArgumentParser(
         prog="headlight", description="Start the app, at http://localhost:8501 by default."
     )

@@ -22,10 +22,7 @@ STREAMLITS = ("embed", "embed_options")  # query parameters that the app does no
 
 
 class FirstFrame:
-    """ASGI middleware that adds a frame of the app to Streamlit's page.
-
-    It is in the visitor's language.
-    """
+    """ASGI middleware that adds a frame of the app, in the visitor's language, to Streamlit's page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -87,7 +84,7 @@ def inline_scripts() -> list[str]:
 def language_of_request(scope: Scope) -> str:
     """Return the code of the language in which the app will answer.
 
-    Of the browser's languages the app learns the first alone (`navigator.language`).
+    The app learns only the first of the browser's languages (`navigator.language`).
     """
     query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
     address = {name: value for name, value in query if name.lower() not in STREAMLITS}
@@ -95,10 +92,7 @@ def language_of_request(scope: Scope) -> str:
 
 
 def preferred_language(accepted: str) -> str:
-    """Return the tag with the highest weight in an `Accept-Language` header.
-
-    "" if it has none.
-    """
+    """Return the tag with the highest weight in an `Accept-Language` header, or "" if it has none."""
     weights: dict[str, float] = {}
     for part in accepted.split(","):
         tag, _, parameter = part.partition(";")

@@ -1,4 +1,4 @@
-"""Addresses that are redirected: former ones, and texts of several lines in them."""
+"""Redirects of former addresses, and of addresses with texts of several lines."""
 
 import re
 from urllib.parse import parse_qsl, urlencode
@@ -26,7 +26,7 @@ EARLIER_PARAMETERS: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
 
 
 class FormerAddresses:
-    """ASGI middleware that redirects from former addresses.
+    """ASGI middleware that redirects from former addresses; see `MOVED`, `EARLIER_NAMES` and `EARLIER_PARAMETERS`.
 
     See `MOVED` and `EARLIER_PARAMETERS`. A text of several lines is put on one: a browser's box would
     show it without the ends of the lines, and the model read it with them.
@@ -45,9 +45,9 @@ class FormerAddresses:
 
 
 def current_address(path: str, query: str) -> str:
-    """Return where a former address leads, "" if it is not one.
+    """Return the present form of a former address, "" if it is not one.
 
-    Without the path if it is the same: behind a proxy, the browser may know another one.
+    The path is left out if it is the same: behind a proxy, the browser may know another one.
     """
     pairs = parse_qsl(query, keep_blank_values=True)
     named = [(_current_parameter(path, name, value), value) for name, value in pairs]

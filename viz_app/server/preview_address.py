@@ -1,4 +1,4 @@
-"""The address that the browser asks for previews, see `session/previews.py`."""
+"""The address from which the browser requests previews, see `session/previews.py`."""
 
 import asyncio
 import json
@@ -26,12 +26,12 @@ async def answer(request: Request) -> Response:
         body += part
         if len(body) > MOST_BYTES:
             return Response(status_code=413)
-    found = await asyncio.get_running_loop().run_in_executor(_worker, drawings, bytes(body))
-    return Response(found, 200 if found else 204, media_type="application/json")
+    data = await asyncio.get_running_loop().run_in_executor(_worker, drawings, bytes(body))
+    return Response(data, 200 if data else 204, media_type="application/json")
 
 
 def drawings(body: bytes) -> bytes:
-    """Return the data that a request asks for, as JSON; nothing if there are none."""
+    """Return the requested data as JSON; nothing if there are none."""
     try:
         match json.loads(body):
             case {"ticket": str(ticket), "text": str(text)}:

@@ -1,6 +1,5 @@
-"""Protection from other pages, and from scripts that are not the app's.
-
-Other pages can neither connect to the app nor frame it.
+"""Protection from other pages, which can neither connect to the app nor frame it, and from scripts that are not the
+app's.
 """
 
 from collections.abc import Sequence
@@ -39,9 +38,8 @@ class OwnOrigin:
 
 
 def is_own_origin(origin: str, scope: Scope) -> bool:
-    """Return whether an `Origin` header is the address of this server.
-
-    The address is the one that the request of this ASGI scope was sent to.
+    """Return whether an `Origin` header is the address of this server, to which the request of this ASGI scope was
+    sent.
     """
     try:
         parts = urlsplit(origin.lower())
@@ -57,10 +55,10 @@ def is_own_origin(origin: str, scope: Scope) -> bool:
 
 
 class SecurityHeaders:
-    """ASGI middleware that says what a page may load and run, and who may frame it.
+    """ASGI middleware that restricts the files a page may load and run, and the pages that may frame it.
 
-    Scripts are files of this server, blobs (Streamlit runs the app's components so) and the inline scripts with a known
-    hash; styles may be inline. In a frame of another page, clicks could be hijacked.
+    Scripts are files of this server, blobs (in which Streamlit runs the app's components) and the inline scripts with a
+    known hash; styles may be inline. In a frame of another page, clicks could be hijacked.
 
     Args:
         scripts: hashes of inline scripts.

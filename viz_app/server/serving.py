@@ -44,9 +44,8 @@ SWITCH_INTERVAL = 0.0005  # seconds for which a thread may hold the interpreter 
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncGenerator[None]:
-    """Print the address, and load the model in a thread, as soon as the server starts.
-
-    When it ends, so do its temporary files.
+    """Print the address, and load the model in a thread, as soon as the server starts; remove temporary files at its
+    end.
     """
     print("\n ", "Headlight", address(), "\n", flush=True)
     disable_nagle()
@@ -61,9 +60,7 @@ async def lifespan(_app: App) -> AsyncGenerator[None]:
 
 
 def configure_streamlit() -> None:
-    """Check the settings of the environment, and hand them to Streamlit.
-
-    It has checks of its own.
+    """Check the settings of the environment, and hand them to Streamlit, which has checks of its own.
 
     Raises:
         SettingError: an environment variable has an impossible value.
@@ -75,15 +72,15 @@ def configure_streamlit() -> None:
     # Streamlit would ask other machines for the address of this one, to compare origins with it.
     net_util.get_external_ip = net_util.get_internal_ip = lambda: None
     if config.get_option("server.fileWatcherType") == "none":
-        # It looks at files with settings five times per second all the same: more than half of what an idle app took.
+        # It checks its files of settings five times per second all the same, more than half of an idle app's work.
         setattr(PollingPathWatcher, "_schedule", lambda _: None)  # noqa: B010
 
 
 def address() -> str:
     """Return the address of the app for a browser on this machine.
 
-    Streamlit's own message also has those for other machines. For them it asks another machine, and this app answers to
-    them only if `HEADLIGHT_HOSTS` has them.
+    Streamlit's own message also has addresses for other machines. It asks another machine for them, and this app
+    answers to them only if `HEADLIGHT_HOSTS` lists them.
     """
     chosen = "browser.serverAddress" if config.is_manually_set("browser.serverAddress") else "server.address"
     host = server_util.get_display_address(str(config.get_option(chosen) or "localhost"))
@@ -155,7 +152,7 @@ def prepare_example(model: models.Model) -> None:
 
 
 def import_pages() -> None:
-    """Import what the pages import, above all pandas and matplotlib."""
+    """Import the modules that the pages import, above all pandas and matplotlib."""
     importlib.import_module("matplotlib.figure")  # for exports
     for page in PAGES:
         for node in ast.parse((Path(__file__).parents[1] / page.script).read_text(encoding="utf-8")).body:

@@ -1,8 +1,7 @@
-"""Connections whose request does not arrive are closed.
+"""Closing of connections whose request does not arrive, as each takes memory and an open file of the process.
 
-Each would take memory and an open file of the process. A request has a minute for its head. Its body may take as long
-as it needs at `LEAST_RATE`, and may pause for a minute. A web socket is a request until it is open; then it lives as
-long as the browser answers the server's pings.
+A request has a minute for its head. Its body may take as long as it needs at `LEAST_RATE`, and may pause for a minute.
+A web socket counts as a request until it is open; then it lives as long as the browser answers the server's pings.
 """
 
 import asyncio
@@ -34,7 +33,7 @@ class StalledBodies:
 
         async def patient() -> Message:
             nonlocal deadline, is_complete
-            if is_complete:  # what comes next is the end of the connection
+            if is_complete:  # the next message is the end of the connection
                 return await receive()
             try:
                 message = await asyncio.wait_for(receive(), max(0.0, deadline - now()))

@@ -1,4 +1,4 @@
-"""The folder of all temporary files of the server, which goes with it.
+"""The folder of all temporary files of the server, which is removed with it.
 
 A signal ends the process without the clean-up of Python, and with it threads that have copied an upload.
 """
@@ -45,10 +45,7 @@ def remove_leftovers() -> None:
 
 
 def _new() -> tuple[Path, int | None]:
-    """Make a folder and lock it.
-
-    Another one if a process that starts has taken it for a leftover.
-    """
+    """Make a folder and lock it, and another one if a starting process has taken it for a leftover."""
     while True:
         path = Path(tempfile.mkdtemp(prefix=PREFIX))
         with suppress(FileNotFoundError):
@@ -58,10 +55,7 @@ def _new() -> tuple[Path, int | None]:
 
 
 def _locked(folder: Path) -> int | None:
-    """Lock a folder.
-
-    None if a process has locked it, or the system has no such locks.
-    """
+    """Lock a folder; None if a process has locked it, or the system has no such locks."""
     try:
         import fcntl
     except ImportError:  # Windows

@@ -4,8 +4,8 @@ They are tests, headers of C++, extensions of Jupyter and pyarrow's clients of n
 
     python -m viz_app.server.unused_files [--delete]
 
-For an installation that only runs the app, such as a container. The packages keep their versions; to have the files
-again, install the packages again (`pip install --force-reinstall --no-deps PACKAGE`).
+For an installation that only runs the app, such as a container. The packages keep their versions; to restore the files,
+install the packages again (`pip install --force-reinstall --no-deps PACKAGE`).
 """
 
 import argparse
@@ -41,17 +41,17 @@ def unused_files(folders: Sequence[str] = ()) -> dict[str, list[Path]]:
     Args:
         folders: of installed packages; by default those of this Python.
     """
-    found: dict[str, list[Path]] = {}
+    by_package: dict[str, list[Path]] = {}
     for each in distributions(path=list(folders)) if folders else distributions():
         name = each.metadata["Name"].lower()
         if name in PACKAGES:
             paths = [Path(normpath(str(each.locate_file(file)))) for file in each.files or [] if is_unused(file)]
-            found[name] = [path for path in paths if path.is_file()]
-    return {name: paths for name, paths in sorted(found.items()) if paths}
+            by_package[name] = [path for path in paths if path.is_file()]
+    return {name: paths for name, paths in sorted(by_package.items()) if paths}
 
 
 def delete(paths: Iterable[Path]) -> None:
-    """Delete files, and the folders that are empty then.
+    """Delete files, and the folders that are then empty.
 
     Raises:
         OSError: a file cannot be deleted.
@@ -63,15 +63,15 @@ def delete(paths: Iterable[Path]) -> None:
                 folder.rmdir()
 
 
-def report(found: Mapping[str, Sequence[Path]]) -> str:
+def report(by_package: Mapping[str, Sequence[Path]]) -> str:
     """Return the megabytes of each package, and of all together."""
-    sizes = {name: sum(path.stat().st_size for path in paths) / 1e6 for name, paths in found.items()}
+    sizes = {name: sum(path.stat().st_size for path in paths) / 1e6 for name, paths in by_package.items()}
     lines = [f"{size:8.1f} MB {name}" for name, size in sizes.items()]
     return "\n".join([*lines, f"{sum(sizes.values()):8.1f} MB together"])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """List the unused files by package, and delete them if asked to."""
+    """List the unused files by package, and delete them with `--delete`."""
     parser = argparse.ArgumentParser(
         prog="python -m viz_app.server.unused_files",
         description="List what installed packages bring along and the app never opens: tests, headers of C++, "
@@ -79,11 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--delete", action="store_true", help="delete these files")
     options = parser.parse_args(arguments)
-    found = unused_files()
-    print(report(found))
+    by_package = unused_files()
+    print(report(by_package))
     if options.delete:
         try:
-            delete(path for paths in found.values() for path in paths)
+            delete(path for paths in by_package.values() for path in paths)
         except OSError as error:
             print(f"cannot delete {error.filename}: {error.strerror}; run this as the owner of it", file=sys.stderr)
             return 1

@@ -1,4 +1,4 @@
-"""Bounds of the uploads that Streamlit keeps in memory.
+"""Limits of the uploads that Streamlit keeps in memory.
 
 Streamlit accepts every file for every session, up to the size of one upload each, and keeps it to the session's end.
 """
@@ -24,9 +24,10 @@ UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/([^/]+)")  # session and file
 
 
 class BoundedUploads(MemoryUploadedFileManager):
-    """Files that pages have asked for, of bounded size together.
+    """Files requested by pages, limited in their total size.
 
-    A page asks by its uploader, which gets an id for each file that the visitor selects; each id takes one file.
+    A page requests files by its uploader, which gets an id for each file that the visitor selects; each id takes one
+    file.
     """
 
     def __init__(self, upload_endpoint: str) -> None:
@@ -38,16 +39,16 @@ class BoundedUploads(MemoryUploadedFileManager):
 
     def get_upload_urls(self, session_id: str, file_names: Sequence[str]) -> list[UploadFileUrlInfo]:
         """Return an address for each file, whose id is expected from now on."""
-        found = super().get_upload_urls(session_id, file_names[:MAX_FILES])
+        addresses = super().get_upload_urls(session_id, file_names[:MAX_FILES])
         with self._own_lock:
             expected = self._expected.setdefault(session_id, OrderedDict())
-            expected.update((each.file_id, None) for each in found)
+            expected.update((each.file_id, None) for each in addresses)
             while len(expected) > MAX_FILES:
                 expected.popitem(last=False)
-        return found
+        return addresses
 
     def expects(self, session_id: str, file_id: str) -> bool:
-        """Whether a page of the session has asked for a file that has not come yet."""
+        """Whether a page of the session has requested a file that has not arrived yet."""
         with self._own_lock:
             return file_id in self._expected.get(session_id, ())
 
@@ -67,10 +68,7 @@ class BoundedUploads(MemoryUploadedFileManager):
         super().remove_session_files(session_id)
 
     def has_room(self, session_id: str, size: int) -> bool:
-        """Whether so many bytes more stay within the bounds.
-
-        These are of the session, and of all sessions together.
-        """
+        """Whether so many bytes more stay within the limits of the session, and of all sessions together."""
         with self._lock:
             files = [(each, sum(len(file.data) for file in held.values())) for each, held in self.file_storage.items()]
         with self._own_lock:
@@ -78,10 +76,7 @@ class BoundedUploads(MemoryUploadedFileManager):
         return kept[session_id] + size <= self.most_bytes and kept.total() + size <= VISITORS * self.most_bytes
 
     def note_arrival(self, session_id: str, size: int) -> None:
-        """Count bytes that arrive.
-
-        The size is below 0 when they are kept as a file, or have been dropped.
-        """
+        """Count bytes that arrive; their size is negative when they are kept as a file, or have been dropped."""
         with self._own_lock:
             self._arriving[session_id] += size
             if not self._arriving[session_id]:
@@ -95,19 +90,19 @@ class TooMuchError(Exception):
 class ExpectedUploads:
     """ASGI middleware that refuses a file before it is read.
 
-    The status is 403 if no page has asked for it, and 413 if there is no room for it.
+    The status is 403 if no page has requested it, and 413 if there is no room for it.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = UPLOAD.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
-        files = runtime.get_instance().uploaded_file_mgr if found and runtime.exists() else None
-        if not found or not isinstance(files, BoundedUploads):
+        match = UPLOAD.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "PUT" else None
+        files = runtime.get_instance().uploaded_file_mgr if match and runtime.exists() else None
+        if not match or not isinstance(files, BoundedUploads):
             await self.app(scope, receive, send)
             return
-        session_id, arrived = found[1], 0
+        session_id, arrived = match[1], 0
         declared = Headers(scope=scope).get("content-length", "")
 
         async def counted() -> Message:
@@ -121,7 +116,7 @@ class ExpectedUploads:
             return message
 
         answer = self.app
-        if not files.expects(session_id, found[2]):
+        if not files.expects(session_id, match[2]):
             answer = PlainTextResponse("No page of the app has asked for this file.", 403)
         elif declared.isdecimal() and not files.has_room(session_id, int(declared)):
             answer = TOO_MUCH

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.analysis.heads.head import Head
+from core.analysis.recorded_call import Call, Given, joined
 from viz_app.drawing.head_names import LayerHead
 from viz_app.session.model_paths import is_on_this_machine
 from viz_app.session.models import ROOT, Model
@@ -26,22 +27,7 @@ if TYPE_CHECKING:
 
 def script(file: str, *parts: str) -> str:
     """Join parts to a script that writes its `table` to a CSV file."""
-    imports = "from viz_app.drawing.export.tables import without_formulas"
-    return joined(*parts, imports, f"without_formulas(table).to_csv({file!r}, index=False)")
-
-
-def joined(*parts: str) -> str:
-    """Join parts to a script, with the imports of all in front."""
-    imports: dict[str, set[str]] = {}
-    lines: list[str] = []
-    for line in "\n".join(filter(None, parts)).split("\n"):
-        if line.startswith("from "):
-            module, _, names = line.removeprefix("from ").partition(" import ")
-            imports.setdefault(module, set()).update(names.split(", "))
-        else:
-            lines.append(line)
-    head = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(imports.items())]
-    return "\n".join([*head, "", *lines, ""])
+    return joined(*parts, f"from core.analysis.csv_output import save_csv\nsave_csv(table, {file!r})")
 
 
 def shown_path(path: Path) -> str:
@@ -69,6 +55,28 @@ translator = Translator(checkpoint.model, checkpoint.tokenizer, checkpoint.train
     return f"""
 from core import Translator
 translator = Translator.from_checkpoint({shown_path(path)!r}{precision}){comment}""".strip()
+
+
+def translator(model: Model) -> Given:
+    """Return the model's `translator` as an argument of a recorded call."""
+    return Given("translator", model.translator, lambda: model_part(model))
+
+
+def sentence(about: Reading) -> tuple[Given, Given, Given]:
+    """Return `translator`, `source` and `target` of a reading as arguments of a recorded call."""
+    source, target = about.translation.source, about.hypothesis.token_ids
+    return (
+        translator(about.model),
+        Given("source", source, lambda: f"source = {source!r}"),
+        Given("target", target, lambda: f"target = {list(target)}  # {_text(about.model, target)}"),
+    )
+
+
+def explanation(about: Reading) -> Call | Given:
+    """Return the pass over source and target as an argument of a recorded call."""
+    if about.model.explanation is not None or about.hypothesis.fed_ids is not None:
+        return Given("explanation", about.explain(), lambda: reading_part(about))
+    return Call("explanation", "explain", sentence(about)).returning(about.explain())
 
 
 def explanation_part(model: Model, source: str, target: str | Sequence[int]) -> str:

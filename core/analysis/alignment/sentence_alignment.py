@@ -19,7 +19,7 @@ from core.analysis.alignment.aligners import (
 from core.analysis.alignment.coverage import coverage
 from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.attribution.rollout import row_shares
-from core.analysis.tokens.words import is_special, text_word_groups, word, word_groups
+from core.analysis.tokens.words import is_special, text_word_groups, word_groups, word_labels
 from core.capture import AttentionMap
 from core.text.phrases import Phrase, listed
 
@@ -117,7 +117,8 @@ class WordAlignment:
 
 def shown_words(tokens: Sequence[str]) -> tuple[str, ...]:
     """The words of `aligners.words_as_shown`, as text."""
-    return tuple(word(tokens[group.start : group.stop]) for group in text_word_groups(tokens))
+    labels = dict(zip(word_groups(tokens), word_labels(tokens), strict=True))
+    return tuple(labels[group] for group in text_word_groups(tokens))
 
 
 def aligner_name(place: HeadOrMean) -> str:

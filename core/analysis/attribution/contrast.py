@@ -14,22 +14,19 @@ the baseline of Sundararajan et al. 2017 for text, the zero embedding. The metho
 and derivatives of F by the gates, so they hold for every architecture that `Transformer` has.
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from core.analysis.heads.head import attention_layers
 from core.analysis.predicted_position import check_position
-from core.capture import Kind
 from core.decoding import NonFiniteError, Progress
-from core.hooks import removed_hooks
 from core.inference.cpu_products import onednn_products
 from core.model import Transformer
 from core.text.byte_pieces import is_special
+from core.trace import Edit, edit, places
 from core.translator import Translator
 
 BLOCK_TOKENS = 1024  # source and prefix tokens of a batch; limits memory and how long other threads wait for the lock
@@ -134,12 +131,13 @@ class Contrast:
         # gates on the prefix alone leave the encoder's output as it is
         rows = len(gates) if gates.requires_grad or not bool((of_source == of_source[:1]).all()) else 1
         with self.translator.inspect() as model, onednn_products():
-            encoder, cross, decoder = _gated_modules(model, gated)
+            encoder, cross, decoder = _gated_places(model, gated)
             source_ids = self.translator.batch([self.source_ids] * rows)
-            with _scaled(encoder, of_source[:rows]):
+            with edit(model, dict.fromkeys(encoder, _scaling(of_source[:rows]))):
                 memory = model.encode(source_ids).expand(len(gates), -1, -1)
             prefix_ids = self.translator.batch([self.prefix_ids] * len(gates))
-            with _scaled(cross, of_source), _scaled(decoder, of_prefix):
+            scaled = dict.fromkeys(cross, _scaling(of_source)) | dict.fromkeys(decoder, _scaling(of_prefix))
+            with edit(model, scaled):
                 states = model.decode(prefix_ids, memory, model.source_mask(source_ids))
             return contrast_of(model.project(states[:, -1]), self.token, self.against)
 
@@ -201,26 +199,18 @@ def contrast_of(logits: Tensor, token: int, against: int | None) -> Tensor:
     return logits[..., token] - minus
 
 
-def _gated_modules(model: Transformer, gated: Gated) -> tuple[list[nn.Module], list[nn.Module], list[nn.Module]]:
-    """Modules with a row for each token.
+def _gated_places(model: Transformer, gated: Gated) -> tuple[list[str], list[str], list[str]]:
+    """Places of vectors of each token.
 
     The first two lists are of the source, in the encoder and in the decoder; the last is of the prefix.
     """
     if gated == "embeddings":
-        return [model.embedding.tokens], [], [model.fed_embedding.tokens]
-    layers = attention_layers(model)
-    kinds: tuple[Kind, Kind, Kind] = ("encoder_self", "cross", "decoder_self")
-    encoder, cross, decoder = ([layer.v_proj for (of, _), layer in layers.items() if of == kind] for kind in kinds)
-    return [*encoder], [*cross], [*decoder]
+        return ["embedding.tokens"], [], ["target_embedding.tokens" if model.target_embedding else "embedding.tokens"]
+    layers = ("encoder.*.self", "decoder.*.cross", "decoder.*.self")
+    encoder, cross, decoder = (places(model, f"{each}_attention.values") for each in layers)
+    return encoder, cross, decoder
 
 
-@contextmanager
-def _scaled(modules: Iterable[nn.Module], gates: Tensor) -> Generator[None]:
-    """Multiply the outputs [B, L, D] of modules by gates [B, L]."""
-
-    def scale(_module: nn.Module, _inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
-        return output * gates[..., None]
-
-    with removed_hooks() as handles:
-        handles.extend(module.register_forward_hook(scale) for module in modules)
-        yield
+def _scaling(gates: Tensor) -> Edit:
+    """Function that multiplies vectors of tokens, [B, L, D] or [B, H, L, d_v], by gates [B, L]."""
+    return lambda vectors: vectors * (gates if vectors.dim() == 3 else gates[:, None])[..., None]

@@ -39,6 +39,7 @@ from core.analysis.attribution.forward_trace import ForwardTrace, trace_forward
 from core.analysis.attribution.norms import layer_norms
 from core.analysis.attribution.rollout import attention_rollout, row_shares
 from core.analysis.correlation import spearman
+from core.analysis.declaration import Columns
 from core.analysis.heads.head import Maps
 from core.decoding import Progress
 from core.model.config import TransformerConfig
@@ -90,6 +91,29 @@ class ContrastAttribution:
     def is_complete(self) -> bool:
         """Whether integrated gradients sum to F(1) - F(0), up to `TOLERANCE`."""
         return self.gap("integrated_gradients") <= max(TOLERANCE * abs(self.output - self.baseline), TOLERANCE_NATS)
+
+    def table(self) -> Columns:
+        """A row for each token: side, position (from 0), token, and the score of each method."""
+        contrast = self.contrast
+        num_source, num_prefix = len(contrast.source_tokens), len(contrast.prefix_tokens)
+        return {
+            "side": ["source"] * num_source + ["prefix"] * num_prefix,
+            "position": [*range(num_source), *range(num_prefix)],
+            "token": [str(token) for token in contrast.tokens],
+            **{method: scores.tolist() for method, scores in self.scores.items()},
+        }
+
+    def summary(self) -> str:
+        """What the scores explain, and how complete they are."""
+        piece, against = self.contrast.translator.tokenizer.target.piece, self.contrast.against
+        minus = "" if against is None else f" - log p({piece(against)})"
+        explained = (
+            f"log p({piece(self.contrast.token)}){minus}: {self.output:.4f}, of the baseline {self.baseline:.4f}"
+        )
+        if "integrated_gradients" not in self.scores:
+            return explained
+        gap = self.gap("integrated_gradients")
+        return f"{explained}\nintegrated gradients: gap {gap:.4f} with {self.points} points"
 
     def correlation(self, first: ContrastMethod, second: ContrastMethod) -> float:
         """Rank correlation of two methods over the tokens of `Contrast.ordinary`.
@@ -292,18 +316,3 @@ _SHARES: dict[ContrastMethod, Callable[[ForwardTrace, int], Tensor]] = {
     "rollout": rollout_shares,
     "alti": alti_shares,
 }
-
-
-def score_table(found: ContrastAttribution) -> dict[str, Sequence[object]]:
-    """Columns of a table with a row for each token.
-
-    They are side, position (from 0), token, and the score of each method.
-    """
-    contrast = found.contrast
-    num_source, num_prefix = len(contrast.source_tokens), len(contrast.prefix_tokens)
-    return {
-        "side": ["source"] * num_source + ["prefix"] * num_prefix,
-        "position": [*range(num_source), *range(num_prefix)],
-        "token": [str(token) for token in contrast.tokens],
-        **{method: scores.tolist() for method, scores in found.scores.items()},
-    }

@@ -34,6 +34,7 @@ from core.analysis.attribution.paired_differences import (
     paired_difference,
     standard_error,
 )
+from core.analysis.declaration import Columns
 from core.inference.batch_translator import naming_sentence
 from core.text.byte_pieces import is_special
 from core.translator import Translator
@@ -209,11 +210,34 @@ class Ranking:
         methods: by their mean over all examples, the control included; largest first.
         best: methods with the largest mean over the first and over the second half, once if they are the same.
         best_aopc: mean over all examples of the method chosen on the half that does not have them; NaN for one example.
+        num_examples: how many examples there are.
     """
 
     methods: tuple[Faithfulness, ...]
     best: tuple[str, ...]
     best_aopc: float
+    num_examples: int
+
+    def table(self) -> Columns:
+        """A row for each method."""
+        return {
+            "method": [each.method for each in self.methods],
+            "aopc": [each.aopc for each in self.methods],
+            "standard_error": [each.error for each in self.methods],
+            "above_random": [each.above_random.mean for each in self.methods],
+            "low": [each.above_random.low for each in self.methods],
+            "high": [each.above_random.high for each in self.methods],
+            "p_value": [each.above_random.p_value for each in self.methods],
+            "beats_random": [each.beats_random for each in self.methods],
+            "is_best": [each.is_best for each in self.methods],
+        }
+
+    def summary(self) -> str:
+        """The best method, and how good it is where it was not chosen."""
+        return (
+            f"best on one half of {self.num_examples} predictions: {' and '.join(self.best)}; AOPC on the other half: "
+            f"{self.best_aopc:.4f}"
+        )
 
 
 def rank_methods(examples: Sequence[Curves]) -> Ranking:
@@ -243,7 +267,7 @@ def rank_methods(examples: Sequence[Curves]) -> Ranking:
         for method, values in areas.items()
     ]
     ranked.sort(key=lambda each: -each.aopc)
-    return Ranking(tuple(ranked), tuple(dict.fromkeys(best)), fmean(held_out) if held_out else math.nan)
+    return Ranking(tuple(ranked), tuple(dict.fromkeys(best)), fmean(held_out) if held_out else math.nan, len(examples))
 
 
 def _compared(pairs: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, PairedDifference]:

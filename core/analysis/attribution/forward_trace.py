@@ -1,6 +1,6 @@
 """Recording of the inputs and outputs of attention sub-layers in one forward pass."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from core.analysis.heads.head import attention_layers
 from core.capture import AttentionMap, Kind, attention_path
-from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Norm
+from core.trace import attention_place, record
 from core.translator import Explanation, Translator
 
 BLOCK_NUMBERS = 2**22  # largest [rows, K, D] held at once: 16 MB of float32
@@ -100,38 +100,19 @@ def trace_forward(translator: Translator, source: str, target: str | Sequence[in
     Raises:
         ValueError: as `Translator.explain`.
     """
-    calls: dict[str, tuple[tuple[Tensor, ...], Tensor]] = {}
-    with translator.inspect() as model, removed_hooks() as handles:
+    with translator.inspect() as model:
         attentions = attention_layers(model)
-        norms = {key: model.get_submodule(f"{attention_path(*key)}_norm") for key in attentions}
-        for key, attention in attentions.items():
-            path = attention_path(*key)
-            handles.append(attention.register_forward_hook(_keep_call(calls, path)))
-            handles.append(norms[key].register_forward_hook(_keep_call(calls, f"{path}_norm")))
-        explanation = translator.explain(source, target)
-        norm_first = model.config.norm == "pre"
+        wanted = ("residual_before", "memory", "residual_after")
+        with record(model, [attention_place(*key, each) for key in attentions for each in wanted]) as values:
+            explanation = translator.explain(source, target)
 
     def sublayer(attention_map: AttentionMap) -> SubLayer:
         key = (attention_map.kind, attention_map.layer)
-        path, norm = attention_path(*key), norms[key]
-        (queries, memory, *_), added = calls[path]
-        (before, *_), after = calls[f"{path}_norm"]
-        assert isinstance(norm, Norm)
-        if norm_first:
-            return SubLayer(attention_map, attentions[key], None, before[0], memory[0], (before + added)[0])
-        return SubLayer(attention_map, attentions[key], norm, queries[0], memory[0], after[0])
+        norm = model.get_submodule(f"{attention_path(*key)}_norm") if model.config.norm == "post" else None
+        assert norm is None or isinstance(norm, Norm)
+        x, memory, output = (values[attention_place(*key, each)][0] for each in wanted)
+        return SubLayer(attention_map, attentions[key], norm, x, memory, output)
 
     return ForwardTrace(
         explanation, {kind: tuple(sublayer(layer) for layer in layers) for kind, layers in explanation.maps.items()}
     )
-
-
-def _keep_call(
-    calls: dict[str, tuple[tuple[Tensor, ...], Tensor]], path: str
-) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
-    """A hook that records the arguments and the output of a module."""
-
-    def hook(_module: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> None:
-        calls[path] = arguments, output
-
-    return hook

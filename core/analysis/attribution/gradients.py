@@ -11,8 +11,9 @@ from torch import Tensor
 from core.analysis.attribution.rollout import RolledMaps, row_shares, single_head_map
 from core.analysis.heads.head import Head
 from core.analysis.predicted_position import check_position
-from core.capture import AttentionMap, Kind, attention_path, capture_attention
+from core.capture import AttentionMap
 from core.decoding import NonFiniteError
+from core.trace import Kind, attention_place, places, record
 from core.translator import Translator
 
 
@@ -57,14 +58,9 @@ def attention_gradients(
     for position in explained:
         check_position(position, len(predicted))
     maps = translator.explain(source, target).maps
-    live: dict[str, Tensor] = {}
-
-    def keep(path: str, weights: Tensor) -> None:
-        live[path] = weights if weights.requires_grad else weights.requires_grad_()
-
     # Only the forward pass holds the lock: the hooks are removed before the backward pass.
     with torch.inference_mode(False), torch.enable_grad():
-        with translator.inspect() as model, capture_attention(model, keep):
+        with translator.inspect() as model, record(model, places(model, "*_attention.weights")) as live:
             logits = model(translator.batch([source_ids]), translator.batch([fed]))[0]
         # [T]
         log_probs = (
@@ -73,11 +69,12 @@ def attention_gradients(
         found = torch.autograd.grad(log_probs[explained].sum(), list(live.values()))
     if not all(gradient.isfinite().all() for gradient in found):
         raise NonFiniteError("in the gradients of this target")
-    by_path = {path: gradient[0].float().cpu() for path, gradient in zip(live, found, strict=True)}
-    gradients: dict[Kind, list[Tensor]] = {
-        kind: [by_path[attention_path(kind, layer.layer)] for layer in layers] for kind, layers in maps.items()
+    gradients = {place: gradient[0].float().cpu() for place, gradient in zip(live, found, strict=True)}
+    by_kind: dict[Kind, list[Tensor]] = {
+        kind: [gradients[attention_place(kind, each.layer, "weights")] for each in layers]
+        for kind, layers in maps.items()
     }
-    return AttentionGradients(maps, gradients, len(explained))
+    return AttentionGradients(maps, by_kind, len(explained))
 
 
 def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMaps:

@@ -22,18 +22,26 @@ is to the states above the source tokens. These have read other source tokens, a
 of the decoder has read the source. Contributions are those of the last step to the logit, not of whole paths.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 
-from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace
+from core.analysis.attribution.logit_trace import (
+    AttentionWrite,
+    FeedForwardWrite,
+    FrozenNorm,
+    LogitTrace,
+    trace_logits,
+)
+from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.heads.head import Head
 from core.analysis.predicted_position import check_position
+from core.analysis.subject import Sentence, piece_id, predicted_position
 from core.capture import Kind
-from core.results import Explanation
+from core.translator import Translator
 
 TOLERANCE = 1e-3  # largest gap to the model's logit, as a share of the sum of absolute terms
 Against = int | Literal["mean"] | None
@@ -73,6 +81,8 @@ class LogitAttribution:
         feed_forward: [L]
         biases: [L] of both attention sub-layers, the feed-forward network and the norms of a layer; of the first layer
             with that of a norm on the embedding, of the last with those of a final norm and of the logits.
+        key_tokens: the tokens that each kind attends to.
+        piece: piece of the vocabulary by its id.
     """
 
     position: int
@@ -85,6 +95,8 @@ class LogitAttribution:
     cross: Tensor
     feed_forward: Tensor
     biases: Tensor
+    key_tokens: Mapping[str, Sequence[str]]
+    piece: Callable[[int], str]
 
     @property
     def total(self) -> float:
@@ -126,22 +138,26 @@ class LogitAttribution:
             yield LogitTerm("feed_forward", layer, None, None, float(self.feed_forward[layer]))
             yield LogitTerm("bias", layer, None, None, float(self.biases[layer]))
 
+    def table(self) -> Columns:
+        """All terms; layers, heads and positions are counted from 0."""
+        terms = list(self.terms())
+        return {
+            "part": [term.part for term in terms],
+            "layer": [term.layer for term in terms],
+            "head": [term.head for term in terms],
+            "key": [term.key for term in terms],
+            "key_token": [None if term.key is None else self.key_tokens[term.part][term.key] for term in terms],
+            "contribution": [term.value for term in terms],
+        }
 
-def term_table(found: LogitAttribution, explanation: Explanation) -> dict[str, list[object]]:
-    """Columns of a table of all terms; layers, heads and positions are counted from 0."""
-    tokens: dict[str, tuple[str, ...]] = {
-        "decoder_self": explanation.fed_tokens,
-        "cross": explanation.source_tokens,
-    }
-    terms = list(found.terms())
-    return {
-        "part": [term.part for term in terms],
-        "layer": [term.layer for term in terms],
-        "head": [term.head for term in terms],
-        "key": [term.key for term in terms],
-        "key_token": [None if term.key is None else str(tokens[term.part][term.key]) for term in terms],
-        "contribution": [term.value for term in terms],
-    }
+    def summary(self) -> str:
+        """The sum of the terms beside the model's logit."""
+        other = self.piece(self.against) if isinstance(self.against, int) else self.against
+        minus = f" minus {other}" if other else ""
+        return (
+            f"token {self.position + 1}, {self.piece(self.token)}{minus}: the terms sum to "
+            f"{self.total:.6f}, the logit is {self.logit:.6f} (gap {self.gap:.1g})"
+        )
 
 
 @torch.inference_mode()
@@ -196,6 +212,11 @@ def attribute_logit(
         cross=attended["cross"].cpu(),
         feed_forward=feed_forward.cpu(),
         biases=biases.cpu(),
+        key_tokens={
+            "decoder_self": [*map(str, trace.explanation.fed_tokens)],
+            "cross": [*map(str, trace.explanation.source_tokens)],
+        },
+        piece=trace.piece,
     )
     if not found.gap <= TOLERANCE * max(1.0, found.size):
         raise RuntimeError(
@@ -223,3 +244,48 @@ def _read(rows: Tensor, against: Against, token: int) -> Tensor:
     if against is None:
         return rows[token].double()
     return rows[token].double() - (rows.double().mean(0) if against == "mean" else rows[against].double())
+
+
+def _piece_or_mean(sentence: Sentence, name: str) -> Against:
+    return "mean" if name == "mean" else piece_id(sentence, name)
+
+
+@dataclass(frozen=True)
+class ContributionsOptions:
+    """Options of `contributions`, see `attribute_logit`; the token is that at a position counted from 0."""
+
+    token: int = option(help="number of the predicted token, counted from 1", metavar="N", read=predicted_position)
+    piece: int | None = option(
+        None,
+        "split the logit of this piece instead of the predicted one, such as \u2581Hund",
+        type=str,
+        read=piece_id,
+    )
+    against: Against = option(
+        None,
+        "subtract the logit of this piece, or the mean of all with `mean`",
+        metavar="PIECE",
+        type=str,
+        read=_piece_or_mean,
+    )
+
+
+def contributions(
+    translator: Translator, source: str, target: str | Sequence[int], options: ContributionsOptions
+) -> LogitAttribution:
+    """Split the logit of a predicted token, as `attribute_logit`.
+
+    Raises:
+        ValueError: as `Translator.explain`.
+        RuntimeError: as `attribute_logit`.
+    """
+    trace = trace_logits(translator, source, target)
+    return attribute_logit(trace, options.token, options.piece, options.against)
+
+
+CONTRIBUTIONS = Analysis(
+    "contributions",
+    "split the logit of a predicted token over heads, attended tokens and networks",
+    contributions,
+    ContributionsOptions,
+)

@@ -10,14 +10,18 @@ same in every row: it belongs to the head and to the source token in this senten
 standard deviations above the mean over the vocabulary, because a constant added to all logits changes nothing.
 """
 
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from core.analysis.attribution.logit_trace import AttentionWrite, FrozenNorm, LogitTrace
+from core.analysis.attribution.logit_trace import AttentionWrite, FrozenNorm, LogitTrace, trace_logits
+from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.heads.head import Head
 from core.text.byte_pieces import is_special
+from core.translator import Translator
 
 
 @dataclass(frozen=True)
@@ -101,3 +105,96 @@ def _logits(trace: LogitTrace, place: int, vectors: Tensor) -> Tensor:
         if isinstance(step, FrozenNorm):
             vectors = step.unscaled(vectors)
     return vectors.float() @ trace.unembedding.T
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Lexicon of one head, see `head_lexicon`, with the source tokens and the vocabulary's pieces by their ids."""
+
+    entries: tuple[tuple[tuple[int, float], ...], ...]
+    source_tokens: Sequence[str]
+    piece: Callable[[int], str]
+
+    def table(self) -> Columns:
+        """A row for each source token and each piece that the head promotes for it."""
+        rows = [(key, rank, *entry) for key, of_key in enumerate(self.entries) for rank, entry in enumerate(of_key)]
+        return {
+            "key": [key for key, *_ in rows],
+            "key_token": [str(self.source_tokens[key]) for key, *_ in rows],
+            "rank": [rank for _, rank, _, _ in rows],
+            "piece": [self.piece(token_id) for *_, token_id, _ in rows],
+            "score": [score for *_, score in rows],
+        }
+
+
+@dataclass(frozen=True)
+class LexiconRanking:
+    """Heads by the agreement of their lexicons with the translation, see `rank_lexicons`."""
+
+    heads: Sequence[Agreement]
+
+    def table(self) -> Columns:
+        """A row for each head, best first."""
+        return {
+            "layer": [agreement.head.layer for agreement in self.heads],
+            "head": [agreement.head.head for agreement in self.heads],
+            "reciprocal_rank": [agreement.reciprocal_rank for agreement in self.heads],
+            "first": [agreement.first for agreement in self.heads],
+        }
+
+
+def parsed_head(name: str) -> Head:
+    """Parse a cross-attention head such as `L4 H3`, counted from 1.
+
+    Raises:
+        ValueError: the name is not that of a head.
+    """
+    numbers = re.fullmatch(r"L(\d{1,4}) ?H(\d{1,4})", name)
+    if numbers is None:
+        raise ValueError(f"--head ({name}) must be a head such as 'L4 H3', counted from 1")
+    return Head("cross", int(numbers[1]) - 1, int(numbers[2]) - 1)
+
+
+@dataclass(frozen=True)
+class LexiconOptions:
+    """Options of `lexicon`."""
+
+    head: Head | None = option(
+        None,
+        "a head such as 'L4 H3', counted from 1: print its lexicon instead of the ranking",
+        metavar="NAME",
+        type=str,
+        parse=parsed_head,
+    )
+    top: int = option(
+        5,
+        "pieces for each source token (default: %(default)s)",
+        metavar="N",
+        minimum=1,
+        counts="the number of pieces for each source token",
+    )
+
+
+def lexicon(
+    translator: Translator, source: str, target: str | Sequence[int], options: LexiconOptions = LexiconOptions()
+) -> Lexicon | LexiconRanking:
+    """The lexicon of one head, or all heads by the agreement of theirs with the translation.
+
+    Raises:
+        ValueError: as `Translator.explain`, or there is no such head.
+    """
+    trace = trace_logits(translator, source, target)
+    if options.head is None:
+        return LexiconRanking(rank_lexicons(trace))
+    return Lexicon(head_lexicon(trace, options.head, options.top), trace.explanation.source_tokens, trace.piece)
+
+
+LEXICON = Analysis(
+    "lexicon",
+    "print the target pieces that cross-attention heads promote for each source token",
+    lexicon,
+    LexiconOptions,
+)

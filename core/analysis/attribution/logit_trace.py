@@ -1,20 +1,16 @@
 """Recording of the decoder's residual stream in one forward pass."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
-from core.capture import Kind
-from core.hooks import removed_hooks
 from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
 from core.results import Explanation
+from core.trace import SUBLAYERS, Kind, places, record
 from core.translator import Translator
-
-NORM = "_norm"  # suffix of the norm of a sub-layer: `layers.5.cross_attention_norm`
 
 
 @dataclass(frozen=True)
@@ -96,6 +92,7 @@ class LogitTrace:
         output_layer: has the matrix that reads logits from the last state.
         output_bias: [V] bias of the logits, zeros if there is none.
         logits: [T, V] logits of the model itself, in float32.
+        piece: piece of the target vocabulary by its id.
     """
 
     explanation: Explanation
@@ -108,6 +105,7 @@ class LogitTrace:
     output_layer: nn.Linear | nn.Embedding
     output_bias: Tensor
     logits: Tensor
+    piece: Callable[[int], str]
 
     @property
     def num_layers(self) -> int:
@@ -119,25 +117,9 @@ class LogitTrace:
         return self.output_layer.weight.float()
 
 
-@dataclass(frozen=True)
-class _Call:
-    """A call of a module of the decoder, by its path.
-
-    Inputs and output have no batch axis.
-    """
-
-    path: str
-    module: nn.Module
-    inputs: tuple[Any, ...]
-    output: Tensor
-
-
 @torch.inference_mode()
 def trace_logits(translator: Translator, source: str, target: str | Sequence[int]) -> LogitTrace:
     """Replay a translation and record what each part adds to the residual stream.
-
-    Post-norm layers (the paper's) and pre-norm layers are told apart by the order of the calls: a norm that runs after
-    its sub-layer acts on the stream, one that runs before it only feeds the sub-layer.
 
     Args:
         source, target: as for `Translator.explain`.
@@ -146,18 +128,16 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
         ValueError: as `Translator.explain`.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
-    calls: list[_Call] = []
     with translator.inspect() as model:
-        recorded = (MultiHeadAttention, FeedForward, Norm)
-        modules = [(path, module) for path, module in model.decoder.named_modules() if isinstance(module, recorded)]
-        with removed_hooks() as handles:
-            for path, module in [*modules, ("", model.decoder)]:
-                handles.append(module.register_forward_hook(_record(calls, path)))
+        wanted = ["decoder.input", "decoder.output"]
+        for each in ("memory", "output", "norm_input", "residual_after"):
+            wanted += [place for place in places(model, f"decoder.*.{each}") if place.count(".") == 3]
+        with record(model, wanted) as recorded:
             explanation = translator.explain(source, target)
-        whole = calls.pop()  # the decoder itself ends last
-        entered = whole.inputs[0][0].double()
+        values = {place: value[0] for place, value in recorded.items()}
+        entered = values["decoder.input"].double()
         embedding, output_bias = model.fed_embedding, model.output_bias
-        logits = model.project(whole.output).float()
+        logits = model.project(values["decoder.output"]).float()
         tokens = embedding.tokens(torch.tensor(fed, device=entered.device)).double() * embedding.scale
         return LogitTrace(
             explanation=explanation,
@@ -166,51 +146,53 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
             predicted_ids=tuple(predicted),
             token_embedding=tokens,
             position_embedding=entered - tokens,
-            stream=_stream(model, calls, explanation),
+            stream=tuple(_stream(model, values, explanation)),
             output_layer=model.output_layer,
             output_bias=torch.zeros_like(logits[0]) if output_bias is None else output_bias.float(),
             logits=logits,
+            piece=translator.tokenizer.target.piece,
         )
 
 
-def _record(calls: list[_Call], path: str) -> Callable[[nn.Module, tuple[Any, ...], Tensor], None]:
-    def hook(module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
-        calls.append(_Call(path, module, inputs, output[0]))
-
-    return hook
-
-
 def _stream(
-    model: Transformer, calls: Sequence[_Call], explanation: Explanation
-) -> tuple[AttentionWrite | FeedForwardWrite | FrozenNorm, ...]:
-    """Writes and norms on the residual stream, in their order."""
-    found: list[AttentionWrite | FeedForwardWrite | FrozenNorm] = []
-    ends = {"input_norm": 0, "output_norm": len(model.decoder.layers) - 1}
-    sublayers = {call.path for call in calls if not isinstance(call.module, Norm)}
-    seen: set[str] = set()
-    for path, module, inputs, output in ((call.path, call.module, call.inputs, call.output) for call in calls):
-        layer = ends[path] if path in ends else int(path.split(".")[1])
-        match module:
-            case MultiHeadAttention():
-                kind: Kind = "cross" if path.endswith("cross_attention") else "decoder_self"
-                weights = explanation.maps[kind][layer].weights.to(output.device).double()
-                values = module.keys_values(inputs[1])[1][0].double()
-                columns = module.out_proj.weight.double().unflatten(1, (module.num_heads, -1))
-                found.append(AttentionWrite(kind, layer, weights, values, columns, _bias(module.out_proj)))
-            case FeedForward():
-                bias = _bias(module.outer)
-                found.append(FeedForwardWrite(layer, output.double() - bias, bias))
-            case nn.LayerNorm() | nn.RMSNorm():
-                sublayer = path.removesuffix(NORM)
-                if sublayer in seen or sublayer not in sublayers:  # after its sub-layer, or of none
-                    entered = inputs[0][0].double()
-                    sigma = squared_scale(module, entered)[..., 0].sqrt()
-                    bias = norm_bias(module).double()
-                    found.append(FrozenNorm(module, layer, module.weight.double(), bias, sigma))
-            case _:
-                raise AssertionError(path)
-        seen.add(path)
-    return tuple(found)
+    model: Transformer, values: Mapping[str, Tensor], explanation: Explanation
+) -> Iterator[AttentionWrite | FeedForwardWrite | FrozenNorm]:
+    """Writes and norms on the residual stream, in their order.
+
+    The norms of pre-norm layers are not on the stream: each only feeds its sub-layer.
+
+    Args:
+        values: of the places of the decoder, without the batch axis.
+    """
+    last = len(model.decoder.layers) - 1
+    if isinstance(model.decoder.input_norm, Norm):
+        yield _frozen(model.decoder.input_norm, 0, values["decoder.input"])
+    for layer, block in enumerate(model.decoder.layers):
+        for name in SUBLAYERS["decoder"]:
+            path, sublayer = f"decoder.{layer}.{name}", block.get_submodule(name)
+            if isinstance(sublayer, MultiHeadAttention):
+                kind: Kind = "cross" if name == "cross_attention" else "decoder_self"
+                memory = values[f"{path}.memory"]
+                weights = explanation.maps[kind][layer].weights.to(memory.device).double()
+                keys_values = sublayer.keys_values(memory[None])[1][0].double()
+                columns = sublayer.out_proj.weight.double().unflatten(1, (sublayer.num_heads, -1))
+                yield AttentionWrite(kind, layer, weights, keys_values, columns, _bias(sublayer.out_proj))
+            else:
+                assert isinstance(sublayer, FeedForward)
+                bias = _bias(sublayer.outer)
+                yield FeedForwardWrite(layer, values[f"{path}.output"].double() - bias, bias)
+            if model.config.norm == "post":
+                norm = block.get_submodule(f"{name}_norm")
+                assert isinstance(norm, Norm)
+                yield _frozen(norm, layer, values[f"{path}.norm_input"])
+    if isinstance(model.decoder.output_norm, Norm):
+        yield _frozen(model.decoder.output_norm, last, values[f"decoder.{last}.feed_forward.residual_after"])
+
+
+def _frozen(norm: Norm, layer: int, entered: Tensor) -> FrozenNorm:
+    """A norm on the stream, with the scale that [T, D] gives it."""
+    sigma = squared_scale(norm, entered.double())[..., 0].sqrt()
+    return FrozenNorm(norm, layer, norm.weight.double(), norm_bias(norm).double(), sigma)
 
 
 def _bias(module: nn.Linear) -> Tensor:

@@ -22,9 +22,9 @@ from torch.nn import functional as F
 from core.analysis.composition.edges import EMBEDDINGS, Input, Node, SubLayerPlace, norm_of, place_of, sublayers
 from core.analysis.composition.replacement import Replacement
 from core.analysis.interventions.continued_runs import block_of
-from core.analysis.interventions.pair_runs import PairRuns, Side, component_modules
-from core.capture import KINDS
+from core.analysis.interventions.pair_runs import PairRuns, component_modules
 from core.model import MultiHeadAttention, Transformer
+from core.trace import KINDS, Stack
 
 Changes = Mapping[int, Tensor]  # [W, L, D] added to what is written at a place; -1 is the embedding
 
@@ -48,13 +48,13 @@ class ReceiverOutputs:
     read: tuple[Tensor, ...] = ()
 
 
-def sender_index(runs: PairRuns, side: Side, sender: Node) -> int:
+def sender_index(runs: PairRuns, side: Stack, sender: Node) -> int:
     """Place of a sender among the sub-layers of its side; -1 for the embedding."""
     place = place_of(sender)
     return -1 if place is None else sublayers(runs, side).index(place)
 
 
-def receiver_outputs(run: Replacement, model: Transformer, side: Side, changes: Changes) -> Iterator[ReceiverOutputs]:
+def receiver_outputs(run: Replacement, model: Transformer, side: Stack, changes: Changes) -> Iterator[ReceiverOutputs]:
     """Outputs of every sub-layer that reads one side's stream after the first change.
 
     Args:
@@ -133,7 +133,7 @@ def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) ->
     First those of the queries, then those of the keys and values.
     """
     component, layer = place
-    side: Side = "encoder" if component == "encoder_self" else "decoder"
+    side: Stack = "encoder" if component == "encoder_self" else "decoder"
     x = runs.entering(side, layer)[:1]
     block, norm, memory = block_of(model, side, layer), norm_of(model, place), None
     if component == "cross":
@@ -149,7 +149,7 @@ def attention_mask(runs: PairRuns, place: SubLayerPlace) -> Tensor:
 
 
 def sender_changes(
-    run: Replacement, model: Transformer, senders: Sequence[tuple[Node, int | None]], side: Side
+    run: Replacement, model: Transformer, senders: Sequence[tuple[Node, int | None]], side: Stack
 ) -> Changes:
     """One scenario for each sender of a sub-layer, whose output is replaced.
 
@@ -166,7 +166,7 @@ def sender_changes(
     return {index: torch.stack(rows)}
 
 
-def all_changes(run: Replacement, model: Transformer, side: Side) -> Changes:
+def all_changes(run: Replacement, model: Transformer, side: Stack) -> Changes:
     """One scenario in which every sender of a side is replaced at all positions."""
     embedding = run.change(model, Node(EMBEDDINGS[side]))
     found = {-1: embedding[None]}

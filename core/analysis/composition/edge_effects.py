@@ -21,12 +21,11 @@ receiver's input on, so their softmax is linear, too. The last edges, to the log
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.analysis.composition.direct_paths import attention_mask, receiver_outputs, recorded_inputs, sender_changes
 from core.analysis.composition.edges import (
@@ -41,15 +40,14 @@ from core.analysis.composition.edges import (
 )
 from core.analysis.composition.replacement import Replacement
 from core.analysis.interventions.continued_runs import SubLayerFunction, changed_layer, head_matrix, logits_after
-from core.analysis.interventions.pair_runs import Component, PairRuns, Side, component_modules, side_of
+from core.analysis.interventions.pair_runs import Component, PairRuns, component_modules, component_place, side_of
 from core.analysis.interventions.patching import blocks
 from core.analysis.interventions.path_patching import Receiver, path_effects
 from core.analysis.relative_scores import relative_scores
 from core.analysis.token_path.score_products import ScoreProducts, exact
-from core.capture import KINDS, Kind
-from core.hooks import removed_hooks
 from core.inference.cpu_products import onednn_products
 from core.model import MultiHeadAttention, Transformer, masked_scores
+from core.trace import KINDS, STACKS, Kind, Stack, record
 
 Gradients = dict[SubLayerPlace, Tensor]
 Request = tuple[Edge, int | None]  # an edge, and the position at which the sender's output is replaced; None for all
@@ -75,19 +73,18 @@ def estimated_edges(run: Replacement) -> Iterator[list[MeasuredEdge]]:
     Incremental: stop iterating to cancel the rest. The lock on the model is released between sub-layers.
     """
     gradients = output_gradients(run.runs)
-    sides: tuple[Side, ...] = ("encoder", "decoder")
-    for side in sides:
+    for side in STACKS:
         for senders in sender_groups(run.runs, side):
             yield _estimated(run, side, senders, gradients)
 
 
-def sender_groups(runs: PairRuns, side: Side) -> list[list[Node]]:
+def sender_groups(runs: PairRuns, side: Stack) -> list[list[Node]]:
     """Senders of one side: the embedding, then those of each sub-layer."""
     return [[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in sublayers(runs, side))]
 
 
 @torch.inference_mode()
-def _estimated(run: Replacement, side: Side, senders: list[Node], gradients: Gradients) -> list[MeasuredEdge]:
+def _estimated(run: Replacement, side: Stack, senders: list[Node], gradients: Gradients) -> list[MeasuredEdge]:
     found: list[MeasuredEdge] = []
     with run.runs.translator.inspect() as model, onednn_products():
         changes = sender_changes(run, model, [(sender, None) for sender in senders], side)
@@ -109,41 +106,25 @@ def output_gradients(runs: PairRuns) -> Gradients:
 
     [H, L, d_v] of heads and [1, L, D] of networks.
     """
-    added: Gradients = {}
+    of_heads_or_network = {
+        place: component_place(*place, "heads" if place.component in KINDS else "output")
+        for stack in STACKS
+        for place in sublayers(runs, stack)
+    }
     with (
         torch.inference_mode(False),
         torch.enable_grad(),
         runs.translator.inspect() as model,
         onednn_products(),
-        removed_hooks() as handles,
+        record(model, of_heads_or_network.values()) as values,
     ):
-        sides: tuple[Side, ...] = ("encoder", "decoder")
-        for place in (place for side in sides for place in sublayers(runs, side)):
-            module = component_modules(model, place.component)[place.layer]
-            if isinstance(module, MultiHeadAttention):
-                heads = runs.of_heads(*place)[:1].flatten(2)
-                added[place] = torch.zeros(heads.shape, device=heads.device, requires_grad=True)
-                handles.append(module.out_proj.register_forward_pre_hook(_plus_input(added[place])))
-            else:
-                output = runs.outputs[place][:1]
-                added[place] = torch.zeros(output.shape, device=output.device, requires_grad=True)
-                handles.append(module.register_forward_hook(_plus_output(added[place])))
         logits = model(runs.source_ids[:1].clone(), runs.fed.clone())[:, -1].float()
-        found = torch.autograd.grad(runs.measured(logits).sum(), list(added.values()), materialize_grads=True)
-
-    def by_head(place: SubLayerPlace, gradient: Tensor) -> Tensor:
-        heads = runs.num_heads(place.component) if place.component in KINDS else 1
-        return gradient[0].unflatten(-1, (heads, -1)).transpose(0, 1)
-
-    return {place: by_head(place, gradient) for place, gradient in zip(added, found, strict=True)}
-
-
-def _plus_input(added: Tensor) -> Callable[[nn.Module, tuple[Tensor]], tuple[Tensor]]:
-    return lambda _module, arguments: (arguments[0] + added,)
-
-
-def _plus_output(added: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-    return lambda _module, _arguments, output: output + added
+        found = torch.autograd.grad(runs.measured(logits).sum(), list(values.values()), materialize_grads=True)
+    gradients = dict(zip(values, found, strict=True))
+    return {
+        place: gradients[name][0] if place.component in KINDS else gradients[name]
+        for place, name in of_heads_or_network.items()
+    }
 
 
 # --- Exact effects --------------------------------------------------------------------------------------------------
@@ -187,7 +168,7 @@ def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tenso
         ValueError: as `exact_effects`.
     """
     found: dict[int, Tensor] = {}
-    groups: defaultdict[tuple[Side, SubLayerPlace | None], list[int]] = defaultdict(list)
+    groups: defaultdict[tuple[Stack, SubLayerPlace | None], list[int]] = defaultdict(list)
     for number, (edge, position) in enumerate(requests):
         side = sender_side(edge.sender)
         length = run.runs.entered[side].size(1)

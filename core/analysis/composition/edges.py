@@ -5,11 +5,10 @@ from typing import Literal, NamedTuple, get_args
 
 from torch import nn
 
-from core.analysis.heads.head import Head
 from core.analysis.interventions.continued_runs import block_of
-from core.analysis.interventions.pair_runs import Component, PairRuns, Side, side_of
-from core.capture import KINDS, Kind
+from core.analysis.interventions.pair_runs import Component, PairRuns, side_of
 from core.model import Transformer
+from core.trace import KINDS, STACKS, Head, Kind, Stack
 
 NodePart = Literal[
     "source",
@@ -23,14 +22,7 @@ NodePart = Literal[
 ]
 Input = Literal["query", "key", "value", "input"]  # the last one of networks and of the logit, which have no other
 INPUTS: tuple[Input, ...] = get_args(Input)
-EMBEDDINGS: dict[Side, NodePart] = {"encoder": "source", "decoder": "target"}
-_KINDS: dict[NodePart, str] = {
-    "encoder_self": "encoder",
-    "encoder_feed_forward": "encoder",
-    "decoder_self": "decoder",
-    "cross": "cross",
-    "decoder_feed_forward": "decoder",
-}
+EMBEDDINGS: dict[Stack, NodePart] = {"encoder": "source", "decoder": "target"}
 
 
 class SubLayerPlace(NamedTuple):
@@ -55,9 +47,10 @@ class Node(NamedTuple):
 
     def __str__(self) -> str:
         """Display name, counted from 1: `cross L5 H3`, `encoder L2 FF`, `source`."""
-        if self.layer is None:
+        place = place_of(self)
+        if place is None:
             return self.part
-        return f"{_KINDS[self.part]} L{self.layer + 1} {'FF' if self.head is None else f'H{self.head + 1}'}"
+        return str(self.as_head or f"{side_of(place.component)} L{place.layer + 1} FF")
 
     @property
     def as_head(self) -> Head | None:
@@ -79,9 +72,9 @@ class Edge(NamedTuple):
         return f"{self.sender} > {self.receiver}{which}"
 
 
-def sublayers(runs: PairRuns, side: Side) -> list[SubLayerPlace]:
+def sublayers(runs: PairRuns, side: Stack) -> list[SubLayerPlace]:
     """Sub-layers of one side, in the order in which they write."""
-    of_side: dict[Side, tuple[Component, ...]] = {
+    of_side: dict[Stack, tuple[Component, ...]] = {
         "encoder": ("encoder_self", "encoder_feed_forward"),
         "decoder": ("decoder_self", "cross", "decoder_feed_forward"),
     }
@@ -114,8 +107,7 @@ def possible_edges(runs: PairRuns) -> Iterator[Edge]:
     A sender reaches what its own side computes after its sub-layer, and a sender in the encoder also the keys and
     values of all cross-attention; nothing else reads it directly.
     """
-    sides: tuple[Side, ...] = ("encoder", "decoder")
-    for side in sides:
+    for side in STACKS:
         steps = sublayers(runs, side)
         for index, senders in enumerate([[Node(EMBEDDINGS[side])], *(nodes_of(runs, place) for place in steps)]):
             for sender in senders:
@@ -134,8 +126,8 @@ def _into(runs: PairRuns, sender: Node, place: SubLayerPlace, inputs: tuple[Inpu
     return (Edge(sender, receiver, which) for receiver in nodes_of(runs, place) for which in of_place)
 
 
-def sender_side(node: Node) -> Side:
-    """Side of the model whose residual connections a sender writes to."""
+def sender_side(node: Node) -> Stack:
+    """Stack of the model whose residual connections a sender writes to."""
     place = place_of(node)
     return side_of(place.component) if place else "encoder" if node.part == "source" else "decoder"
 
@@ -143,6 +135,6 @@ def sender_side(node: Node) -> Side:
 def norm_of(model: Transformer, place: SubLayerPlace) -> nn.Module:
     """Norm of a sub-layer's output (post-norm models) or input (pre-norm models)."""
     component, layer = place
-    side: Side = side_of(component)
+    side: Stack = side_of(component)
     name = "cross_attention" if component == "cross" else "self_attention" if component in KINDS else "feed_forward"
     return block_of(model, side, layer).get_submodule(f"{name}_norm")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from core.analysis.corpus.index import CorpusIndex
 from core.analysis.heads.scorecards import ScoreCard
 from core.capture import KINDS, Kind
+from core.text.phrases import marked
 
 
 class Behaviour(NamedTuple):
@@ -29,93 +30,103 @@ class Behaviour(NamedTuple):
 SELF: tuple[Kind, ...] = ("encoder_self", "decoder_self")
 BEHAVIOURS: dict[str, Behaviour] = {
     "previous": Behaviour(
-        "attends to the previous token",
-        "share of the weight on the token before; in cross-attention, before the position of the predicted token",
+        marked("attends to the previous token"),
+        marked(
+            "share of the weight on the token before; in cross-attention, before the position of the predicted token"
+        ),
         "previous",
         lambda card: card.previous,
     ),
     "itself": Behaviour(
-        "attends to the same position",
-        "share of the weight on the token itself; in cross-attention, at the position of the predicted token",
+        marked("attends to the same position"),
+        marked("share of the weight on the token itself; in cross-attention, at the position of the predicted token"),
         "same_position",
         lambda card: card.same_position,
     ),
     "next": Behaviour(
-        "attends to the next token",
-        "share of the weight on the token after; in cross-attention, after the position of the predicted token",
+        marked("attends to the next token"),
+        marked("share of the weight on the token after; in cross-attention, after the position of the predicted token"),
         "following",
         lambda card: card.following,
     ),
     "distance": Behaviour(
-        "attends at a fixed distance",
-        "share of tokens whose largest weight is at the head's most frequent distance (Voita et al. 2019)",
+        marked("attends at a fixed distance"),
+        marked("share of tokens whose largest weight is at the head's most frequent distance (Voita et al. 2019)"),
         "any",
         lambda card: card.offset_share,
     ),
     "same": Behaviour(
-        "attends to the same word",
-        "share of the weight on other occurrences of the token; in cross-attention, on source tokens equal to the "
-        "predicted one",
+        marked("attends to the same word"),
+        marked(
+            "share of the weight on other occurrences of the token; in cross-attention, on source tokens equal to the "
+            "predicted one"
+        ),
         "same_token",
         lambda card: card.same_token,
     ),
     "rare": Behaviour(
-        "attends to the rarest token",
-        "share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019)",
+        marked("attends to the rarest token"),
+        marked("share of tokens whose largest weight is on the rarest visible token (Voita et al. 2019)"),
         "elsewhere",
         lambda card: card.rare_token,
     ),
-    "end": Behaviour("attends to the end mark", "share of the weight on </s>", "sink_end", lambda card: card.sink_end),
+    "end": Behaviour(
+        marked("attends to the end mark"), marked("share of the weight on </s>"), "sink_end", lambda card: card.sink_end
+    ),
     "first": Behaviour(
-        "attends to the first token",
-        "share of the weight on the start mark, a language code or the first token",
+        marked("attends to the first token"),
+        marked("share of the weight on the start mark, a language code or the first token"),
         "sink_start",
         lambda card: card.sink_start,
     ),
     "punctuation": Behaviour(
-        "attends to punctuation",
-        "share of the weight on punctuation",
+        marked("attends to punctuation"),
+        marked("share of the weight on punctuation"),
         "sink_punctuation",
         lambda card: card.sink_punctuation,
     ),
     "copies": Behaviour(
-        "copies",
-        "share of the weight on tokens for which the head promotes this very token among the five most (Wang et al. "
-        "2022)",
+        marked("copies"),
+        marked(
+            "share of the weight on tokens for which the head promotes this very token among the five most (Wang et "
+            "al. 2022)"
+        ),
         "copies",
         lambda card: card.copies,
         ("decoder_self", "cross"),
     ),
     "translates": Behaviour(
-        "writes the translation",
-        "share of the weight on source tokens for which the head promotes the predicted token among the five most",
+        marked("writes the translation"),
+        marked(
+            "share of the weight on source tokens for which the head promotes the predicted token among the five most"
+        ),
         "translates",
         lambda card: card.translates,
         ("cross",),
     ),
     "links": Behaviour(
-        "links words like the other heads",
-        "share of target words linked like the mean of the heads in the upper half of the layers",
+        marked("links words like the other heads"),
+        marked("share of target words linked like the mean of the heads in the upper half of the layers"),
         "any",
         lambda card: card.agreement,
         ("cross",),
     ),
     "gold": Behaviour(
-        "agrees with gold links",
-        "1 minus the alignment error rate (Och & Ney 2003) on sentences with links annotated by people",
+        marked("agrees with gold links"),
+        marked("1 minus the alignment error rate (Och & Ney 2003) on sentences with links annotated by people"),
         "any",
         lambda card: 1 - card.alignment_error_rate,
         ("cross",),
     ),
     "one": Behaviour(
-        "attends to one token at a time",
-        "mean of the largest weight of a row, without </s> (Voita et al. 2019)",
+        marked("attends to one token at a time"),
+        marked("mean of the largest weight of a row, without </s> (Voita et al. 2019)"),
         "any",
         lambda card: card.confidence,
     ),
     "spread": Behaviour(
-        "attends everywhere",
-        "entropy of the weights over its maximum (Clark et al. 2019)",
+        marked("attends everywhere"),
+        marked("entropy of the weights over its maximum (Clark et al. 2019)"),
         "any",
         lambda card: card.entropy,
     ),

@@ -1,15 +1,13 @@
 """The value of one example, recomputed independently of the index."""
 
-from typing import Any
-
 import torch
-from torch import nn
 
 from core.analysis.attribution.forward_trace import trace_forward
 from core.analysis.attribution.norms import head_norms
 from core.analysis.corpus.index import HeadExample, NeuronExample
 from core.analysis.corpus.recording import Neuron, feed_forward_networks
 from core.analysis.heads.head import Head
+from core.trace import record
 from core.translator import Translator
 
 
@@ -36,16 +34,13 @@ def neuron_activation(translator: Translator, neuron: Neuron, example: NeuronExa
     Raises:
         ValueError: the sentence is not one of this model.
     """
-    inputs: list[torch.Tensor] = []
-
-    def keep(_module: nn.Module, arguments: tuple[Any, ...]) -> None:
-        inputs.append(arguments[0])
-
     source, fed, _ = translator.token_ids(example.sentence.source, example.sentence.target)
     with translator.inspect() as model:
         network = feed_forward_networks(model)[neuron.stack, neuron.layer]
-        with network.register_forward_pre_hook(keep):
+        place = f"{neuron.stack}.{neuron.layer}.feed_forward.input"
+        with record(model, [place]) as values:
             model(translator.batch([source]), translator.batch([fed]))
-        if example.position >= inputs[0].size(1):
+        [states] = values[place]  # [L, D]
+        if example.position >= len(states):
             raise ValueError("the example is beyond the end of its sentence: the index belongs to another model")
-        return float(network.hidden(inputs[0][0, example.position])[neuron.neuron])
+        return float(network.hidden(states[example.position])[neuron.neuron])

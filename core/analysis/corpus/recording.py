@@ -1,21 +1,18 @@
 """Attention, its inputs and feed-forward activations of a batch, in one pass."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Maps, attention_layers
-from core.capture import Kind
-from core.hooks import removed_hooks
 from core.model import FeedForward, Transformer
+from core.trace import STACKS, Kind, Stack, attention_place, record
 from core.translator import Translator
 
-Stack = Literal["encoder", "decoder"]
-STACKS: tuple[Stack, ...] = ("encoder", "decoder")
 Pair = tuple[str, Sequence[int]]  # a source, and the token ids of its translation
 
 
@@ -53,15 +50,21 @@ def record_batch(translator: Translator, pairs: Sequence[Pair]) -> RecordedBatch
     Raises:
         ValueError: as `Translator.token_ids`.
     """
-    memories: dict[tuple[Kind, int], Tensor] = {}
-    activations: dict[tuple[Stack, int], Tensor] = {}
-    with translator.inspect() as model, removed_hooks() as handles:
-        for key, attention in attention_layers(model).items():
-            handles.append(attention.register_forward_pre_hook(_keep(memories, key, argument=1)))
-        for place, network in feed_forward_networks(model).items():
-            handles.append(network.outer.register_forward_pre_hook(_keep(activations, place, argument=0)))
-        maps = batch_maps(translator, pairs)
-    return RecordedBatch(maps, memories, activations)
+    with translator.inspect() as model:
+        memories = {key: attention_place(*key, "memory") for key in attention_layers(model)}
+        activations = {key: hidden_place(*key) for key in feed_forward_networks(model)}
+        with record(model, [*memories.values(), *activations.values()]) as values:
+            maps = batch_maps(translator, pairs)
+    return RecordedBatch(
+        maps,
+        {key: values[place] for key, place in memories.items()},
+        {key: values[place] for key, place in activations.items()},
+    )
+
+
+def hidden_place(stack: Stack, layer: int) -> str:
+    """Name of the activations of a feed-forward network, see `core.trace`."""
+    return f"{stack}.{layer}.feed_forward.hidden"
 
 
 def feed_forward_networks(model: Transformer) -> dict[tuple[Stack, int], FeedForward]:
@@ -74,12 +77,3 @@ def feed_forward_networks(model: Transformer) -> dict[tuple[Stack, int], FeedFor
             assert isinstance(network, FeedForward)
             found[stack, layer] = network
     return found
-
-
-def _keep(found: dict[Any, Tensor], key: object, argument: int) -> Callable[[nn.Module, tuple[Any, ...]], None]:
-    """A hook that records one argument of a module."""
-
-    def hook(_module: nn.Module, arguments: tuple[Any, ...]) -> None:
-        found[key] = arguments[argument]
-
-    return hook

@@ -1,16 +1,15 @@
 """Gates that scale or turn off heads while a model runs."""
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.analysis.heads.head import Head, attention_layers
-from core.capture import KINDS, Kind
-from core.hooks import removed_hooks
 from core.model import MultiHeadAttention, Transformer
+from core.trace import KINDS, Edit, Kind, attention_place, edit
 from core.translator import Translator
 
 Gates = Mapping["Head", float | Tensor]
@@ -42,9 +41,10 @@ def head_gates(model: Transformer, gates: Gates) -> Generator[None]:
         if not factor.isfinite().all():
             raise ValueError(f"the gate of {Head(kind, layer, head)} is {gate}, expected a finite number")
         by_layer[kind, layer][head] = factor
-    with removed_hooks() as handles:
-        for key, factors in by_layer.items():
-            handles.append(layers[key].weights.register_forward_hook(_scaling(factors, layers[key].num_heads)))
+    functions = {
+        attention_place(*key, "weights"): _scaling(factors, layers[key].num_heads) for key, factors in by_layer.items()
+    }
+    with edit(model, functions):
         yield
 
 
@@ -61,16 +61,12 @@ def gated(translator: Translator, gates: Gates) -> Generator[Translator]:
         yield translator
 
 
-def _scaling(factors: dict[int, Tensor], num_heads: int) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], Tensor]:
-    """Forward hook that multiplies attention weights [B, H, Q, K] by the factors."""
+def _scaling(factors: dict[int, Tensor], num_heads: int) -> Edit:
+    """Function that multiplies attention weights [B, H, Q, K] by the factors."""
     one = torch.ones_like(max(factors.values(), key=len))
     # [B or 1, H, 1, 1]
     scale = torch.stack([factors.get(head, one).expand_as(one) for head in range(num_heads)], dim=1)[:, :, None, None]
-
-    def hook(_module: nn.Module, _scores: tuple[Tensor, ...], weights: Tensor) -> Tensor:
-        return weights * scale.to(weights.dtype)
-
-    return hook
+    return lambda weights: weights * scale.to(weights.dtype)
 
 
 def _valid_range(layers: Mapping[tuple[Kind, int], MultiHeadAttention], kind: Kind) -> str:

@@ -1,26 +1,12 @@
-"""Identifiers of attention heads, and the attention layers of a model."""
+"""The attention layers and heads of a model, and the maps of all of them."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from core.capture import KINDS, AttentionMap, Kind, attention_path
+from core.capture import AttentionMap, attention_path
 from core.model import MultiHeadAttention, Transformer
+from core.trace import KINDS, Head, Kind
 
 Maps = Mapping[Kind, Sequence[AttentionMap]]  # as `Explanation.maps`: one map per layer, by kind
-
-_KIND_NAMES: dict[Kind, str] = {"encoder_self": "encoder", "decoder_self": "decoder", "cross": "cross"}
-
-
-class Head(NamedTuple):
-    """Attention head, counted from 0; equal to the tuple (kind, layer, head)."""
-
-    kind: Kind
-    layer: int
-    head: int
-
-    def __str__(self) -> str:
-        """Display name, counted from 1: `cross L5 H3`."""
-        return f"{_KIND_NAMES[self.kind]} L{self.layer + 1} H{self.head + 1}"
 
 
 def attention_layers(model: Transformer) -> dict[tuple[Kind, int], MultiHeadAttention]:

@@ -17,39 +17,66 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.analysis.heads.scorecards import ScoreCard
-from core.text.phrases import Phrase, listed
+from core.text.phrases import Phrase, listed, marked
 
 MOST = 0.5  # of the weight, the tokens or the words
 POSITIONAL = 0.9  # share of tokens whose largest weight is at the same distance (Voita et al. 2019)
 CONFIDENT = 0.8  # mean of the largest weight; "confident" heads of Voita et al. 2019
 BROAD = 0.9  # share of the largest possible entropy; "broad" heads of Clark et al. 2019, threshold ours
 
-_POSITION = (
-    f"the largest weight is there for at least {POSITIONAL:.0%} of the tokens (Voita et al. 2019), or more than "
-    f"{MOST:.0%} of the weight"
+_SHARES = {"most": f"{MOST:.0%}", "positional": f"{POSITIONAL:.0%}"}
+_POSITION = Phrase(
+    "the largest weight is there for at least {positional} of the tokens (Voita et al. 2019), or more than {most} of "
+    "the weight",
+    **_SHARES,
 )
-DEFINITIONS: dict[str, str] = {
-    "aligns words": f"an alignment error rate (Och & Ney 2003) below {MOST:.0%} where there are gold links; without "
-    f"them, more than {MOST:.0%} of the words are linked like the mean of the heads in the upper half of the layers",
-    "previous word": f"the token before: {_POSITION}",
-    "next word": f"the token after: {_POSITION}",
-    "itself": f"the token itself: {_POSITION}",
-    "same position": f"cross-attention to the source token with the number of the predicted one: {_POSITION}",
-    "fixed distance": f"a token at another distance, always the same: the largest weight is there for at least "
-    f"{POSITIONAL:.0%} of the tokens (Voita et al. 2019)",
-    "same word": f"more than {MOST:.0%} of the weight is on other occurrences of the token; in cross-attention, on "
-    f"source tokens equal to the predicted one",
-    "rarest word": f"the largest weight is on the rarest visible token (Voita et al. 2019) for more than {MOST:.0%} of "
-    f"the tokens",
-    "end mark": f"more than {MOST:.0%} of the weight is on </s>: perhaps a no-op, as Clark et al. 2019 suggest for "
-    f"separators in BERT",
-    "first word": f"more than {MOST:.0%} of the weight is on the start mark, a language code or the first token",
-    "punctuation": f"more than {MOST:.0%} of the weight is on punctuation",
-    "marks": f"more than {MOST:.0%} of the weight is on the end mark, the start mark, language codes, the first token "
-    f"and punctuation together",
-    "one word at a time": f"the largest weight of a row, without </s>, is above {CONFIDENT:.0%} on average (Voita et "
-    f"al. 2019)",
-    "spread out": f"the entropy is above {BROAD:.0%} of its maximum (Clark et al. 2019)",
+DEFINITIONS: dict[str, Phrase] = {
+    marked("aligns words"): Phrase(
+        "an alignment error rate (Och & Ney 2003) below {most} where there are gold links; without them, more than "
+        "{most} of the words are linked like the mean of the heads in the upper half of the layers",
+        **_SHARES,
+    ),
+    marked("previous word"): Phrase("the token before: {condition}", condition=_POSITION),
+    marked("next word"): Phrase("the token after: {condition}", condition=_POSITION),
+    marked("itself"): Phrase("the token itself: {condition}", condition=_POSITION),
+    marked("same position"): Phrase(
+        "cross-attention to the source token with the number of the predicted one: {condition}", condition=_POSITION
+    ),
+    marked("fixed distance"): Phrase(
+        "a token at another distance, always the same: the largest weight is there for at least {positional} of the "
+        "tokens (Voita et al. 2019)",
+        **_SHARES,
+    ),
+    marked("same word"): Phrase(
+        "more than {most} of the weight is on other occurrences of the token; in cross-attention, on source tokens "
+        "equal to the predicted one",
+        **_SHARES,
+    ),
+    marked("rarest word"): Phrase(
+        "the largest weight is on the rarest visible token (Voita et al. 2019) for more than {most} of the tokens",
+        **_SHARES,
+    ),
+    marked("end mark"): Phrase(
+        "more than {most} of the weight is on </s>: perhaps a no-op, as Clark et al. 2019 suggest for separators in "
+        "BERT",
+        **_SHARES,
+    ),
+    marked("first word"): Phrase(
+        "more than {most} of the weight is on the start mark, a language code or the first token", **_SHARES
+    ),
+    marked("punctuation"): Phrase("more than {most} of the weight is on punctuation", **_SHARES),
+    marked("marks"): Phrase(
+        "more than {most} of the weight is on the end mark, the start mark, language codes, the first token and "
+        "punctuation together",
+        **_SHARES,
+    ),
+    marked("one word at a time"): Phrase(
+        "the largest weight of a row, without </s>, is above {confident} on average (Voita et al. 2019)",
+        confident=f"{CONFIDENT:.0%}",
+    ),
+    marked("spread out"): Phrase(
+        "the entropy is above {broad} of its maximum (Clark et al. 2019)", broad=f"{BROAD:.0%}"
+    ),
 }
 """Criterion of each name, in order of precedence: the most specific first."""
 
@@ -78,20 +105,22 @@ def _labels(card: ScoreCard) -> Iterator[HeadLabel]:
         rate = f"{card.alignment_error_rate:.2f}"
         yield _label("aligns words", Phrase("aligns words: its alignment error rate is {rate}", rate=rate))
     elif math.isnan(card.alignment_error_rate) and card.agreement > MOST:
-        yield _label("aligns words", _of_share("links {share} of the words like the other heads", card.agreement))
+        yield _label(
+            "aligns words", Phrase("links {share} of the words like the other heads", share=_percent(card.agreement))
+        )
     yield from _position(card)
     if card.same_token > MOST:
-        text = _of_share("puts {share} of its weight on tokens equal to the query token", card.same_token)
+        text = Phrase("puts {share} of its weight on tokens equal to the query token", share=_percent(card.same_token))
         yield _label("same word", text)
     if card.rare_token > MOST:
-        text = _of_share("attends most to the rarest visible token for {share} of tokens", card.rare_token)
+        text = Phrase("attends most to the rarest visible token for {share} of tokens", share=_percent(card.rare_token))
         yield _label("rarest word", text)
     yield from _sink(card)
     if card.confidence > CONFIDENT:
-        text = _of_share("puts {share} of its weight on one token on average", card.confidence)
+        text = Phrase("puts {share} of its weight on one token on average", share=_percent(card.confidence))
         yield _label("one word at a time", text)
     if card.entropy > BROAD:
-        text = _of_share("attends almost uniformly: {share} of the largest possible entropy", card.entropy)
+        text = Phrase("attends almost uniformly: {share} of the largest possible entropy", share=_percent(card.entropy))
         yield _label("spread out", text)
 
 
@@ -100,14 +129,16 @@ def _position(card: ScoreCard) -> Iterator[HeadLabel]:
     weights = {-1: card.previous, 0: card.same_position, 1: card.following}
     offset = max(weights, key=weights.__getitem__)
     if weights[offset] > MOST:
-        text = _of_share("puts {share} of its weight on {place}", weights[offset], place=_place(card, offset))
+        text = Phrase(
+            "puts {share} of its weight on {place}", share=_percent(weights[offset]), place=_place(card, offset)
+        )
     elif card.offset_share >= POSITIONAL:
-        offset, words = card.offset, "attends most to {place} for {share} of tokens"
-        text = _of_share(words, card.offset_share, place=_place(card, offset))
+        offset, words = card.offset, marked("attends most to {place} for {share} of tokens")
+        text = Phrase(words, share=_percent(card.offset_share), place=_place(card, offset))
     else:
         return
     near = {0: "same position"} if cross else {-1: "previous word", 0: "itself", 1: "next word"}
-    words = "fixed distance: {count} back" if offset < 0 else "fixed distance: {count} ahead"
+    words = marked("fixed distance: {count} back" if offset < 0 else "fixed distance: {count} ahead")
     distance = Phrase(words, count=str(abs(offset)))
     yield HeadLabel(Phrase(near[offset]) if offset in near else distance, text)
 
@@ -117,27 +148,33 @@ def _place(card: ScoreCard, offset: int) -> Phrase:
         if not offset:
             return Phrase("the source token at the same position")
         return Phrase("the source token at the same position {offset}", offset=f"{offset:+d}")
-    near = {-1: "the previous token", 0: "the token itself", 1: "the next token"}
+    near = {-1: marked("the previous token"), 0: marked("the token itself"), 1: marked("the next token")}
     if offset in near:
         return Phrase(near[offset])
-    words = "the token {count} before" if offset < 0 else "the token {count} after"
+    words = marked("the token {count} before" if offset < 0 else "the token {count} after")
     return Phrase(words, count=str(abs(offset)))
 
 
 def _sink(card: ScoreCard) -> Iterator[HeadLabel]:
     shares = {
         "end mark": ("</s>", card.sink_end),
-        "first word": ("the first token", card.sink_start),
+        "first word": (marked("the first token"), card.sink_start),
         "punctuation": ("punctuation", card.sink_punctuation),
     }
     if not card.sink_share > MOST:
         return
     named = [
-        _of_share("{share} on {place}", share, place=Phrase(place)) for place, share in shares.values() if share >= 0.05
+        Phrase("{share} on {place}", share=_percent(share), place=Phrase(place))
+        for place, share in shares.values()
+        if share >= 0.05
     ]
     places = listed(named, "{first} and {rest}")
     most = next((name for name, (_, share) in shares.items() if share > MOST), "marks")
-    text = _of_share("puts {share} of its weight on tokens of little content: {places}", card.sink_share, places=places)
+    text = Phrase(
+        "puts {share} of its weight on tokens of little content: {places}",
+        share=_percent(card.sink_share),
+        places=places,
+    )
     yield _label(most, text)
 
 
@@ -145,5 +182,5 @@ def _label(name: str, text: Phrase) -> HeadLabel:
     return HeadLabel(Phrase(name), text)
 
 
-def _of_share(words: str, share: float, **values: str) -> Phrase:
-    return Phrase(words, share=f"{share:.0%}", **values)
+def _percent(share: float) -> str:
+    return f"{share:.0%}"

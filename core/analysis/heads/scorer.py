@@ -20,7 +20,7 @@ from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.tokens.words import is_punctuation
 from core.capture import AttentionMap, Kind
-from core.text.byte_pieces import is_special, token_role
+from core.text.byte_pieces import token_kinds
 from core.text.text_normalization import normalized
 from core.text.tokenizer import Role, Tokenizer
 
@@ -239,14 +239,17 @@ class MeasuredRows:
     def _rarest(self, frequencies: Frequencies) -> Tensor:
         """Rarest visible key of each row, special tokens excluded: [R]."""
         counts = torch.tensor(
-            [math.inf if is_special(token) else float(frequencies.get(token, 0)) for token in self.layer.key_tokens]
+            [
+                float(frequencies.get(token, 0)) if role == "text" else math.inf
+                for token, (_, role) in zip(self.layer.key_tokens, token_kinds(self.layer.key_tokens), strict=True)
+            ]
         )
         return counts.expand(self.visible.shape).masked_fill(~self.visible, math.inf).min(-1).indices
 
 
 def _roles(tokens: Sequence[str], is_fed: bool) -> list[Role]:
     """Roles of tokens; a decoder is fed its start first, which may be called `</s>`."""
-    roles: list[Role] = [token_role(token) for token in tokens]
+    roles: list[Role] = [role for _, role in token_kinds(tokens)]
     if is_fed and roles[0] == "end" and len(roles) > 1:
         roles[0] = "start"
     return roles

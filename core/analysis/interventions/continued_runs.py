@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from core.analysis.interventions.pair_runs import Component, PairRuns, Patch, Side, component_modules, side_of
+from core.analysis.interventions.pair_runs import Component, PairRuns, Patch, component_modules, side_of
 from core.model import DecoderLayer, EncoderLayer, KeysValues, MultiHeadAttention, Transformer
+from core.trace import Stack
 
 SubLayerFunction = Callable[[Tensor], Tensor]
 
@@ -36,7 +37,7 @@ class SharedMemory:
 
 
 def logits_after(
-    runs: PairRuns, model: Transformer, base: int, side: Side, layer: int, states: Tensor, start: int = 0
+    runs: PairRuns, model: Transformer, base: int, side: Stack, layer: int, states: Tensor, start: int = 0
 ) -> Tensor:
     """Logits of the next token if a run has other states after a layer: [W, V].
 
@@ -126,7 +127,7 @@ def after_self_attention(
 
 
 def changed_layer(
-    runs: PairRuns, model: Transformer, base: int, side: Side, layer: int, x: Tensor, attended: Tensor, change: Change
+    runs: PairRuns, model: Transformer, base: int, side: Stack, layer: int, x: Tensor, attended: Tensor, change: Change
 ) -> Tensor:
     """States after a layer whose sub-layers change: [W, L, D].
 
@@ -148,7 +149,7 @@ def changed_layer(
     return block.residual(x, network, block.feed_forward_norm, block.dropout)
 
 
-def block_of(model: Transformer, side: Side, layer: int) -> EncoderLayer | DecoderLayer:
+def block_of(model: Transformer, side: Stack, layer: int) -> EncoderLayer | DecoderLayer:
     """A layer of the encoder or of the decoder."""
     block = (model.encoder if side == "encoder" else model.decoder).layers[layer]
     assert isinstance(block, EncoderLayer | DecoderLayer)

@@ -19,24 +19,24 @@ what a model trained without them would do.
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from core.analysis.heads.head import Head, attention_layers
-from core.capture import Kind, attention_mask, full_mask
-from core.hooks import removed_hooks
+from core.analysis.declaration import Columns
+from core.analysis.heads.head import attention_layers
+from core.capture import attention_mask, full_mask
 from core.model import Transformer
 from core.results import Explanation
+from core.trace import HEAD_PATTERN, Edit, Head, Kind, attention_place, edit, parse_head
 from core.translator import Translator
 
-_KINDS: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
 _NUMBER = r"[1-9]\d{0,3}"
 _NAME = re.compile(
-    rf"(?P<kind>encoder|decoder|cross) L(?P<layer>{_NUMBER}) H(?P<head>{_NUMBER})"
+    rf"(?P<head>{HEAD_PATTERN})"
     rf"(?: row (?P<row>{_NUMBER})(?:-(?P<last_row>{_NUMBER}))?)?"
     rf"(?: column (?P<column>{_NUMBER})(?:-(?P<last_column>{_NUMBER}))?)?"
     r"(?: to (?P<value>[01](?:\.\d{1,6})?))?(?P<rest> rest)?"
@@ -108,7 +108,7 @@ def parse_cut(name: str) -> Cut:
         return None if first is None else range(int(first) - 1, int(last or first))
 
     return Cut(
-        Head(_KINDS[parts["kind"]], int(parts["layer"]) - 1, int(parts["head"]) - 1),
+        parse_head(parts["head"]),
         positions(parts["row"], parts["last_row"]),
         positions(parts["column"], parts["last_column"]),
         float(parts["value"] or 0),
@@ -167,22 +167,21 @@ def cut_attention(model: Transformer, *cuts: Sequence[Cut]) -> Generator[None]:
                 raise ValueError(f"this model has no head {cut.head}: the cut {str(cut)!r} belongs to another model")
             by_layer[cut.head.kind, cut.head.layer].append((sentence, cut))
     neighbourhood = model.config.neighbourhood
-    with removed_hooks() as handles:
-        for key, found in by_layer.items():
-            hook = _cutting(key[0], found, len(cuts), neighbourhood)
-            handles.append(layers[key].weights.register_forward_hook(hook))
+    functions = {
+        attention_place(*key, "weights"): _cutting(key[0], found, len(cuts), neighbourhood)
+        for key, found in by_layer.items()
+    }
+    with edit(model, functions):
         yield
 
 
-def _cutting(
-    kind: Kind, cuts: Sequence[tuple[int, Cut]], num_sentences: int, neighbourhood: int | None
-) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], Tensor]:
-    """Forward hook that sets weights [B, H, Q, K]."""
+def _cutting(kind: Kind, cuts: Sequence[tuple[int, Cut]], num_sentences: int, neighbourhood: int | None) -> Edit:
+    """Function that sets weights [B, H, Q, K]."""
     groups: defaultdict[tuple[int, int], list[Cut]] = defaultdict(list)
     for sentence, cut in cuts:
         groups[sentence, cut.head.head].append(cut)
 
-    def hook(_module: nn.Module, _scores: tuple[Tensor, ...], weights: Tensor) -> Tensor:
+    def set_weights(weights: Tensor) -> Tensor:
         found, (queries, keys) = weights.clone(), weights.shape[-2:]
         mask = attention_mask(kind, keys, neighbourhood)
         visible = (full_mask(kind, queries, keys) if mask is None else mask).to(weights.device)
@@ -191,7 +190,7 @@ def _cutting(
             found[rows, head] = apply_cuts(weights[rows, head], group, visible)
         return found
 
-    return hook
+    return set_weights
 
 
 @contextmanager
@@ -227,6 +226,17 @@ class CutEffect:
     def change(self) -> float:
         """Change of the log-probability of the whole translation, in nats."""
         return sum(self.changes)
+
+    def table(self) -> Columns:
+        """A row for each predicted token; positions are counted from 0."""
+        tokens = [*map(str, self.before.predicted_tokens)]
+        return {
+            "position": range(len(tokens)),
+            "token": tokens,
+            "log_prob": self.before.log_probs,
+            "change": self.changes,
+            "log_prob_cut": self.after.log_probs,
+        }
 
     def gap(self, cuts: Sequence[Cut]) -> float:
         """Largest difference between weights of `after` and the numbers set.

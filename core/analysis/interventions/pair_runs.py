@@ -6,12 +6,11 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from core.capture import KINDS, Kind
 from core.model import Transformer
 from core.model.config import TransformerConfig
+from core.trace import KINDS, Kind, Stack
 from core.translator import Translator
 
-Side = Literal["encoder", "decoder"]
 Component = Literal[
     "encoder_self",
     "encoder_feed_forward",
@@ -24,7 +23,7 @@ Component = Literal[
 Metric = Literal["difference", "log_prob"]
 METRICS: tuple[Metric, ...] = ("difference", "log_prob")
 
-_MODULES: dict[Component, tuple[Side, str]] = {  # in a layer; "" is the layer itself
+_MODULES: dict[Component, tuple[Stack, str]] = {  # in a layer; "" is the layer itself
     "encoder_self": ("encoder", "self_attention"),
     "encoder_feed_forward": ("encoder", "feed_forward"),
     "encoder_state": ("encoder", ""),
@@ -65,7 +64,7 @@ class PairRuns:
         fed: [1, T] tokens fed to the decoder; the last one predicts the token.
         token, against: ids of A and B.
         outputs: [2, S or T, D] output of each component of each layer.
-        heads: [2, S or T, H * d_v] outputs of the heads of each attention layer, before the output matrix.
+        heads: [2, S or T, H, d_v] outputs of the heads of each attention layer, before the output matrix.
         entered: [2, S or T, D] input of the first layer of each side.
         masks: [1, 1 or H, ...] by kind, as `MultiHeadAttention.forward` takes them.
         memory: [2, S, D] output of the encoder.
@@ -81,7 +80,7 @@ class PairRuns:
     metric: Metric
     outputs: dict[tuple[Component, int], Tensor]
     heads: dict[tuple[Kind, int], Tensor]
-    entered: dict[Side, Tensor]
+    entered: dict[Stack, Tensor]
     masks: dict[Kind, Tensor]
     memory: Tensor
     logits: Tensor
@@ -121,19 +120,19 @@ class PairRuns:
             return logits[:, self.token] - logits[:, self.against]
         return logits.log_softmax(-1)[:, self.token]
 
-    def entering(self, side: Side, layer: int) -> Tensor:
+    def entering(self, side: Stack, layer: int) -> Tensor:
         """[2, S or T, D] input of a layer."""
         before: Component = "encoder_state" if side == "encoder" else "decoder_state"
         return self.outputs[before, layer - 1] if layer else self.entered[side]
 
-    def attended(self, side: Side, layer: int) -> Tensor:
+    def attended(self, side: Stack, layer: int) -> Tensor:
         """[2, S or T, D] output of a layer's self-attention."""
         return self.outputs["encoder_self" if side == "encoder" else "decoder_self", layer]
 
     def of_heads(self, component: Component, layer: int) -> Tensor:
         """[2, S or T, H, d_v] outputs of the heads of a layer, before the output matrix."""
         assert component in KINDS
-        return self.heads[component, layer].unflatten(-1, (self.num_heads(component), -1))
+        return self.heads[component, layer]
 
     def num_layers(self, component: Component) -> int:
         """Number of layers on the component's side."""
@@ -185,9 +184,15 @@ class PairRuns:
                 raise ValueError(f"{patch.component} has no {name} {value}: expected 0 to {count - 1}")
 
 
-def side_of(component: Component) -> Side:
-    """Side of the model that a component belongs to."""
+def side_of(component: Component) -> Stack:
+    """Stack that a component belongs to."""
     return _MODULES[component][0]
+
+
+def component_place(component: Component, layer: int, value: str = "output") -> str:
+    """Name of a value of a component, see `core.trace`; of a state, that after the layer."""
+    stack, sublayer = _MODULES[component]
+    return f"{stack}.{layer}.{sublayer}.{value}" if sublayer else f"{stack}.{layer}.feed_forward.residual_after"
 
 
 def component_modules(model: Transformer, component: Component) -> list[nn.Module]:

@@ -16,13 +16,13 @@ after the layer. Norms that follow are computed again.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.analysis.interventions.continued_runs import SharedMemory, logits_with_patches
 from core.analysis.interventions.pair_runs import (
@@ -30,14 +30,12 @@ from core.analysis.interventions.pair_runs import (
     Component,
     PairRuns,
     Patch,
-    Side,
-    component_modules,
+    component_place,
     side_of,
 )
-from core.capture import Kind
-from core.hooks import removed_hooks
 from core.inference.cpu_products import onednn_products
-from core.model import MultiHeadAttention, Transformer
+from core.model import Transformer
+from core.trace import Edit, Kind, Stack, edit
 
 Into = Literal["corrupted", "clean"]  # the base; the other run is the donor
 INTO: tuple[Into, ...] = ("corrupted", "clean")
@@ -107,7 +105,7 @@ def measured_parts(runs: PairRuns, into: Into = "corrupted") -> Iterator[Patched
     Incremental: stop iterating to cancel the rest. The lock on the model is released between batches. The parts of one
     layer are measured together.
     """
-    sides: tuple[Side, ...] = ("encoder", "decoder")
+    sides: tuple[Stack, ...] = ("encoder", "decoder")
     for side in sides:
         components: list[Component] = [component for component in COMPONENTS if side_of(component) == side]
         positions = range(runs.num_positions(components[0]))
@@ -182,7 +180,7 @@ def patched_metric(runs: PairRuns, rows: Sequence[Sequence[Patch]], into: Into =
     base = 1 if into == "corrupted" else 0
     found = torch.full((len(rows),), (runs.clean, runs.corrupted)[base], dtype=torch.float64)
     changed = {number: row for number, row in enumerate(rows) if any(map(runs.matters, row))}
-    single: defaultdict[tuple[Side, int], dict[int, Patch]] = defaultdict(dict)
+    single: defaultdict[tuple[Stack, int], dict[int, Patch]] = defaultdict(dict)
     for number, row in changed.items():
         if len(row) == 1 and row[0].position is not None:
             single[side_of(row[0].component), row[0].layer][number] = row[0]
@@ -195,7 +193,7 @@ def patched_metric(runs: PairRuns, rows: Sequence[Sequence[Patch]], into: Into =
     several = [number for number in changed if not any(number in patches for patches in single.values())]
     for block in blocks(runs, len(several)):
         patched = [rows[number] for number in several[block]]
-        first: dict[Side, int] = {}
+        first: dict[Stack, int] = {}
         for patch in (patch for row in patched for patch in row):
             side = side_of(patch.component)
             first[side] = min(first.get(side, patch.layer), patch.layer)
@@ -211,7 +209,7 @@ def blocks(runs: PairRuns, rows: int) -> Iterator[slice]:
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
 
-def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first: dict[Side, int]) -> Tensor:
+def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first: dict[Stack, int]) -> Tensor:
     """Logits of the next token of `rows` copies of a run: [W, V].
 
     The run is computed again from a layer on.
@@ -245,36 +243,19 @@ def _patched(model: Transformer, runs: PairRuns, rows: Sequence[Sequence[Patch]]
             positions = range(runs.num_positions(patch.component)) if patch.position is None else (patch.position,)
             group = groups[patch.component, patch.layer, patch.head is not None]
             group.extend((row, position, patch.head or 0) for position in positions)
-    with removed_hooks() as handles:
-        for (component, layer, is_head), places in groups.items():
-            module = component_modules(model, component)[layer]
-            row, position, head = torch.tensor(places, device=runs.fed.device).T
-            if is_head and isinstance(module, MultiHeadAttention):
-                values = runs.of_heads(component, layer)[donor, position, head]
-                handles.append(module.out_proj.register_forward_pre_hook(_set_heads((row, position, head), values)))
-            else:
-                values = runs.outputs[component, layer][donor, position]
-                handles.append(module.register_forward_hook(_set_output((row, position), values)))
+    functions: dict[str, Edit] = {}
+    for (component, layer, is_head), places in groups.items():
+        row, position, head = torch.tensor(places, device=runs.fed.device).T
+        if is_head:
+            values = runs.of_heads(component, layer)[donor, position, head]
+            functions[component_place(component, layer, "heads")] = _set_at((row, head, position), values)
+        else:
+            values = runs.outputs[component, layer][donor, position]
+            functions[component_place(component, layer)] = _set_at((row, position), values)
+    with edit(model, functions):
         yield
 
 
-Places = tuple[Tensor, ...]  # indices of rows, positions and heads
-
-
-def _set_output(places: Places, values: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-    """Forward hook that sets an output [W, L, D] at some places."""
-
-    def hook(_module: nn.Module, _arguments: Any, output: Tensor) -> Tensor:
-        return output.index_put(places, values)
-
-    return hook
-
-
-def _set_heads(places: Places, values: Tensor) -> Callable[[nn.Module, tuple[Tensor]], tuple[Tensor]]:
-    """Forward hook, before the output matrix, that sets heads in [W, L, H * d_v]."""
-
-    def hook(_module: nn.Module, arguments: tuple[Tensor]) -> tuple[Tensor]:
-        heads = arguments[0].unflatten(-1, (-1, values.size(-1)))
-        return (heads.index_put(places, values).flatten(-2),)
-
-    return hook
+def _set_at(indices: tuple[Tensor, ...], values: Tensor) -> Edit:
+    """Function that sets outputs at the indices of rows and positions, or of rows, heads and positions."""
+    return lambda outputs: outputs.index_put(indices, values)

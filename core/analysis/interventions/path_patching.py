@@ -18,32 +18,32 @@ values of cross-attention; from a head of the decoder to the queries, keys and v
 the queries of cross-attention after it. Others do not exist, and are refused.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-from core.analysis.heads.head import Head, attention_layers
+from core.analysis.heads.head import attention_layers
 from core.analysis.interventions.continued_runs import SharedMemory
 from core.analysis.interventions.pair_runs import (
     Component,
     PairRuns,
     Patch,
-    Side,
     component_modules,
+    component_place,
     side_of,
 )
 from core.analysis.interventions.patching import Effects, Into, blocks, logits_from
-from core.capture import KINDS
-from core.hooks import removed_hooks
 from core.inference.cpu_products import onednn_products
 from core.model import MultiHeadAttention, Transformer
+from core.trace import KINDS, Edit, Head, Stack, edit, record
 
 HeadInput = Literal["query", "key", "value"]
 INPUTS: tuple[HeadInput, ...] = ("query", "key", "value")
 _PROJECTIONS: dict[HeadInput, str] = {"query": "q_proj", "key": "k_proj", "value": "v_proj"}
+_VALUES: dict[HeadInput, str] = {"query": "queries", "key": "keys", "value": "values"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ class Receiver:
     def __str__(self) -> str:
         """Display name, counted from 1: `cross L5 H3 value`."""
         return f"{self.head} {self.input}"
+
+    @property
+    def place(self) -> str:
+        """Name of these vectors, see `core.trace`."""
+        return self.head.place(_VALUES[self.input])
 
 
 def unreachable(sender: Head, receiver: Receiver) -> str:
@@ -141,18 +146,16 @@ def _arriving(
 
     They are queries, keys or values; each row has another sender.
     """
-    found: dict[Receiver, Tensor] = {}
     side, first = side_of(rows[0].component), min(row.layer for row in rows)
     x = runs.entering(side, first)[base].expand(len(rows), -1, -1)
-    with removed_hooks() as handles:
-        for component in (*KINDS, *_NETWORKS[side] * hold_networks):
-            if side_of(component) == side:
-                for layer, module in enumerate(component_modules(model, component)):
-                    held = _held_output(runs, module, component, layer, rows, base)
-                    handles.append(module.register_forward_hook(_set_to(held)))
-        for receiver in receivers:
-            keep = _keep_slice(found, receiver, _width(model, receiver))
-            handles.append(_projection(model, receiver).register_forward_hook(keep))
+    held = {
+        component_place(component, layer): _held_output(runs, module, component, layer, rows, base)
+        for component in (*KINDS, *_NETWORKS[side] * hold_networks)
+        if side_of(component) == side
+        for layer, module in enumerate(component_modules(model, component))
+    }
+    functions: dict[str, Edit] = {place: lambda _, output=output: output for place, output in held.items()}
+    with edit(model, functions), record(model, [receiver.place for receiver in receivers]) as values:
         if side == "encoder":
             for layer in model.encoder.layers[first:]:
                 x = layer(x, runs.masks["encoder_self"])
@@ -170,10 +173,10 @@ def _arriving(
                     runs.masks["cross"],
                     SharedMemory(len(rows)),
                 )
-    return found
+    return {receiver: values[receiver.place] for receiver in receivers}
 
 
-_NETWORKS: dict[Side, tuple[Component, ...]] = {
+_NETWORKS: dict[Stack, tuple[Component, ...]] = {
     "encoder": ("encoder_feed_forward",),
     "decoder": ("decoder_feed_forward",),
 }
@@ -200,13 +203,14 @@ def _held_output(
 
 def _received(runs: PairRuns, model: Transformer, arriving: dict[Receiver, Tensor], base: int) -> Tensor:
     """Logits [W, V] of the base whose receivers have these queries, keys or values."""
-    first: dict[Side, int] = {}
-    with removed_hooks() as handles:
-        for receiver, values in arriving.items():
-            side, layer = side_of(receiver.head.kind), receiver.head.layer
-            first[side] = min(first.get(side, layer), layer)
-            place = _set_slice(values, _width(model, receiver) * receiver.head.head)
-            handles.append(_projection(model, receiver).register_forward_hook(place))
+    first: dict[Stack, int] = {}
+    for receiver in arriving:
+        side, layer = side_of(receiver.head.kind), receiver.head.layer
+        first[side] = min(first.get(side, layer), layer)
+    functions: dict[str, Edit] = {
+        receiver.place: lambda _, values=values: values for receiver, values in arriving.items()
+    }
+    with edit(model, functions):
         return logits_from(runs, model, base, len(next(iter(arriving.values()))), first)
 
 
@@ -216,42 +220,3 @@ def _projection(model: Transformer, receiver: Receiver) -> nn.Linear:
     projection = module.get_submodule(_PROJECTIONS[receiver.input])
     assert isinstance(projection, nn.Linear)
     return projection
-
-
-def _width(model: Transformer, receiver: Receiver) -> int:
-    """d_k or d_v."""
-    module = component_modules(model, receiver.head.kind)[receiver.head.layer]
-    assert isinstance(module, MultiHeadAttention)
-    return _projection(model, receiver).out_features // module.num_heads
-
-
-def _set_to(output: Tensor) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-    """Forward hook that replaces an output."""
-
-    def hook(_module: nn.Module, _arguments: Any, _output: Tensor) -> Tensor:
-        return output
-
-    return hook
-
-
-def _keep_slice(
-    found: dict[Receiver, Tensor], receiver: Receiver, width: int
-) -> Callable[[nn.Module, Any, Tensor], None]:
-    """Forward hook that records the receiver's part of a projection."""
-    start = width * receiver.head.head
-
-    def hook(_module: nn.Module, _arguments: Any, output: Tensor) -> None:
-        found[receiver] = output[..., start : start + width]
-
-    return hook
-
-
-def _set_slice(values: Tensor, start: int) -> Callable[[nn.Module, Any, Tensor], Tensor]:
-    """Forward hook that sets a part of a projection, [1 or W, L, ...] -> [W, L, ...]."""
-
-    def hook(_module: nn.Module, _arguments: Any, output: Tensor) -> Tensor:
-        changed = output.expand(len(values), -1, -1).clone()
-        changed[..., start : start + values.size(-1)] = values
-        return changed
-
-    return hook

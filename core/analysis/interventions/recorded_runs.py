@@ -1,23 +1,20 @@
 """Recording of the runs of two sources with one target prefix."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
 
+from core.analysis.heads.head import attention_layers
 from core.analysis.interventions.pair_runs import (
     COMPONENTS,
     Component,
     Metric,
     PairRuns,
     component_modules,
+    component_place,
 )
 from core.analysis.predicted_position import check_position
-from core.capture import KINDS, Kind
-from core.hooks import removed_hooks
-from core.model import Mask, MultiHeadAttention
-from core.model.restricted_attention import Neighbourhood
+from core.trace import KINDS, STACKS, Kind, Stack, attention_place, record
 from core.translator import Translator
 
 MIN_DIFFERENCE = 0.01  # nats between the metrics of both runs; a share of less says nothing
@@ -88,18 +85,20 @@ def recorded_passes(
     Raises:
         ValueError: there is no such token, or A is B.
     """
-    calls: dict[tuple[Component, int], tuple[tuple[Any, ...], Tensor]] = {}
-    concatenated: dict[tuple[Kind, int], tuple[tuple[Any, ...], Tensor]] = {}
-    with translator.inspect() as model, removed_hooks() as handles:
-        for component in COMPONENTS:
-            for layer, module in enumerate(component_modules(model, component)):
-                handles.append(module.register_forward_hook(_keep_call(calls, (component, layer))))
-                if component in KINDS and isinstance(module, MultiHeadAttention):
-                    handles.append(module.out_proj.register_forward_hook(_keep_call(concatenated, (component, layer))))
+    with translator.inspect() as model:
+        outputs: dict[tuple[Component, int], str] = {
+            (component, layer): component_place(component, layer)
+            for component in COMPONENTS
+            for layer in range(len(component_modules(model, component)))
+        }
+        heads = {key: attention_place(*key, "heads") for key in attention_layers(model)}
+        entered: dict[Stack, str] = {stack: f"{stack}.0.self_attention.residual_before" for stack in STACKS}
+        masks: dict[Kind, str] = {kind: attention_place(kind, 0, "mask") for kind in KINDS}
+        memory = "decoder.0.cross_attention.memory"
         source_ids, fed_ids = translator.batch(list(sources)), translator.batch([fed])
-        logits = model(source_ids, fed_ids.expand(2, -1))[:, -1].float()
-    encoder_input, encoder_mask = calls["encoder_state", 0][0]
-    decoder_input, memory, decoder_mask, memory_mask, *_ = calls["decoder_state", 0][0]
+        recorded = (*outputs.values(), *heads.values(), *entered.values(), *masks.values(), memory)
+        with record(model, recorded) as values:
+            logits = model(source_ids, fed_ids.expand(2, -1))[:, -1].float()
     if against is None:
         against = translator.best_other(logits[1], token)
     for name, token_id in (("token", token), ("against", against)):
@@ -115,15 +114,11 @@ def recorded_passes(
         token=token,
         against=against,
         metric=metric,
-        outputs={key: output for key, (_, output) in calls.items()},
-        heads={key: arguments[0] for key, (arguments, _) in concatenated.items()},
-        entered={"encoder": encoder_input, "decoder": decoder_input},
-        masks={
-            "encoder_self": _of_one(encoder_mask, source_ids),
-            "decoder_self": _of_one(decoder_mask, fed_ids),
-            "cross": memory_mask[:1],
-        },
-        memory=memory,
+        outputs={key: values[place] for key, place in outputs.items()},
+        heads={key: values[place].transpose(1, 2) for key, place in heads.items()},
+        entered={stack: values[place] for stack, place in entered.items()},
+        masks={kind: values[place][:1] for kind, place in masks.items()},
+        memory=values[memory],
         logits=logits,
     )
 
@@ -142,19 +137,3 @@ def check_sources(translator: Translator, clean: Sequence[int], corrupted: Seque
         )
     if clean == corrupted:
         raise ValueError("both sentences have the same tokens: change a word of the corrupted one")
-
-
-def _of_one(mask: Mask, ids: Tensor) -> Tensor:
-    """Mask of a sentence for attention layers; broadcasts to [W, H, Q, K]."""
-    return (mask.as_mask(ids.size(1)) if isinstance(mask, Neighbourhood) else mask)[:1]
-
-
-def _keep_call(
-    calls: dict[Any, tuple[tuple[Any, ...], Tensor]], key: Any
-) -> Callable[[nn.Module, tuple[Any, ...], Tensor], None]:
-    """Forward hook that records the arguments and the output of a module."""
-
-    def hook(_module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> None:
-        calls[key] = arguments, output
-
-    return hook

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.csv_output import without_formula
+from core.analysis.declaration import Columns
 from core.analysis.layers.layer_types import LAYER_TYPES, SequenceLayer, Sizes
 from core.analysis.layers.live_memory import LiveMemory
 
@@ -50,6 +51,11 @@ class CostTable:
 
     hardware: str
     costs: tuple[Cost, ...]
+
+    def table(self) -> Columns:
+        """A row for each measurement, with the machine in each."""
+        rows = [{**asdict(cost), "hardware": self.hardware} for cost in self.costs]
+        return {name: [row[name] for row in rows] for name in (*COLUMNS, "hardware")}
 
 
 def grid(ns: Sequence[int], ds: Sequence[int], ks: Sequence[int], rs: Sequence[int]) -> list[tuple[str, Sizes]]:
@@ -153,10 +159,10 @@ COLUMNS = tuple(field.name for field in fields(Cost))
 
 def to_csv(table: CostTable) -> str:
     """One row per measurement, with the machine in each."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, (*COLUMNS, "hardware"), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({**asdict(cost), "hardware": without_formula(table.hardware)} for cost in table.costs)
+    text, columns = io.StringIO(), table.table()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([*map(without_formula, row)] for row in zip(*columns.values(), strict=True))
     return text.getvalue()
 
 

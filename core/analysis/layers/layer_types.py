@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core.model.restricted_attention import centred_neighbourhood, restricted_attention
+from core.text.phrases import marked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +160,7 @@ def _convolutional_path_formula(dilated: bool) -> str:
 
 LAYER_TYPES: dict[str, LayerType] = {
     "self_attention": LayerType(
-        name="Self-attention",
+        name=marked("Self-attention"),
         complexity="O(n^2 d)",
         sequential="O(1)",
         path=lambda _: "O(1)",
@@ -170,7 +171,7 @@ LAYER_TYPES: dict[str, LayerType] = {
         build=lambda _sizes, _depth: SelfAttention(),
     ),
     "recurrent": LayerType(
-        name="Recurrent",
+        name=marked("Recurrent"),
         complexity="O(n d^2)",
         sequential="O(n)",
         path=lambda _: "O(n)",
@@ -182,7 +183,7 @@ LAYER_TYPES: dict[str, LayerType] = {
         causal=True,
     ),
     "convolutional": LayerType(
-        name="Convolutional",
+        name=marked("Convolutional"),
         complexity="O(k n d^2)",
         sequential="O(1)",
         path=_convolutional_path_formula,
@@ -193,7 +194,7 @@ LAYER_TYPES: dict[str, LayerType] = {
         build=lambda sizes, depth: Convolutional(sizes.d, sizes.k, _dilation(sizes, depth)),
     ),
     "separable": LayerType(
-        name="Separable convolutional",
+        name=marked("Separable convolutional"),
         complexity="O(k n d + n d^2)",
         sequential="O(1)",
         path=_convolutional_path_formula,
@@ -204,7 +205,7 @@ LAYER_TYPES: dict[str, LayerType] = {
         build=lambda sizes, depth: SeparableConvolutional(sizes.d, sizes.k, _dilation(sizes, depth)),
     ),
     "restricted": LayerType(
-        name="Restricted self-attention",
+        name=marked("Restricted self-attention"),
         complexity="O(r n d)",
         sequential="O(1)",
         path=lambda _: "O(n/r)",

@@ -5,14 +5,33 @@ that the search is for argmax_y p(y | memory = x_l), with the encoder's final no
 decoder was trained on the last layer, so what it cannot read in a lower one may be there in another form.
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from core.analysis.lens.level_states import level_states
+from core.analysis.declaration import Columns
+from core.analysis.lens.level_states import level_places
 from core.decoding import BeamState, NextLogits, Progress, beam_steps, best_hypotheses
 from core.decoding.cache import empty_cache
 from core.results import ScoredText
+from core.trace import record
 from core.translator import Translator
+
+
+@dataclass(frozen=True)
+class EncoderLens:
+    """Translations from the states of every encoder layer, see `encoder_translations`."""
+
+    translations: tuple[ScoredText, ...]
+
+    def table(self) -> Columns:
+        """A row for each level."""
+        return {
+            "level": range(len(self.translations)),
+            "log_prob": [translation.log_prob for translation in self.translations],
+            "translation": [translation.text for translation in self.translations],
+        }
 
 
 def encoder_translations(
@@ -79,6 +98,6 @@ def encoder_levels(translator: Translator, source_ids: list[int]) -> Tensor:
     They are memories of the decoder. The states of a pre-norm encoder pass its final norm.
     """
     with translator.inspect() as model:
-        with level_states(model.encoder) as states:
+        with record(model, level_places(model, "encoder")) as states:
             model.encode(translator.batch([source_ids]))
-        return model.encoder.output_norm(torch.stack(states))
+        return model.encoder.output_norm(torch.cat(list(states.values())))

@@ -13,8 +13,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.analysis.lens.level_states import level_states
+from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
+from core.analysis.lens.level_states import level_places
+from core.analysis.tokens.words import readable
 from core.results import Explanation
+from core.trace import record
 from core.translator import Translator
 
 
@@ -30,6 +34,7 @@ class LogitLens:
         log_probs: [L + 1, T, k] their log-probabilities, in nats.
         predicted_log_probs: [L + 1, T] log-probability of the predicted token of each row.
         predicted_ranks: [L + 1, T] rank of the predicted token among all, from 1.
+        piece: piece of the vocabulary by its id.
     """
 
     explanation: Explanation
@@ -37,6 +42,7 @@ class LogitLens:
     log_probs: Tensor
     predicted_log_probs: Tensor
     predicted_ranks: Tensor
+    piece: Callable[[int], str]
 
     @property
     def num_layers(self) -> int:
@@ -55,6 +61,29 @@ class LogitLens:
             found.append(level if level < len(ranks) else None)
         return tuple(found)
 
+    def cell_table(self, row: int, level: int) -> Columns:
+        """The most probable tokens of one cell, best first, with their probabilities."""
+        return {
+            "token": [readable(self.piece(token)) for token in self.token_ids[level, row].tolist()],
+            "probability": self.log_probs[level, row].exp().tolist(),
+        }
+
+    def table(self) -> Columns:
+        """All levels, positions and ranks, counted from 0, a row for each."""
+        levels, positions, count = self.token_ids.shape
+        places = [(level, row, rank) for level in range(levels) for row in range(positions) for rank in range(count)]
+        tokens = self.explanation.predicted_tokens
+        return {
+            "level": [level for level, _, _ in places],
+            "position": [row for _, row, _ in places],
+            "predicted": [str(tokens[row]) for _, row, _ in places],
+            "predicted_rank": [int(self.predicted_ranks[level, row]) for level, row, _ in places],
+            "predicted_log_prob": [float(self.predicted_log_probs[level, row]) for level, row, _ in places],
+            "rank": [rank for _, _, rank in places],
+            "piece": [self.piece(int(self.token_ids[place])) for place in places],
+            "log_prob": [float(self.log_probs[place]) for place in places],
+        }
+
 
 @torch.inference_mode()
 def logit_lens(translator: Translator, source: str, target: str | Sequence[int], count: int = 10) -> LogitLens:
@@ -69,9 +98,12 @@ def logit_lens(translator: Translator, source: str, target: str | Sequence[int],
     """
     predicted = translator.token_ids(source, target).predicted
     with translator.inspect() as model:
-        with level_states(model.decoder) as states:
+        places = level_places(model, "decoder")
+        with record(model, places) as states:
             explanation = translator.explain(source, target)
-        levels = [model.project(model.decoder.output_norm(state)).float().log_softmax(-1) for state in states]
+        levels = [
+            model.project(model.decoder.output_norm(states[place][0])).float().log_softmax(-1) for place in places
+        ]
     wanted = torch.tensor(predicted, device=levels[0].device)[:, None]
     best = [level.topk(min(count, level.size(-1))) for level in levels]
     own = [level.gather(1, wanted) for level in levels]  # [T, 1]
@@ -82,25 +114,37 @@ def logit_lens(translator: Translator, source: str, target: str | Sequence[int],
         log_probs=torch.stack([found.values for found in best]).cpu(),
         predicted_log_probs=torch.stack(own).squeeze(-1).cpu(),
         predicted_ranks=torch.stack(ranks).cpu(),
+        piece=translator.tokenizer.target.piece,
     )
 
 
-def lens_columns(lens: LogitLens, piece: Callable[[int], str]) -> dict[str, list[object]]:
-    """Columns of a table of all levels, positions and ranks, counted from 0.
+@dataclass(frozen=True)
+class LensOptions:
+    """Options of `lens`."""
 
-    Args:
-        piece: piece of the vocabulary by its id.
+    top: int = option(
+        3,
+        "tokens for each state (default: %(default)s)",
+        metavar="K",
+        minimum=1,
+        counts="the number of tokens for each state",
+    )
+    encoder: bool = option(False, "print the translation from each encoder layer instead (DecoderLens)")
+    beam_size: int = option(4)
+    length_penalty: float = option(0.6)
+
+
+def lens(
+    translator: Translator, source: str, target: str | Sequence[int], options: LensOptions = LensOptions()
+) -> LogitLens | EncoderLens:
+    """What every decoder layer predicts, or the translation from every encoder layer.
+
+    Raises:
+        ValueError: as `Translator.explain`.
     """
-    levels, positions, count = lens.token_ids.shape
-    places = [(level, row, rank) for level in range(levels) for row in range(positions) for rank in range(count)]
-    tokens = lens.explanation.predicted_tokens
-    return {
-        "level": [level for level, _, _ in places],
-        "position": [row for _, row, _ in places],
-        "predicted": [str(tokens[row]) for _, row, _ in places],
-        "predicted_rank": [int(lens.predicted_ranks[level, row]) for level, row, _ in places],
-        "predicted_log_prob": [float(lens.predicted_log_probs[level, row]) for level, row, _ in places],
-        "rank": [rank for _, _, rank in places],
-        "piece": [piece(int(lens.token_ids[place])) for place in places],
-        "log_prob": [float(lens.log_probs[place]) for place in places],
-    }
+    if options.encoder:
+        return EncoderLens(encoder_translations(translator, source, options.beam_size, options.length_penalty))
+    return logit_lens(translator, source, target, options.top)
+
+
+LENS = Analysis("lens", "print the tokens that every layer predicts", lens, LensOptions)

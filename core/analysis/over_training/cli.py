@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from core.analysis.csv_output import write_csv
-from core.analysis.lens.logit_lens import lens_columns
 from core.analysis.over_training.history.snapshots import open_history
 from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
 from core.analysis.over_training.snapshot_reading import read_snapshot
@@ -35,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the results of every snapshot for a sentence, as CSV.
+    """Print the results of every snapshot for a sentence as CSV: its translation, the scores of all heads, or the logit
+    lens.
 
-    They are its translation, the scores of all heads, or the logit lens. `log_prob`, lens and scores are of the
-    translation of the last snapshot, which is fed to all snapshots.
+    `log_prob`, lens and scores are of the translation of the last snapshot, which is fed to all snapshots.
 
     Raises:
         CheckpointError: the history cannot be used.
@@ -53,20 +52,20 @@ def run(options: argparse.Namespace) -> None:
     search = options.beam_size, options.length_penalty
     last = history.translator(history.steps[-1]).translate(options.text, *search, 1)
     target = last.hypotheses[0].token_ids
-    found = [read_snapshot(translator, step, options.text, target, *search) for step, translator in history]
+    snapshots = [read_snapshot(translator, step, options.text, target, *search) for step, translator in history]
     if options.score is not None:
-        heads = developments([each.cards for each in found], options.score, options.tolerance)
+        heads = developments([each.cards for each in snapshots], options.score, options.tolerance)
         write_csv(development_columns(history.steps, heads))
         return
     if options.lens:
-        tables = [(each.step, lens_columns(each.lens, history.tokenizer.target.piece)) for each in found]
+        tables = [(each.step, each.lens.table()) for each in snapshots]
         columns = {name: [value for _, table in tables for value in table[name]] for name in tables[0][1]}
         write_csv({"step": [step for step, table in tables for _ in table["level"]], **columns})
         return
     write_csv(
         {
             "step": history.steps,
-            "log_prob": [each.log_prob for each in found],
-            "translation": [each.translation.text for each in found],
+            "log_prob": [each.log_prob for each in snapshots],
+            "translation": [each.translation.text for each in snapshots],
         }
     )

@@ -13,11 +13,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from core.analysis.heads.head import Head, attention_layers
+from core.analysis.heads.head import attention_layers
 from core.analysis.relative_scores import relative_scores
-from core.hooks import removed_hooks
+from core.trace import Head, record
 from core.translator import Translator
 
 
@@ -96,37 +96,20 @@ def score_products(
         module = attention_layers(model).get((head.kind, head.layer))
         if module is None or not 0 <= head.head < module.num_heads:
             raise ValueError(f"this model has no head {head}")
-        found: dict[str, Tensor] = {}
-
-        def keep(name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
-            def hook(_module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-                found[name] = output[0]
-                if name == "weights":
-                    found["scores"] = inputs[0][0]
-
-            return hook
-
-        watched = {"queries": module.q_proj, "keys": module.k_proj, "weights": module.weights}
-        with removed_hooks() as handles:
-            handles.extend(each.register_forward_hook(keep(name)) for name, each in watched.items())
+        with record(model, [head.place(each) for each in ("queries", "keys", "scores", "weights")]) as values:
             replay()
-    for name, position, vectors in (("query", query, found["queries"]), ("key", key, found["keys"])):
+        relative = relative_scores(model, head.kind, values[head.place("keys")].size(1))
+    queries, keys, scores, weights = (value[0] for value in values.values())
+    for name, position, vectors in (("query", query, queries), ("key", key, keys)):
         if not 0 <= position < len(vectors):
             count = len(vectors)
             raise ValueError(f"{name} ({position}) must be from 0 to {count - 1}: there are {count} tokens")
-
-    def own(name: str, position: int) -> Tensor:
-        return exact(found[name][position].unflatten(-1, (module.num_heads, -1))[head.head])
-
-    place = head.head, query, key
-    with translator.inspect() as model:
-        relative = relative_scores(model, head.kind, len(found["keys"]))
     return ScoreProducts(
-        own("queries", query),
-        own("keys", key),
-        float(found["scores"][place]),
-        float(found["weights"][place]),
-        None if relative is None else float(relative[place]),
+        exact(queries[query]),
+        exact(keys[key]),
+        float(scores[query, key]),
+        float(weights[query, key]),
+        None if relative is None else float(relative[head.head, query, key]),
     )
 
 

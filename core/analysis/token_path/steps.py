@@ -5,16 +5,14 @@ One class for each kind of step, with the paper's section. Shapes: D d_model, K 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-from core.capture import Kind
+from core.analysis.declaration import Columns
 from core.model.config_fields import NormKind
 from core.results import Explanation
-
-Stack = Literal["encoder", "decoder"]
+from core.trace import Kind, Stack
 
 
 @dataclass(frozen=True)
@@ -237,36 +235,35 @@ class TokenPath:
         """Kinds of attention of the stack, in the order of the sub-layers."""
         return tuple(steps.kind for steps in self.parts.values() if isinstance(steps, AttentionSteps))
 
+    def table(self, part: str | None = None, quantities: tuple[str, ...] = ()) -> Columns:
+        """All numbers, one per row, counted from 0.
 
-def path_columns(path: TokenPath, part: str | None = None, quantities: tuple[str, ...] = ()) -> dict[str, list[object]]:
-    """Columns of a table of all numbers of a path, one per row, counted from 0.
+        Args:
+            part: name of a part; None: all.
+            quantities: of the part; empty: all.
 
-    Args:
-        part: name of a part; None: all.
-        quantities: of the part; empty: all.
+        Returns:
+            `part`, `quantity`, `row` (the key, the head or the token of a matrix, else None), `index` (the dimension,
+            else None) and `value`. Masked scores and booleans are numbers too: True is 1.
 
-    Returns:
-        `part`, `quantity`, `row` (the key, the head or the token of a matrix, else None), `index` (the dimension, else
-        None) and `value`. Masked scores and booleans are numbers too: True is 1.
-
-    Raises:
-        ValueError: there is no such part or quantity.
-    """
-    if part is not None and part not in path.parts:
-        raise ValueError(f"no part {part!r}, expected one of {', '.join(path.parts)}")
-    rows: list[tuple[object, ...]] = []
-    for name, steps in path.parts.items():
-        if part not in (None, name):
-            continue
-        known = {field.name: getattr(steps, field.name) for field in fields(steps)}
-        unknown = [quantity for quantity in quantities if quantity not in known]
-        if unknown:
-            raise ValueError(f"{name} has no quantity {unknown[0]!r}, expected one of {', '.join(known)}")
-        for quantity, value in known.items():
-            if not quantities or quantity in quantities:
-                rows += [(name, quantity, *number) for number in _numbers(value)]
-    titles = ("part", "quantity", "row", "index", "value")
-    return {title: [row[column] for row in rows] for column, title in enumerate(titles)}
+        Raises:
+            ValueError: there is no such part or quantity.
+        """
+        if part is not None and part not in self.parts:
+            raise ValueError(f"no part {part!r}, expected one of {', '.join(self.parts)}")
+        rows: list[tuple[object, ...]] = []
+        for name, steps in self.parts.items():
+            if part not in (None, name):
+                continue
+            known = {field.name: getattr(steps, field.name) for field in fields(steps)}
+            unknown = [quantity for quantity in quantities if quantity not in known]
+            if unknown:
+                raise ValueError(f"{name} has no quantity {unknown[0]!r}, expected one of {', '.join(known)}")
+            for quantity, value in known.items():
+                if not quantities or quantity in quantities:
+                    rows += [(name, quantity, *number) for number in _numbers(value)]
+        titles = ("part", "quantity", "row", "index", "value")
+        return {title: [row[column] for row in rows] for column, title in enumerate(titles)}
 
 
 def _numbers(value: object) -> Iterator[tuple[int | None, int | None, float | int]]:

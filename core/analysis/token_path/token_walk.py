@@ -7,7 +7,6 @@ that enter the layer, and compared with what the model computed in its own pass.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +14,6 @@ from torch import Tensor, nn
 from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.linear_norm import norm_bias
 from core.analysis.relative_scores import relative_scores
-from core.analysis.token_path.recorded_calls import Call, recorded_calls
 from core.analysis.token_path.score_products import exact
 from core.analysis.token_path.steps import (
     AttentionSteps,
@@ -24,23 +22,15 @@ from core.analysis.token_path.steps import (
     NormSteps,
     OutputSteps,
     ResidualSteps,
-    Stack,
     StackSteps,
     Steps,
     TokenPath,
 )
-from core.capture import Kind, attention_path
-from core.model import (
-    DecoderLayer,
-    EncoderLayer,
-    FeedForward,
-    MultiHeadAttention,
-    Norm,
-    Transformer,
-)
+from core.capture import attention_path
+from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
+from core.trace import SUBLAYERS, Kind, Stack, places, record
 from core.translator import Translator
 
-SubLayerName = Kind | Literal["feed_forward"]
 COUNT = 10  # most probable tokens of the output
 
 
@@ -77,18 +67,31 @@ def follow_token(
         first = model.get_submodule(attention_path("encoder_self" if stack == "encoder" else "decoder_self", layer))
         assert isinstance(first, MultiHeadAttention)
         _require("head", head, first.num_heads, f"heads of the {stack}")
-        with recorded_calls(model, stack, layer) as calls:
+        with record(model, _recorded_places(model, stack, layer)) as values:
             explanation = translator.explain(source, target)
-        walk = _Walk(model, stack, position, layer, head, calls)
+        own = {place: exact(value[0]) for place, value in values.items()}
+        walk = _Walk(model, stack, position, layer, head, own)
         state = walk.run(ids[position])
         if stack == "decoder":
-            own = model.project(calls[stack].output[position].to(model.unembedding)).cpu().double()
-            walk.parts["output"] = output = _output(model, state, own, predicted[position], count)
-            walk.compare("output", "logits", output.logits, own[list(output.token_ids)])
+            logits = exact(model.project(own["decoder.output"][position].to(model.unembedding)))
+            walk.parts["output"] = output = _output(model, state, logits, predicted[position], count)
+            walk.compare("output", "logits", output.logits, logits[list(output.token_ids)])
             log_prob = output.logits[output.predicted] - output.log_sum
             if position >= explanation.num_forced:
                 walk.compare("output", "log_prob", log_prob, torch.tensor(explanation.log_probs[position]))
     return TokenPath(stack, position, layer, head, len(layers), explanation, walk.parts, state, walk.differences)
+
+
+def _recorded_places(model: Transformer, stack: Stack, layer: int) -> list[str]:
+    """Places that the walk is compared with: the ends of the stack, and all values of the layer."""
+    last = len(model.encoder.layers if stack == "encoder" else model.decoder.layers) - 1
+    return [
+        f"{stack}.input",
+        f"{stack}.0.self_attention.residual_before",
+        *(place for place in places(model, f"{stack}.{layer}.*") if place.count(".") == 3),
+        f"{stack}.{last}.feed_forward.residual_after",
+        f"{stack}.output",
+    ]
 
 
 def _require(name: str, value: int, count: int, things: str) -> None:
@@ -100,7 +103,7 @@ def _require(name: str, value: int, count: int, things: str) -> None:
 class _Walk:
     """The steps of one token, one after the other.
 
-    Each is compared with the model's calls.
+    Each is compared with the model's own values.
     """
 
     model: Transformer
@@ -108,35 +111,41 @@ class _Walk:
     position: int
     layer: int
     head: int
-    calls: dict[str, Call]
+    own: dict[str, Tensor]  # of the recorded places, in float64
     parts: dict[str, Steps] = field(default_factory=dict[str, Steps])
     differences: dict[str, float] = field(default_factory=dict[str, float])
 
     def run(self, token_id: int) -> Tensor:
         """Walk from the token's id to the last state [D] of the stack."""
-        model, calls, inside = self.model, self.calls, f"{self.stack}.layers.{self.layer}"
+        model, first = self.model, f"{self.stack}.0.self_attention.residual_before"
         embedding = model.embedding if self.stack == "encoder" else model.fed_embedding
         row, scale = exact(embedding.tokens.weight[token_id]), embedding.scale
         place = exact(embedding.positions(self.position, self.position + 1)[0])
         state = row * scale + place
         position = None if model.config.positions == "relative" else place
         self.parts["embedding"] = EmbeddingSteps(row, scale, row * scale, position, state)
-        self.compare("embedding", "total", state, calls[self.stack].input[self.position])
-        state = self._norm_of_stack("input_norm", state)
+        self.compare("embedding", "total", state, self._own(f"{self.stack}.input"))
+        state = self._norm_of_stack("input_norm", first, state)
         if self.layer:
-            entered, state = state, calls[inside].input[self.position]
+            entered, state = state, self._own(self._place("self_attention", "residual_before"))
             self.parts["layers_below"] = StackSteps(0, self.layer - 1, entered, state)
         state = self._layer(state)
-        last = f"{self.stack}.output_norm"
-        left = calls[last].input if last in calls else calls[self.stack].output
         num_layers = len(model.get_submodule(self.stack).layers)  # type: ignore[arg-type]
+        left = self._own(f"{self.stack}.{num_layers - 1}.feed_forward.residual_after")
         if self.layer < num_layers - 1:
-            self.compare("layers_above", "before", state, calls[inside].output[self.position])
-            before, state = state, left[self.position]
+            self.compare("layers_above", "before", state, self._own(self._place("feed_forward", "residual_after")))
+            before, state = state, left
             self.parts["layers_above"] = StackSteps(self.layer + 1, num_layers - 1, before, state)
         else:
-            self.compare("layer", "output", state, left[self.position])
-        return self._norm_of_stack("output_norm", state)
+            self.compare("layer", "output", state, left)
+        return self._norm_of_stack("output_norm", f"{self.stack}.output", state)
+
+    def _place(self, sublayer: str, value: str) -> str:
+        return f"{self.stack}.{self.layer}.{sublayer}.{value}"
+
+    def _own(self, place: str) -> Tensor:
+        """The model's own value at this position."""
+        return self.own[place][self.position]
 
     def compare(self, part: str, quantity: str, found: Tensor, own: Tensor) -> None:
         """Note how far a quantity is from the model's own.
@@ -146,15 +155,13 @@ class _Walk:
         largest = max(1.0, float(own.abs().max()))
         self.differences[f"{part}.{quantity}"] = float((found - own).abs().max()) / largest
 
-    def _norm_of_stack(self, name: str, x: Tensor) -> Tensor:
-        """The state after a norm of the stack; the same if it has none."""
-        path = f"{self.stack}.{name}"
-        return self._norm(name, path, x) if path in self.calls else x
+    def _norm_of_stack(self, name: str, after: str, x: Tensor) -> Tensor:
+        """The state after a norm of the stack, the value of a place; the same if it has none."""
+        norm = self.model.get_submodule(f"{self.stack}.{name}")
+        return self._norm(name, norm, after, x) if isinstance(norm, Norm) else x
 
-    def _norm(self, part: str, path: str, x: Tensor) -> Tensor:
-        """The output of a norm."""
-        norm = self.model.get_submodule(path)
-        assert isinstance(norm, Norm)
+    def _norm(self, part: str, norm: Norm, after: str, x: Tensor) -> Tensor:
+        """The output of a norm, the value of the place `after`."""
         kind, epsilon = self.model.config.norm_kind, self.model.config.norm_eps
         mean = x.mean() if kind == "layer" else torch.zeros_like(x[0])
         variance = (x - mean).square().mean()
@@ -162,37 +169,45 @@ class _Walk:
         gain, bias = exact(norm.weight), exact(norm_bias(norm))
         output = normalised * gain + bias
         self.parts[part] = NormSteps(kind, x, float(mean), float(variance), epsilon, normalised, gain, bias, output)
-        self.compare(part, "output", output, self.calls[path].output[self.position])
+        self.compare(part, "output", output, self._own(after))
         return output
 
     def _layer(self, state: Tensor) -> Tensor:
         """The state after the layer."""
-        inside = f"{self.stack}.layers.{self.layer}"
-        layer = self.model.get_submodule(inside)
-        assert isinstance(layer, EncoderLayer | DecoderLayer)
         own: Kind = "encoder_self" if self.stack == "encoder" else "decoder_self"
-        sublayers: list[tuple[SubLayerName, str]] = [(own, "self_attention")]
-        if self.stack == "decoder":
-            sublayers.append(("cross", "cross_attention"))
+        kinds: dict[str, Kind] = {"self_attention": own, "cross_attention": "cross"}
         norm_first = self.model.config.norm == "pre"
-        sublayers.append(("feed_forward", "feed_forward"))
-        for part, name in sublayers:
-            path, carried = f"{inside}.{name}", state
+        for name in SUBLAYERS[self.stack]:
+            sublayer, norm = (self._module(f"{name}{suffix}") for suffix in ("", "_norm"))
+            assert isinstance(norm, Norm)
+            part, carried, after = kinds.get(name, name), state, self._place(name, "norm_output")
             if norm_first:
-                state = self._norm(f"{part}_norm", f"{path}_norm", state)
-            added = self._feed_forward(path, state) if part == "feed_forward" else self._attention(part, path, state)
+                state = self._norm(f"{part}_norm", norm, after, state)
+            if isinstance(sublayer, MultiHeadAttention):
+                added = self._attention(kinds[name], name, sublayer, state)
+            else:
+                assert isinstance(sublayer, FeedForward)
+                added = self._feed_forward(sublayer, state)
             state = carried + added
             self.parts[f"{part}_residual"] = ResidualSteps(carried, added, state)
             if not norm_first:
-                self.compare(f"{part}_residual", "total", state, self.calls[f"{path}_norm"].input[self.position])
-                state = self._norm(f"{part}_norm", f"{path}_norm", state)
+                self.compare(f"{part}_residual", "total", state, self._own(self._place(name, "norm_input")))
+                state = self._norm(f"{part}_norm", norm, after, state)
         return state
 
-    def _attention(self, part: Kind, path: str, x: Tensor) -> Tensor:
+    def _values_of(self, sublayer: str) -> dict[str, Tensor]:
+        """The model's own values of a sub-layer."""
+        prefix = self._place(sublayer, "")
+        return {place.removeprefix(prefix): value for place, value in self.own.items() if place.startswith(prefix)}
+
+    def _module(self, name: str) -> nn.Module:
+        """A module of the layer."""
+        return self.model.get_submodule(f"{self.stack}.layers.{self.layer}.{name}")
+
+    def _attention(self, part: Kind, name: str, attention: MultiHeadAttention, x: Tensor) -> Tensor:
         """The output of an attention sub-layer."""
-        attention, calls = self.model.get_submodule(path), self.calls
-        assert isinstance(attention, MultiHeadAttention)
-        memory, at = calls[f"{path}.k_proj"].input, self.position
+        at, own = self.position, self._values_of(name)
+        memory = own["memory"]
 
         def projected(layer: nn.Linear, inputs: Tensor) -> Tensor:
             """[..., D] -> [H, ..., E]."""
@@ -205,8 +220,7 @@ class _Walk:
         if (of_distances := relative_scores(self.model, part, len(memory))) is not None:
             relative = of_distances[:, at]
             scores = scores + relative
-        softmax = calls[f"{path}.weights"]
-        own_scores, own_weights = softmax.input[:, at], softmax.output[:, at]  # [H, K]
+        own_scores, own_weights = own["scores"][:, at], own["weights"][:, at]  # [H, K]
         allowed = own_scores[0] > -math.inf
         masked = scores.masked_fill(~allowed, -math.inf)
         exponentials = (masked - masked.max(-1, keepdim=True).values).exp()
@@ -214,16 +228,16 @@ class _Walk:
         weighted = weights[..., None] * values  # [H, K, d_v]
         heads = weighted.sum(1)  # [H, d_v]
         output = _linear(attention.out_proj, heads.flatten())
-        for quantity, found, own in (
-            ("query", queries.flatten(), calls[f"{path}.q_proj"].output[at]),
-            ("keys", keys.movedim(0, 1).flatten(1), calls[f"{path}.k_proj"].output),
-            ("values", values.movedim(0, 1).flatten(1), calls[f"{path}.v_proj"].output),
+        for quantity, computed, of_model in (
+            ("query", queries, own["queries"][:, at]),
+            ("keys", keys, own["keys"]),
+            ("values", values, own["values"]),
             ("scores", scores[:, allowed], own_scores[:, allowed]),
             ("weights", weights, own_weights),
-            ("heads", heads.flatten(), calls[f"{path}.out_proj"].input[at]),
-            ("output", output, calls[f"{path}.out_proj"].output[at]),
+            ("heads", heads, own["heads"][:, at]),
+            ("output", output, own["output"][at]),
         ):
-            self.compare(part, quantity, found, own)
+            self.compare(part, quantity, computed, of_model)
         self.parts[part] = AttentionSteps(
             kind=part,
             head=self.head,
@@ -244,19 +258,16 @@ class _Walk:
         )
         return output
 
-    def _feed_forward(self, path: str, x: Tensor) -> Tensor:
+    def _feed_forward(self, network: FeedForward, x: Tensor) -> Tensor:
         """The output of the feed-forward network."""
-        network, calls, at = self.model.get_submodule(path), self.calls, self.position
-        assert isinstance(network, FeedForward)
         inner, multiplier = _linear(network.inner, x), None
         hidden = network.activation(inner)
         if network.multiplier is not None:
             multiplier = _linear(network.multiplier, x)
             hidden = hidden * multiplier
         output = _linear(network.outer, hidden)
-        self.compare("feed_forward", "inner", inner, calls[f"{path}.inner"].output[at])
-        self.compare("feed_forward", "hidden", hidden, calls[f"{path}.outer"].input[at])
-        self.compare("feed_forward", "output", output, calls[f"{path}.outer"].output[at])
+        for quantity, computed in (("inner", inner), ("hidden", hidden), ("output", output)):
+            self.compare("feed_forward", quantity, computed, self._own(self._place("feed_forward", quantity)))
         self.parts["feed_forward"] = FeedForwardSteps(x, inner, multiplier, hidden, output)
         return output
 

@@ -89,6 +89,17 @@ def _word_groups(tokens: tuple[str, ...], _kinds: tuple[tuple[type, Role], ...])
     return tuple(group for chunk in _spaced_chunks(tokens) for group in _split_punctuation(chunk))
 
 
+def word_labels(tokens: Sequence[str]) -> tuple[str, ...]:
+    """Display labels of `word_groups`."""
+    return _word_labels(tuple(tokens), token_kinds(tokens))
+
+
+@lru_cache(maxsize=256)
+def _word_labels(tokens: tuple[str, ...], kinds: tuple[tuple[type, Role], ...]) -> tuple[str, ...]:
+    """As `word_labels`, cached as `_word_groups` is: all layers have the same tokens."""
+    return tuple(word(tokens[group.start : group.stop]) for group in _word_groups(tokens, kinds))
+
+
 def word(tokens: Sequence[str]) -> str:
     """Display label of one word.
 
@@ -150,7 +161,7 @@ def merge_words(attention: AttentionMap) -> AttentionMap:
     weights = torch.stack([weights[:, :, group.start : group.stop].sum(2) for group in keys], 2)
     mask = torch.stack([attention.visible[group.start : group.stop].any(0) for group in rows])  # [words, K]
     mask = torch.stack([mask[:, group.start : group.stop].any(1) for group in keys], 1)
-    return _relabel(attention, weights, mask, rows, keys)
+    return _relabel(attention, weights, mask, rows)
 
 
 def without_special_tokens(attention: AttentionMap) -> AttentionMap:
@@ -165,25 +176,20 @@ def without_special_tokens(attention: AttentionMap) -> AttentionMap:
     return attention.select([row.start for row in rows], [key.start for key in keys])
 
 
-def _relabel(
-    attention: AttentionMap, weights: Tensor, mask: Tensor, rows: Sequence[range], keys: Sequence[range]
-) -> AttentionMap:
-    def words(tokens: Sequence[str], groups: Sequence[range]) -> tuple[str, ...]:
-        return tuple(word(tokens[group.start : group.stop]) for group in groups)
+def _relabel(attention: AttentionMap, weights: Tensor, mask: Tensor, rows: Sequence[range]) -> AttentionMap:
+    """Name the axes of a map of words.
 
-    queries = words(attention.query_tokens, rows)
-    if attention.predicted_tokens is not None:
-        fed_groups = word_groups(attention.query_tokens)
-        queries = words(
-            attention.query_tokens, [next(group for group in fed_groups if row.start in group) for row in rows]
-        )
-    predicted = attention.predicted_tokens and words(attention.predicted_tokens, rows)
+    Args:
+        rows: word groups of `AttentionMap.row_tokens`.
+    """
+    fed = zip(word_groups(attention.query_tokens), word_labels(attention.query_tokens), strict=True)
+    label_of = {position: label for group, label in fed for position in group}
     return replace(
         attention,
         weights=weights,
-        query_tokens=queries,
-        key_tokens=words(attention.key_tokens, keys),
-        predicted_tokens=predicted,
+        query_tokens=tuple(label_of[row.start] for row in rows),
+        key_tokens=word_labels(attention.key_tokens),
+        predicted_tokens=attention.predicted_tokens and word_labels(attention.predicted_tokens),
         mask=mask,
     )
 

@@ -175,10 +175,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _required_codes(translator: Translator) -> str:
-    """Language codes with one of which a source should begin, for display.
-
-    "" if there is a default or only one.
-    """
+    """Language codes with one of which a source should begin, for display; "" if there is a default or only one."""
     codes = translator.tokenizer.language_codes if isinstance(translator.tokenizer, MarianTokenizer) else ()
     return ", ".join(codes[:8]) + ", ..." * (len(codes) > 8)
 

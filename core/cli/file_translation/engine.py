@@ -47,7 +47,7 @@ class Engine:
         return self.with_translator(Translator.from_checkpoint(self.checkpoint, precision=self.precision))
 
     def with_translator(self, translator: Translator) -> TranslateTexts:
-        """As `load`, with a checkpoint that is already loaded."""
+        """As `load`, for a checkpoint that is already loaded."""
 
         if self.draft is not None:
             draft = Translator.from_checkpoint(self.draft, precision=self.precision)
@@ -78,8 +78,5 @@ class Engine:
 
 
 def threads_per_process() -> int:
-    """`OMP_NUM_THREADS` if set, else 1.
-
-    Independent processes are faster than threads, which wait for each other.
-    """
+    """`OMP_NUM_THREADS` if set, else 1: independent processes are faster than threads, which wait for each other."""
     return torch.get_num_threads() if "OMP_NUM_THREADS" in os.environ else 1

@@ -1,8 +1,8 @@
-"""Output: a stream, or a file that can be resumed after the job was killed.
+"""Output of a job: a stream, or a file that can be resumed after the job was killed.
 
 Beside the file OUT is OUT.progress, in JSON: the job's settings, the number of input lines done, the number of output
 bytes for them, and the SHA-256 of those input lines. It is replaced after each window, once the output is flushed to
-the disk. On resume, the output is truncated to it.
+the disk. On resume, the output is truncated to the bytes that it records.
 """
 
 import glob
@@ -76,10 +76,7 @@ class FileOutput:
         self._settings = settings
 
     def write(self, lines: Sequence[str], untranslated: int, input_sha256: str) -> None:
-        """Write the lines of a window and flush to the disk.
-
-        Arguments as for `StreamOutput`.
-        """
+        """Write the lines of a window and flush to the disk; arguments as for `StreamOutput`."""
         data = _encoded(lines)
         with writing(self.path):
             self._file.write(data)
@@ -145,9 +142,9 @@ def _resumed(path: Path, settings: dict[str, Any]) -> JobProgress:
         reason = f"there is no {beside.name} beside it, so it is complete or was not written by this command"
         raise ValueError(f"{path} cannot be resumed: {reason}; give another --output")
     try:
-        found = json.loads(beside.read_text(encoding="utf-8"))
-        before, version = found.pop("settings"), found.pop("format")
-        progress = JobProgress(**found)
+        record = json.loads(beside.read_text(encoding="utf-8"))
+        before, version = record.pop("settings"), record.pop("format")
+        progress = JobProgress(**record)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{beside} is not the progress of a translation ({error!r}): {restart}") from error
     if version != FORMAT:

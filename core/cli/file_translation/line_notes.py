@@ -10,7 +10,8 @@ from core.translator import Translator
 class LineNotes:
     """Counts of lines whose translation may mean little.
 
-    They have characters that the vocabulary lacks, or several sentences of which the translation has fewer.
+    These are lines with characters that the vocabulary lacks, and lines of several sentences whose translation has
+    fewer.
     """
 
     def __init__(self, translator: Translator) -> None:
@@ -39,16 +40,16 @@ class LineNotes:
                 self._first_shortened = self._first_shortened or f"line {number}"
 
     def messages(self) -> list[str]:
-        """A line of text for each kind of which there are lines."""
-        found: list[str] = []
+        """A message for each kind of which there are lines."""
+        messages: list[str] = []
         if self._unseen:
-            found.append(
+            messages.append(
                 f"lines with characters that the vocabulary lacks: {self._unseen:,}, the first is "
                 f"{self._first_unseen}; the model may write anything in their place"
             )
         if self._shortened:
-            found.append(
+            messages.append(
                 f"lines of several sentences whose translation has fewer: {self._shortened:,}, the first is "
                 f"{self._first_shortened}; put each sentence on a line of its own"
             )
-        return found
+        return messages

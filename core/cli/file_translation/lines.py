@@ -102,16 +102,13 @@ class InputReader:
             yield (without_bom(line) if self.lines_read == 1 else line)[: MAX_LINE_BYTES + 1]
 
     def skip(self, lines: int) -> None:
-        """Read this many lines, or until the end."""
+        """Read this many lines, or to the end."""
         for _, _line in zip(range(lines), self, strict=False):
             pass
 
 
 def read_windows(reader: InputReader) -> Iterator[LineWindow]:
-    """Divide the rest of the input into windows.
-
-    They depend on the lines alone, so a resumed job has the same windows.
-    """
+    """Divide the rest of the input into windows, by the lines alone, so that a resumed job has the same windows."""
     lines: list[bytes] = []
     num_bytes = 0
     for line in reader:

@@ -30,7 +30,7 @@ CONNECTION_SECONDS = 10.0
 def translate_on_ray(
     address: str, windows: Iterator[LineWindow], engine: Engine, num_workers: int | None = None
 ) -> Iterator[TranslatedLines]:
-    """Translate windows on a running cluster. A window is one block of the dataset.
+    """Translate windows on a running cluster; a window is one block of the dataset.
 
     Args:
         address: `HOST:PORT`, or `auto` for the cluster on this machine.
@@ -121,9 +121,7 @@ def _connection(address: str) -> Generator[Any]:
 
 
 def require_cluster(address: str) -> None:
-    """Check that Ray is installed, and that an address answers.
-
-    That takes seconds; Ray itself would retry for minutes.
+    """Check that Ray is installed and that an address answers, within seconds; Ray itself would retry for minutes.
 
     Args:
         address: as for `translate_on_ray`; with `auto` only Ray is looked for.

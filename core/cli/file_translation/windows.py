@@ -36,7 +36,7 @@ def translate_windows(
 
     Sentences are sorted by length within a window, and a batch never has sentences of two windows. So the batches, and
     with them every translation to the bit, depend on the window alone, not on the process or the order of work. A
-    window is read when a process is idle, so only windows in progress are in memory.
+    window is read when a process becomes idle, so only windows in progress are in memory.
 
     Args:
         translator: counts tokens.
@@ -95,16 +95,13 @@ class _Pending:
 
     @property
     def lines_done(self) -> int:
-        """Estimate by characters: long sentences come first and take longer."""
+        """Estimate the lines done by characters, as long sentences come first and take longer."""
         lines = len(self.window.lines)
         return lines if self.complete else lines * self._characters_done // (self._characters or 1)
 
     def translated(self) -> TranslatedLines:
-        """The translations.
-
-        The n-th hypothesis of a line that was split has the n-th hypotheses of its sentences.
-        """
+        """The translations; the n-th hypothesis of a line that was split joins the n-th hypotheses of its sentences."""
         translations = iter(self._translations)
-        found = [[next(translations) for _ in line] for line in self._sentences]
-        lines = ["\t".join(one_line(" ".join(ranked)) for ranked in zip(*line, strict=False)) for line in found]
+        by_line = [[next(translations) for _ in line] for line in self._sentences]
+        lines = ["\t".join(one_line(" ".join(ranked)) for ranked in zip(*line, strict=False)) for line in by_line]
         return TranslatedLines(self.window, lines, self._problems)

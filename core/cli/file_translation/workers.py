@@ -46,7 +46,7 @@ def worker_pool(engine: Engine, num_workers: int) -> Generator[TranslateBatches]
 def _translate_batches(
     workers: dict[Connection, BaseProcess], batches: Iterator[list[str]]
 ) -> Iterator[tuple[int, list[Hypotheses]]]:
-    """A `TranslateBatches`; one batch per worker at a time, so pipes cannot fill up."""
+    """A `TranslateBatches` with one batch per worker at a time, so that pipes cannot fill up."""
     numbered = enumerate(batches)
     idle, busy = list(workers), dict[Connection, int]()
     while True:

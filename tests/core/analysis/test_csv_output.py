@@ -3,6 +3,7 @@
 import csv
 import io
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,3 +47,11 @@ def test_columns_and_their_names() -> None:
         ["dog", "0.333333333"],
         ["", "-2"],
     ]
+
+
+def test_a_table_of_pandas_is_written_like_its_columns() -> None:
+    columns = {"a": [1, 2], "b": [0.5, None], "c": ["x", "=y"]}
+    texts = [io.StringIO(), io.StringIO()]
+    for table, text in zip((columns, pd.DataFrame(columns)), texts, strict=True):
+        write_csv(table, text)
+    assert texts[0].getvalue() == texts[1].getvalue() == "a,b,c\n1,0.5,x\n2,,'=y\n"

@@ -355,7 +355,7 @@ def test_as_a_program(tiny_checkpoint: Path, feed: Callable[[bytes], None], caps
 def test_a_closed_pipe_is_no_error(
     tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As with `| head`: nobody reads the pipe on standard output."""
+    """As with `| head`: the reader of standard output is gone."""
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "w", encoding="utf-8") as cut:

@@ -1,4 +1,6 @@
-"""Attention of other programs as explanations: what is right is kept to the bit, all else refused with the reason."""
+"""Attention of other programs as explanations: valid arrays are kept to the bit, all else is refused with the
+reason.
+"""
 
 import random
 import zipfile

@@ -89,7 +89,7 @@ def test_a_terminal_gets_no_control_characters(monkeypatch: pytest.MonkeyPatch) 
 
 
 def run_with(closed: tuple[int, ...], full: tuple[int, ...], arguments: list[str], out: Path) -> None:
-    """Run a command as a shell does with `<&-`, `>&-`, `2>&-`, `>/dev/full`; what is not closed goes to a file."""
+    """Run a command as a shell does with `<&-`, `>&-`, `2>&-`, `>/dev/full`; streams that stay open go to a file."""
     package, *arguments = arguments
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.dup2(os.open("/dev/full" if number in full else out / name, os.O_RDWR | os.O_CREAT), number)

@@ -1,4 +1,4 @@
-"""Small models of transformers: what their makers have in common."""
+"""Small models of transformers: the parts that their makers share."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> Ca
 
 
 def words_of_tokens(tokens: Sequence[str], text: str) -> list[int]:
-    """The word of each token of a text, by its letters alone; a space belongs to what comes after it."""
+    """The word of each token of a text, by its letters alone; a space belongs to the word after it."""
     numbers = {letter(word): number for number, word in enumerate(text.split())}
     found: list[int] = []
     for token in reversed(tokens):

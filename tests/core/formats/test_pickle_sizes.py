@@ -1,4 +1,4 @@
-"""What a pickle would take is known without reading it."""
+"""The cost of reading a pickle is known without reading it."""
 
 import io
 import pickle

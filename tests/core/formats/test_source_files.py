@@ -1,4 +1,4 @@
-"""Folders and archives that are not what they should be."""
+"""Damaged and hostile folders and archives."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Files of weights that are not what they should be."""
+"""Damaged and hostile files of weights."""
 
 import io
 import json

@@ -52,8 +52,8 @@ def float32_bound(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def bfloat16_bound(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """Input, weight and result are rounded to 8 significant bits each, so by 2^-8 at most; a fourth is for the sum
-    and what is of second order.
+    """Input, weight and result are rounded to 8 significant bits each, so by 2^-8 at most; a fourth such error
+    covers the sum and terms of second order.
     """
     return 4 * 2**-8 * (rows.abs() @ weight.abs().T + bias.abs())
 

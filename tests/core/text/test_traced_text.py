@@ -78,7 +78,7 @@ def test_every_token_comes_from_characters_in_order(name: str, tokenizers: dict[
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_token_of_a_plain_text_comes_from_what_it_spells(name: str, tokenizers: dict[str, Tokenizer]):
-    """`<unk>` spells what it comes from, and every character that is not white space belongs to one token."""
+    """`<unk>` spells the characters it comes from, and every character that is not white space belongs to one token."""
     tokenizer = tokenizers[name]
     for text in PLAIN:
         spans, token_ids = tokenizer.spans(text), tokenizer.encode(text)
@@ -126,7 +126,7 @@ def test_steps_of_moses_are_what_sacremoses_does():
 
 
 def origins(text: str, steps: list[Step]) -> list[tuple[str, str]]:
-    """Words of a text after some steps, and what they come from."""
+    """Words of a text after some steps, and the characters they come from."""
     traced = changed(TracedText.of(text), steps)
     spans = [(match[0], traced.span(*match.span())) for match in re.finditer(r"\S+", traced.text)]
     return [(word, text[slice(*span)] if span else "") for word, span in spans]

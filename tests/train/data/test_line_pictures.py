@@ -1,4 +1,4 @@
-"""Pictures of lines: texts, shards, and what is held out."""
+"""Pictures of lines: texts, shards, and held-out words."""
 
 from dataclasses import replace
 from pathlib import Path

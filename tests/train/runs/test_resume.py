@@ -32,7 +32,7 @@ def log_of(folder: Path) -> list[dict[str, Any]]:
 
 
 class Contents(NamedTuple):
-    """What a run has written, without measured times."""
+    """The files that a run has written, without measured times."""
 
     log: list[dict[str, Any]]
     parameters: dict[Path, dict[str, Tensor]]  # of each checkpoint

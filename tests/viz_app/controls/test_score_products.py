@@ -1,4 +1,4 @@
-"""The products behind a cell of a map: where it leads, and what the address keeps."""
+"""The products behind a cell of a map: the pages they lead to, and the parameters kept in the address."""
 
 import math
 

@@ -5,7 +5,7 @@ import torch
 
 from core.analysis.lens.logit_lens import LogitLens
 from core.results import Explanation
-from viz_app.drawing.lens import decided_text, lens_grid, lens_table, top_table
+from viz_app.drawing.lens import decided_text, lens_grid
 from viz_app.drawing.theme import LIGHT
 
 PIECES = ["\u2581cat", "\u2581dog", "</s>"]
@@ -18,7 +18,7 @@ def lens() -> LogitLens:
     ids = torch.tensor([[[0, 1], [2, 0]], [[1, 0], [2, 0]], [[1, 0], [0, 2]]])
     log_probs = torch.tensor([[[0.5, 0.3], [0.9, 0.1]], [[0.6, 0.4], [0.8, 0.2]], [[1.0, 1e-9], [0.7, 0.3]]]).log()
     own = torch.tensor([[0.3, 0.9], [0.6, 0.8], [1.0, 0.3]]).log()
-    return LogitLens(explanation, ids, log_probs, own, torch.tensor([[2, 1], [1, 1], [1, 2]]))
+    return LogitLens(explanation, ids, log_probs, own, torch.tensor([[2, 1], [1, 1], [1, 2]]), PIECES.__getitem__)
 
 
 def test_a_cell_has_the_token_of_its_layer(lens: LogitLens) -> None:
@@ -41,7 +41,7 @@ def test_where_tokens_were_decided(lens: LogitLens) -> None:
 
 
 def test_the_tables(lens: LogitLens) -> None:
-    table = top_table(lens, PIECES.__getitem__, 0, 0)
-    assert table["token"].tolist() == ["cat", "dog"]
-    assert table["probability"].tolist() == pytest.approx([0.5, 0.3])
-    assert len(lens_table(lens, PIECES.__getitem__)) == 12
+    table = lens.cell_table(0, 0)
+    assert table["token"] == ["cat", "dog"]
+    assert table["probability"] == pytest.approx([0.5, 0.3])
+    assert {len(column) for column in lens.table().values()} == {12}

@@ -39,7 +39,7 @@ WITHOUT_TOKENS = {
     *(
         f"viz_app.drawing.{name}"
         for name in (
-            *("bertviz_scripts", "core_texts", "display_text", "head_names", "line_weights"),
+            *("bertviz_scripts", "display_text", "head_names", "line_weights"),
             *("plotly_chart", "score_products", "theme", "export.canvas", "export.plotly_chart", "export.tables"),
             "export.token_boxes",  # through `token_rows`
         )
@@ -47,7 +47,7 @@ WITHOUT_TOKENS = {
     *(
         f"viz_app.views.{name}"
         for name in (
-            *("corpus.export.parallel_coordinates", "corpus.figures.parallel_coordinates"),
+            "corpus.figures.parallel_coordinates",
             *("models.figures.training_curves", "paper.positions.figures.positions", "paper.table1.figures"),
             "steps.figures.formula",
             *(f"steps.figures.{part}_views" for part in ("attention_step", "layer_step", "output_step", "step")),

@@ -1,4 +1,4 @@
-"""The menu "Share / download": its files are what they say, and are made on demand."""
+"""The menu "Share / download": its files have the announced contents, and are made on demand."""
 
 import json
 from dataclasses import replace

@@ -33,7 +33,7 @@ UNREAD = {
     "key", "icon", "type", "layout", "format", "name", "gap", "sentence", "anchor", "code", "family", "hovertemplate",
     "loc", "textcoords", "textposition",
 }  # fmt: skip
-DRAWINGS = {"figures", "components"}  # their errors are for programmers, those of others for visitors
+DRAWINGS = {"drawing", "components", "figures", "export"}  # modules, or folders of them
 NO_TEXTS_IN = {  # calls whose arguments nobody reads
     "re.compile", "re.fullmatch", "re.sub", "re.match", "re.search", "TypeVar", "Widget", "cast", "getattr",
     "Widget[str]", "strftime", "find_spec", "warn", "assert_never", "NamedTuple", "Literal", "script", "get_logger",
@@ -65,7 +65,9 @@ def left_out(path: Path) -> Iterator[tuple[int, str]]:
         return
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = list(ast.walk(tree))
-    errors = _errors(nodes) if DRAWINGS & {*path.parts} else set[int]()
+    # Errors of drawings are for programmers, those of others for visitors. The script of a component lies beside it.
+    is_drawing = DRAWINGS & {*path.with_suffix("").parts} or path.with_suffix(".js").exists()
+    errors = _errors(nodes) if is_drawing else set[int]()
     yield from _search(tree, _skipped(nodes) | errors)
 
 

@@ -1,6 +1,7 @@
 """Every page in a pseudo-language, whose texts are the English ones in brackets, beside a visitor who reads English."""
 
 from collections.abc import Callable, Iterable
+from gettext import NullTranslations
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,9 @@ from tests.viz_app.language.shown_texts import WORD, shown_texts, untranslated
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app import language
 from viz_app.frame.sentence_input import EXAMPLES
-from viz_app.language import ENGLISH, LANGUAGES, Catalogue, extraction
+from viz_app.language import ENGLISH, LANGUAGES, extraction
 from viz_app.page_list import GROUPS, PAGES
-from viz_app.views.heads.alignment.corpus_ranking import EXAMPLE as LINKED_LINE
+from viz_app.views.heads.alignment.aligner_list import EXAMPLE as LINKED_LINE
 from viz_app.views.models.checkpoint import trial_sentences
 from viz_app.views.paper.paper_figures import figure_heads
 
@@ -29,13 +30,14 @@ PARALLEL_LINES = "Where is the station?\tWo ist der Bahnhof?"  # as on the page 
 Reads = Callable[[str], None]
 
 
-def bracketed() -> Catalogue:
-    """The catalogue of the pseudo-language."""
-    texts = extraction.interface_texts()
-    return {
-        key: f"\u27e6{key}\u27e7" if len(forms) == 1 else [f"\u27e6{form}\u27e7" for form in forms]
-        for key, forms in texts.items()
-    }
+class Bracketed(NullTranslations):
+    """The texts of the pseudo-language."""
+
+    def gettext(self, message: str) -> str:
+        return f"\u27e6{message}\u27e7" if message in extraction.template() else message
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        return f"\u27e6{super().ngettext(msgid1, msgid2, n)}\u27e7" if msgid1 in extraction.template() else msgid2
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
     Outside the run of a page, an `AppTest` translates the names of options itself.
     """
     own, codes = language.language, [ENGLISH]
-    monkeypatch.setattr(language, "catalogue", {"de": bracketed(), ENGLISH: {}}.__getitem__)
+    monkeypatch.setattr(language, "translations", {"de": Bracketed(), ENGLISH: NullTranslations()}.__getitem__)
     monkeypatch.setattr(language, "language", lambda: own() if get_script_run_ctx(True) else codes[-1])
     return codes.append
 
@@ -65,7 +67,7 @@ def words(texts: Iterable[str]) -> set[str]:
 
 
 def test_titles_of_pages_are_in_the_catalogues() -> None:
-    assert {*GROUPS, *(page.title for page in PAGES)} <= set(extraction.interface_texts())
+    assert [text for text in (*GROUPS, *(page.title for page in PAGES)) if text not in extraction.template()] == []
 
 
 @pytest.mark.usefixtures("small_pages")

@@ -1,4 +1,4 @@
-"""The command `headlight`: what it hands to Streamlit, and what it refuses."""
+"""The command `headlight`: the settings it hands to Streamlit, and those it refuses."""
 
 import os
 import subprocess

@@ -15,7 +15,8 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Stream
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from viz_app.language import LANGUAGES, catalogue
+from viz_app.language import LANGUAGES
+from viz_app.language.catalogue_files import translations
 from viz_app.page_list import GROUPS, PAGES
 from viz_app.server.first_frame import LANGUAGE_OF_PAGE, ROOT, FirstFrame, preferred_language
 
@@ -84,8 +85,8 @@ def test_the_whole_frame_is_in_the_language_of_the_address(client: TestClient, c
     answer = client.get("/", params={"language": code}, headers={"Accept-Language": "ko"})
     assert f'<html lang="{code}">' in answer.text
     texts = [*GROUPS, *(page.title for page in PAGES), "Sentence"]
-    shown = [catalogue(code).get(text, text) for text in texts]
-    assert [text for text in shown if f">{html.escape(str(text))}<" not in answer.text] == []
+    shown = list(map(translations(code).gettext, texts))
+    assert [text for text in shown if f">{html.escape(text)}<" not in answer.text] == []
 
 
 @pytest.mark.parametrize(

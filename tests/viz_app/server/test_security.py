@@ -1,4 +1,6 @@
-"""Which origins may connect to the server, who may frame it and what its pages run, on an application made up here."""
+"""The origins that may connect to the server or frame it, and the scripts that its pages run, on a made-up
+application.
+"""
 
 import re
 from collections.abc import Iterator

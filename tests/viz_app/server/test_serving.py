@@ -1,4 +1,4 @@
-"""The server around Streamlit: what it answers, and what it prepares at the start."""
+"""The server around Streamlit: its answers, and its preparations at the start."""
 
 import ast
 import gc

@@ -61,7 +61,7 @@ def port() -> Iterator[int]:
 
 
 def all_received(connection: socket.socket) -> bytes:
-    """What the server sends before it closes the connection."""
+    """The bytes that the server sends before it closes the connection."""
     parts = list[bytes]()
     with closing(connection):
         try:

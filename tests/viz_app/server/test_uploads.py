@@ -1,4 +1,4 @@
-"""Uploads through Streamlit's own address: those that a page has asked for, within bounds."""
+"""Uploads through Streamlit's own address: those that a page has requested, within limits."""
 
 import io
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which heads and words are looked at, and where they stand in a map."""
+"""The selected heads and words, and their places in a map."""
 
 import pytest
 import torch

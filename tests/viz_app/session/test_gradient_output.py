@@ -1,4 +1,4 @@
-"""Which output the gradient is about: how it is called, and what is computed."""
+"""The output of the gradient: its name, and the computed maps."""
 
 import pytest
 

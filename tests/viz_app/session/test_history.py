@@ -1,4 +1,4 @@
-"""Going back or forward in the browser's history to an address shows what it says."""
+"""Going back or forward in the browser's history shows the view of that address."""
 
 from typing import Any
 

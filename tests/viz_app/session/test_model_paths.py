@@ -82,7 +82,7 @@ def nobody() -> Iterator[None]:
 
 @pytest.fixture
 def closed(tmp_path: Path) -> Iterator[Path]:
-    """A folder that can be listed by nobody, with a file that can be read by nobody."""
+    """A folder that nobody can list, with a file that nobody can read."""
     folder = tmp_path / "closed"
     folder.mkdir()
     (folder / "file").write_bytes(b"secret")

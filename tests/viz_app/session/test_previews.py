@@ -1,4 +1,4 @@
-"""Previews of a sentence that was just entered: what the page then draws, and nothing else."""
+"""Previews of a sentence that was just entered: they show the same as the page then draws, and nothing else."""
 
 import json
 import threading

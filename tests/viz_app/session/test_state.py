@@ -9,16 +9,11 @@ import viz_app
 KEEPERS = {"session/state.py"}
 
 
-def is_component(name: str) -> bool:
-    """Whether a module is the Python half of a drawing in JavaScript, which lies beside it."""
-    return (Path(viz_app.__file__).parent / name).with_suffix(".js").exists() or name.startswith("components/")
-
-
 def test_only_one_module_and_the_components_touch_the_session_state() -> None:
     root = Path(viz_app.__file__).parent
-    files = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in root.rglob("*.py")}
-    found = {name for name, text in files.items() if "session_state" in text}
-    assert {name for name in found if not is_component(name)} == KEEPERS
+    found = {path for path in root.rglob("*.py") if "session_state" in path.read_text(encoding="utf-8")}
+    components = {path for path in found if path.with_suffix(".js").exists()} | {root / "components/component.py"}
+    assert {path.relative_to(root).as_posix() for path in found - components} == KEEPERS
 
 
 def page() -> None:

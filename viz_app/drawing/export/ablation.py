@@ -23,9 +23,7 @@ def export_switches(
     file_format: Format,
     theme: Theme = LIGHT,
 ) -> bytes:
-    """Draw every head by kind and layer with the effect of turning it off alone.
-
-    Changed heads have a frame.
+    """Draw every head by kind and layer with the effect of turning it off alone, changed heads in a frame.
 
     Args:
         heads: All heads of the model, layer by layer.
@@ -62,10 +60,7 @@ def export_switches(
 
 
 def switches_table(heads: Sequence[Head], gates: Mapping[Head, float], effects: Mapping[Head, float]) -> pd.DataFrame:
-    """Return a row for each head, counted from 0.
-
-    Columns: its gate (1: unchanged), and its effect where known.
-    """
+    """Return a row for each head, counted from 0: its gate (1: unchanged), and its effect where known."""
     return pd.DataFrame(
         {
             "kind": [head.kind for head in heads],

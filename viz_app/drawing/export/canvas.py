@@ -58,10 +58,7 @@ _caption: ContextVar[str | None] = ContextVar("caption", default=None)  # of the
 
 @contextmanager
 def slide(caption: str) -> Generator[None]:
-    """Make slides of the pictures saved inside the block.
-
-    On a slide, a picture stands alone on 16:9, as large as it fits, with a caption below.
-    """
+    """Make slides of the pictures saved inside the block: a picture on 16:9, as large as it fits, above a caption."""
     token = _caption.set(caption)
     try:
         yield
@@ -95,9 +92,9 @@ def paper(width: float, height: float, theme: Theme) -> tuple["Figure", "Axes"]:
 
 
 def saved(figure: "Figure", file_format: Format) -> bytes:
-    """Return the figure as a file without a date: equal figures are equal bytes.
+    """Return the figure as a file without a date, so that equal figures are equal bytes.
 
-    Where no font has some of its letters, the picture says so; in SVG files they are text, for the viewer's fonts.
+    If no font has some of its letters, the picture says so; in SVG files they are text, for the viewer's fonts.
     """
     from matplotlib.text import Text
     from matplotlib.ticker import FuncFormatter
@@ -127,7 +124,7 @@ def saved(figure: "Figure", file_format: Format) -> bytes:
 def _drawable(text: str) -> str:
     """Return a text of characters that every format may have.
 
-    Byte order marks are left out, and characters that no SVG may have replaced.
+    Byte order marks are left out, and characters that no SVG may have are replaced.
     """
     return NOT_IN_XML.sub("\ufffd", text.replace(BYTE_ORDER_MARK, ""))
 
@@ -161,10 +158,7 @@ def _add_note(figure: "Figure", note: str) -> None:
 
 
 def _move_into(figure: "Figure", rect: tuple[float, float, float, float]) -> None:
-    """Move the drawing into a part of the paper.
-
-    The part is left, bottom, width and height, as shares.
-    """
+    """Move the drawing into a part of the paper, given by left, bottom, width and height as shares."""
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     x, y, width, height = rect
@@ -184,9 +178,8 @@ def _theme_of(figure: "Figure") -> Theme:
 
 
 def _make_slide(figure: "Figure", caption: str, note: str) -> float:
-    """Put the drawing of a figure on a slide, in its own size.
-
-    The paper grows, so that the text of the drawing stays as large as it fits.
+    """Put the drawing of a figure on a slide, in its own size; the paper grows, so that its text stays as large as
+    possible.
 
     Returns:
         The width of the slide in inches.
@@ -304,10 +297,7 @@ def wrapped(text: str, most: int) -> list[str]:
 
 @cache
 def fonts() -> list[str]:
-    """Return the names of the fonts that pictures are drawn with.
-
-    They are fonts of this computer, in the order of preference.
-    """
+    """Return the names of the fonts of this computer that pictures are drawn with, in the order of preference."""
     from matplotlib.font_manager import get_font_names
 
     return ["DejaVu Sans", *(name for name in OTHER_FONTS if name in get_font_names())]

@@ -138,10 +138,7 @@ def export_lines(
 
 
 def export_csv(attention: AttentionMap, heads: Sequence[int]) -> bytes:
-    """Return every weight of some heads as CSV (UTF-8).
-
-    Layers, heads and positions are counted from 0.
-    """
+    """Return every weight of some heads as CSV (UTF-8); layers, heads and positions are counted from 0."""
     return csv_file(lines_table(attention, heads))
 
 

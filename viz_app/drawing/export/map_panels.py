@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PanelValues = NDArray[np.float32]
-MapPanel = tuple[str, PanelValues]  # what stands above it, often nothing, and its values
+MapPanel = tuple[str, PanelValues]  # title, often empty, and values
 GAP = 0.16  # of a panel's side, free between two of them
 SIDE = (1.1, 3.8)  # inches of a panel, at least and at most
 TOKEN = 0.16  # inches that a written token takes
@@ -113,9 +113,7 @@ def _name_rows_and_columns(
 def _write_tokens(
     axes: "Axes", tokens: tuple[Sequence[str], Sequence[str]], count: tuple[int, int], steps: _Steps, theme: Theme
 ) -> None:
-    """Write the tokens of rows and columns.
-
-    Those of rows stand at the left of each row of panels, those of columns below the last one.
+    """Write the tokens of rows at the left of each row of panels, and those of columns below the last one.
 
     Args:
         count: of the rows of panels, and of the panels in the last one.

@@ -48,9 +48,7 @@ SYMBOLS = {
 
 
 def export_chart(chart: go.Figure, file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """Return a chart with heatmaps, lines, markers and bars as a file.
-
-    It has one pair of axes.
+    """Return a chart with heatmaps, lines, markers and bars on one pair of axes as a file.
 
     Args:
         chart: Made by a function of `viz_app.drawing`.
@@ -176,14 +174,14 @@ def _bars(axes: "Axes", trace: Any, stacks: dict[Any, tuple[float, float]]) -> d
     Args:
         stacks: Where the bars so far end, below and above 0, by their place.
     """
-    found = dict(stacks)
+    ends = dict(stacks)
     for place, height in zip(trace.x, _finite(trace.y, 0.0).tolist(), strict=True):
-        low, high = found.get(place, (0.0, 0.0))
+        low, high = ends.get(place, (0.0, 0.0))
         bottom = low if height < 0 else high
         label = plain_text(trace.name) if place == trace.x[0] else None
         axes.bar([place], [height], 0.65, bottom=bottom, color=trace.marker.color, linewidth=0, label=label)
-        found[place] = (low + height, high) if height < 0 else (low, high + height)
-    return found
+        ends[place] = (low + height, high) if height < 0 else (low, high + height)
+    return ends
 
 
 def _places(values: Sequence[Any]) -> Any:
@@ -193,10 +191,7 @@ def _places(values: Sequence[Any]) -> Any:
 
 
 def _heights(axes: "Axes", values: Sequence[Any]) -> Any:
-    """Return the y values of marks.
-
-    Names become whole numbers with the names as tick labels.
-    """
+    """Return the y values of marks; names become whole numbers with the names as tick labels."""
     if not len(values) or not isinstance(values[0], str):
         return _finite(values)
     names = [plain_text(value) for value in values]

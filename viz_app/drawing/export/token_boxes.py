@@ -1,7 +1,4 @@
-"""Coloured boxes with text: the tokens of a sentence, or switches in rows.
-
-SVG, PDF or PNG.
-"""
+"""Coloured boxes with text, the tokens of a sentence or switches in rows, as SVG, PDF or PNG."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

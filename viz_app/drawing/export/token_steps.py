@@ -1,7 +1,4 @@
-"""A translation token by token, coloured by the model's uncertainty.
-
-SVG, PDF or PNG.
-"""
+"""A translation token by token, coloured by the model's uncertainty, as SVG, PDF or PNG."""
 
 import math
 from collections.abc import Sequence

@@ -32,7 +32,7 @@ class ComparedSide:
     """One of the two sides: the text of its target, a model, a source and a target.
 
     Attributes:
-        is_by_model: whether the model is what differs from the other side.
+        is_by_model: whether the two sides differ in their model.
     """
 
     text: str

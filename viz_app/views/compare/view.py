@@ -8,8 +8,7 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
-from core.analysis.comparison import Difference, difference, largest_differences, mean_distance
-from core.analysis.tokens.words import readable
+from core.analysis.comparison import Difference, difference, mean_distance
 from core.capture import AttentionMap, Kind
 from viz_app.components.attention_lines import attention_lines
 from viz_app.controls import toolbar
@@ -29,6 +28,7 @@ from viz_app.session.map_pass import text_pass
 from viz_app.session.readings import TokenView
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
 from viz_app.views.compare import other_side
+from viz_app.views.compare.figures import agreement, in_words
 from viz_app.views.compare.other_side import AGAINST, Against, ComparedSide
 
 SideView = Literal["Lines", "Map"]
@@ -40,7 +40,6 @@ matched by the word they **predict**.
 
 A weight depends on the whole sentence: a difference shows where the weights changed, not which word changed them.
 """)
-MORE, LESS = marked("{query} attends to {key} {amount} more"), marked("{query} attends to {key} {amount} less")
 ABOUT_DISTANCE = marked("""
 Half the sum of the absolute differences of a row, averaged over the rows (total variation distance): 0 if both attend
 to the same words, 1 if they attend to different ones. Words that only one side has are left out.
@@ -233,21 +232,21 @@ def one_side(
 
 
 def caption(attention: AttentionMap, head: int, view: CompareView) -> str:
-    """Name what is drawn of a layer, for the caption of a slide."""
+    """Name the drawn part of a layer, for the caption of a slide."""
     kind, name = tr(head_names.KIND_NAMES[view.kind]), view.weights.name(attention.layer, head)
     return tr("{kind} attention, {heads}", kind=kind, heads=name)
 
 
 def signed(
     sides: tuple[ComparedSide, ComparedSide],
-    found: Difference,
+    difference: Difference,
     head: int,
     view: CompareView,
     options: dict[str, Any],
 ) -> None:
     """Draw first minus second."""
-    attention, name = found.map, view.weights.name
-    st.caption(agreement(found))
+    attention, name = difference.map, view.weights.name
+    st.caption(agreement(difference))
     options |= {"diverging": True, "name": name}
     of = no_products(sides[0].model, view.weights.method, True) or DIFFERENCE
     map_with_products(attention, head, page_theme(), of, key="difference_map", **options)
@@ -287,36 +286,6 @@ def ranking(differences: dict[int, Difference], layer: int, head: int, view: Com
     st.markdown(title, help=tr(ABOUT_DISTANCE))
     distances(differences, view)
     st.caption(in_words(differences[layer], head))
-
-
-def agreement(found: Difference) -> str:
-    """Say which words are left out of the difference."""
-    if found.is_whole:
-        return tr("Both have the same words on both axes.")
-    first, second = (", ".join(map(named, words)) for words in (found.first_only, found.second_only))
-    parts = [
-        *([tr("{words} (first)", words=first)] if first else []),
-        *([tr("{words} (second)", words=second)] if second else []),
-    ]
-    return tr("Only words shared by both, in the same order, are shown. Left out: {words}.", words="; ".join(parts))
-
-
-def in_words(found: Difference, head: int) -> str:
-    """Describe the largest differences in a sentence."""
-    parts = [
-        (tr(MORE) if value > 0 else tr(LESS)).format(
-            query=named(found.map.row_tokens[row]), key=named(found.map.key_tokens[key]), amount=f"{abs(value):.2f}"
-        )
-        for row, key, value in largest_differences(found, head)
-    ]
-    if not parts:
-        return tr("This head is the same in both.")
-    return tr("In the first, {differences}.", differences="; ".join(parts))
-
-
-def named(token: str) -> str:
-    """Quote a token for use in a sentence."""
-    return f"\u201c{isolated(plain(readable(token)))}\u201d"
 
 
 def distances(differences: dict[int, Difference], view: CompareView) -> None:

@@ -1,7 +1,4 @@
-"""Examples of a head or a neuron as sentences with marked tokens.
-
-A click opens one on another page.
-"""
+"""Examples of a head or a neuron as sentences with marked tokens; a click opens one on another page."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -43,7 +40,7 @@ def corpus_examples(
     """Draw examples on the page.
 
     Args:
-        title: What a click does.
+        title: The effect of a click.
         on_click: Called with the number of an example, before the page runs again.
         followed: Name of the page, of which there is a link on this one, that the browser goes to after a click.
         count: Number of clicks that were handled so far.
@@ -54,10 +51,7 @@ def corpus_examples(
 
 
 def clicked(value: object, count: int) -> int | None:
-    """Return the number of the example that the browser sent.
-
-    None if there is no such one.
-    """
+    """Return the number of the example that the browser sent, or None if there is no such example."""
     match value:
         case {"example": int(number)} if 0 <= number < count and not isinstance(number, bool):
             return number

@@ -1,7 +1,4 @@
-"""The heads of a corpus index: a ranking, parallel coordinates, and examples.
-
-They are ranked by a behaviour; the examples are those of one head.
-"""
+"""The heads of a corpus index: a ranking by a behaviour, parallel coordinates, and examples of one head."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,17 +18,15 @@ from viz_app.controls.tables import selectable_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.scorecard_text import head_does, sentences
-from viz_app.language import marked, tr
+from viz_app.language import capital, marked, tr
 from viz_app.session import python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.views.corpus import selection
-from viz_app.views.corpus.export.corpus_examples import export_examples
-from viz_app.views.corpus.export.parallel_coordinates import export_parallel
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.corpus_examples import examples_table, head_example
-from viz_app.views.corpus.opened_index import OpenedIndex
+from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, head_example
+from viz_app.views.corpus.figures.parallel_coordinates import export_parallel
+from viz_app.views.corpus.opened_index import OpenedIndex, index_part
 from viz_app.views.corpus.parallel_coordinates import parallel_coordinates
-from viz_app.views.corpus.python_parts import index_part
 
 ABOUT_RANKING = marked("""
 Scores are means over all tokens of the corpus, from 0 to 1, by the definitions of the score-cards of the page Heads.
@@ -60,10 +55,7 @@ TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class HeadSearch:
-    """The heads to show, and the place of their examples.
-
-    Heads are chosen by a behaviour, by kinds of attention, and by layer.
-    """
+    """The heads to show, chosen by a behaviour, by kinds of attention and by layer, and the place of their examples."""
 
     behaviour: str
     kinds: Sequence[Kind] = KINDS
@@ -74,35 +66,35 @@ class HeadSearch:
 def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
     """Draw the ranked heads, the examples of one, and the parallel coordinates."""
     chosen, index = selection.selected(), opened.index
-    found = figures.chosen_heads(index, search.behaviour, search.kinds, search.layer, chosen.ranges)
+    ranked = figures.chosen_heads(index, search.behaviour, search.kinds, search.layer, chosen.ranges)
     behaviour = BEHAVIOURS[search.behaviour]
-    name = tr(behaviour.name[:1].upper() + behaviour.name[1:])
+    name = capital(tr(behaviour.name))
     st.caption(f"**{name}**: {plain(tr(behaviour.text))}.", help=tr(ABOUT_RANKING))
-    if not found:
+    if not ranked:
         st.info(
             tr("No head has this score here. Widen the ranges below.")
             if chosen.ranges
             else tr("No head has this score here. Select another kind or layer.")
         )
-    head = selection.known_head(index, chosen.head) or (found[0][0].head if found else None)
+    head = selection.known_head(index, chosen.head) or (ranked[0][0].head if ranked else None)
     left, right = st.container(key="side-by-side").columns([5, 6], gap="large")
     with left:
-        if found:
-            ranking(opened, search, found)
+        if ranked:
+            ranking(opened, search, ranked)
     with right:
         if head is not None:
             one_head(model, opened, head, search.place)
     coordinates(opened, search, head)
 
 
-def ranking(opened: OpenedIndex, search: HeadSearch, found: list[tuple[ScoreCard, float]]) -> None:
+def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCard, float]]) -> None:
     """Draw the list of heads; a click on one selects it."""
     chosen = selection.selected()
-    table = figures.ranking_table(found)
+    table = figures.ranking_table(ranked)
     selectable_table(
         table,
         "corpus-ranking",
-        lambda row: setattr(chosen, "head", found[row][0].head),
+        lambda row: setattr(chosen, "head", ranked[row][0].head),
         height=430,
         column_order=["name", "score", "does"],
         column_config={
@@ -123,10 +115,7 @@ found = chosen_heads(index, {search.behaviour!r}, {list(search.kinds)}, {search.
 
 
 def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
-    """Draw what a head does, and its strongest examples.
-
-    A click on one opens it on the page Heads.
-    """
+    """Describe a head and draw its strongest examples; a click on one opens it on the page Heads."""
     index, name = opened.index, figures.head_name(head)
     card = index.card(head)
     st.markdown(f"**{name}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")

@@ -1,4 +1,4 @@
-"""The feed-forward neurons of a corpus index: one layer's, and one's examples."""
+"""The feed-forward neurons of a corpus index: those of a layer, and the examples of one."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -19,11 +19,9 @@ from viz_app.language import marked, tr, tr_lower, tr_values
 from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.views.corpus import selection
-from viz_app.views.corpus.export.corpus_examples import export_examples
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.corpus_examples import examples_table, neuron_example
-from viz_app.views.corpus.opened_index import OpenedIndex, sentence_tokens
-from viz_app.views.corpus.python_parts import index_part
+from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, neuron_example
+from viz_app.views.corpus.opened_index import OpenedIndex, index_part, sentence_tokens
 
 ABOUT_NEURONS = marked("""
 A feed-forward network computes max(0, x W1 + b1) W2 + b2 (3.3): a **neuron** is a column of W1 and a row of W2, and its
@@ -48,10 +46,7 @@ PROMOTED = 8
 
 @dataclass(frozen=True)
 class NeuronSearch:
-    """The neurons to show: those of a layer, or of a text.
-
-    Those of a text have an example whose token contains it.
-    """
+    """The neurons to show: those of a layer, or those with an example whose token contains a text."""
 
     stack: Stack
     layer: int
@@ -144,10 +139,7 @@ def boxes(model: Model) -> NeuronSearch:
 
 
 def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
-    """Draw the strongest examples of a neuron.
-
-    A click on one opens its sentence on the page Heads.
-    """
+    """Draw the strongest examples of a neuron; a click on one opens its sentence on the page Heads."""
     table, at = opened.index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
     name = f"{tr(STACK_NAMES[neuron.stack])} {str(neuron).removeprefix(neuron.stack).strip()}"
     usual = figures.quantile_text(table.quantiles[at].tolist(), marked("tokens"))

@@ -1,7 +1,4 @@
-"""The index of the current model.
-
-It is beside its checkpoint, uploaded, or built here step by step.
-"""
+"""The index of the current model, which is beside its checkpoint, uploaded, or built here step by step."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -15,12 +12,14 @@ from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import CorpusIndexError, load_index, parse_index
 from core.analysis.word_scores.scored_lines import parse_lines
+from viz_app.controls.downloads import Script
 from viz_app.language import marked, tr
 from viz_app.session import model_paths
 from viz_app.session.address import CORPUS_INDEX
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model, ModelError
+from viz_app.session.python_code import script, shown_path
 from viz_app.session.state import MayHoldModel, session_object
 from viz_app.session.uploaded_text import decoded
 from viz_app.views.corpus.figures.corpus import Tokens
@@ -154,9 +153,9 @@ def _read(path: str, mtime_ns: int, size: int) -> CorpusIndex:
 
 
 def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
-    """Return the index of a model, and why the one beside it cannot be used.
+    """Return the index of a model, the visitor's own first, and the reason if the one beside it cannot be used.
 
-    The visitor's own comes first. The address says if it is shown.
+    The address says whether the visitor's own is shown.
     """
     own = session_object(OwnIndex).of(model)
     if own is not None:
@@ -193,14 +192,20 @@ def is_missing(opened: OpenedIndex | None) -> bool:
 
 @st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={**MODEL_HASH, OpenedIndex: lambda each: each.key})
 def sentence_tokens(model: Model, opened: OpenedIndex) -> Tokens:
-    """Return the tokens of every sentence of an index.
-
-    They are those of the source, and those fed to the decoder.
+    """Return the tokens of every sentence of an index: those of the source, and those fed to the decoder.
 
     Raises:
         ValueError: as `sides`.
     """
-    found: Sequence[tuple[tuple[str, ...], ...]] = [
+    tokens: Sequence[tuple[tuple[str, ...], ...]] = [
         sides(model.translator, sentence) for sentence in opened.index.sentences
     ]
-    return {"encoder": [each[0] for each in found], "decoder": [each[1] for each in found]}
+    return {"encoder": [each[0] for each in tokens], "decoder": [each[1] for each in tokens]}
+
+
+def index_part(opened: OpenedIndex, *parts: str) -> Script | None:
+    """Make a script from parts after the opening of the index as `index`; None if the index is in no file."""
+    if opened.path is None:
+        return None
+    load = f"from core.analysis.corpus.index_file import load_index\nindex = load_index({shown_path(opened.path)!r})"
+    return lambda file: script(file, load, *parts)

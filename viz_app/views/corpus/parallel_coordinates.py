@@ -1,7 +1,4 @@
-"""Parallel coordinates on the page.
-
-A range selected on an axis, or a clicked line, is sent to the server.
-"""
+"""Parallel coordinates on the page, which send a range selected on an axis, or a clicked line, to the server."""
 
 import math
 from collections.abc import Callable
@@ -46,9 +43,9 @@ def parallel_coordinates(
     """
 
     def ranged() -> None:
-        found = sent_range(st.session_state[key].get("range"), drawing)
-        if found is not None:
-            on_range(*found)
+        axis_range = sent_range(st.session_state[key].get("range"), drawing)
+        if axis_range is not None:
+            on_range(*axis_range)
 
     def clicked() -> None:
         number = st.session_state[key].get("line")
@@ -59,10 +56,7 @@ def parallel_coordinates(
 
 
 def sent_range(value: object, drawing: ParallelCoordinates) -> tuple[str, Range | None] | None:
-    """Return the axis and the range that the browser sent.
-
-    None if there is no such axis or range.
-    """
+    """Return the axis and the range that the browser sent, or None if there are no such."""
     match value:
         case {"axis": str(key), "low": int() | float() as low, "high": int() | float() as high}:
             axis = next((axis for axis in drawing.axes if axis.key == key), None)

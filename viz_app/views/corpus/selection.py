@@ -1,7 +1,4 @@
-"""Selection on the page Corpus, and examples opened on the page Heads.
-
-A head, a neuron and ranges of scores can be selected.
-"""
+"""Selection of a head, a neuron and ranges of scores on the page Corpus, and examples opened on the page Heads."""
 
 import math
 import re
@@ -11,10 +8,9 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
-from core.analysis.corpus.recording import STACKS, Neuron, Stack
-from core.analysis.heads.head import Head
+from core.analysis.corpus.recording import Neuron
 from core.analysis.tokens.words import word_groups
-from core.capture import Kind
+from core.trace import STACKS, Head, Stack, parse_head
 from viz_app.components.sentence_bar import Side, WordSelection
 from viz_app.language import tr
 from viz_app.page_list import script_of
@@ -27,7 +23,6 @@ from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
 from viz_app.views.corpus.figures.parallel_coordinates import Range
 
 HEAD, NEURON, RANGE = address.CORPUS_HEAD, address.CORPUS_NEURON, address.CORPUS_RANGE
-KINDS_BY_NAME: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sentence
 
 
@@ -61,24 +56,26 @@ class CorpusSelection:
         NEURON.put(str(self.neuron) if self.neuron else "")
         RANGE.put([f"{key}_{low:.4g}_{high:.4g}" for key, (low, high) in self.ranges.items()])
 
-    def set_range(self, key: str, found: Range | None) -> None:
+    def set_range(self, key: str, chosen: Range | None) -> None:
         """Select a range of an axis; None: the whole axis."""
         self.ranges.pop(key, None)
-        if found is not None:
-            self.ranges[key] = float(f"{found[0]:.4g}"), float(f"{found[1]:.4g}")
+        if chosen is not None:
+            self.ranges[key] = float(f"{chosen[0]:.4g}"), float(f"{chosen[1]:.4g}")
 
 
 def selected() -> CorpusSelection:
     """Return the session's selection."""
-    found = session_object(CorpusSelection)
-    found.restore()
-    return found
+    selection = session_object(CorpusSelection)
+    selection.restore()
+    return selection
 
 
 def parsed_head(name: str) -> Head | None:
     """Parse a head such as `cross L5 H3`; None for other text."""
-    parts = re.fullmatch(r"(encoder|decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
-    return Head(KINDS_BY_NAME[parts[1]], int(parts[2]) - 1, int(parts[3]) - 1) if parts else None
+    try:
+        return parse_head(name)
+    except ValueError:
+        return None
 
 
 def parsed_neuron(name: str) -> Neuron | None:
@@ -106,20 +103,14 @@ def known_head(index: CorpusIndex, head: Head | None) -> Head | None:
 
 
 def open_head(model: Model, head: Head, example: HeadExample) -> None:
-    """Show an example's sentence on all pages, with this head and its words.
-
-    Both are then selected. Call it in a callback.
-    """
+    """Show an example's sentence on all pages, with this head and its words selected; call it in a callback."""
     _open(model, example.sentence, example_words(model, head, example.sentence, example.query, example.key))
     chosen_heads.select_head(head)
     chosen_heads.keep_heads(chosen_heads.heads_widget(head.kind))
 
 
 def open_neuron(model: Model, neuron: Neuron, example: NeuronExample) -> None:
-    """Show an example's sentence on all pages, with its word selected.
-
-    Call it in a callback.
-    """
+    """Show an example's sentence on all pages, with its word selected; call it in a callback."""
     _open(model, example.sentence, neuron_words(model, neuron, example))
 
 
@@ -146,10 +137,10 @@ def _words(model: Model, sentence: IndexedSentence, *places: tuple[Side, int]) -
     """The words of tokens, each once, in order; a token before the first has none."""
     source, _, predicted = sides(model.translator, sentence)
     groups = {"source": word_groups(source), "target": word_groups(predicted)}
-    found: list[WordSelection] = [
+    words: list[WordSelection] = [
         (side, group) for side, position in places for group in groups[side] if position in group
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(words))
 
 
 def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -> None:
@@ -160,10 +151,9 @@ def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -
 
 
 def examples(shown: Sequence[ShownExample], on_click: Callable[[int], None], key: str) -> None:
-    """Draw examples; a click on one opens it.
+    """Draw examples; a click on one opens it, and the browser follows the link to the page Heads.
 
-    The browser then follows the link to the page Heads. `st.switch_page` would have to clear the address, which
-    Streamlit refuses while widgets are bound to it.
+    `st.switch_page` would have to clear the address, which Streamlit refuses while widgets are bound to it.
     """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(tr("Click an example to see its sentence and these words on the page"), width="content")

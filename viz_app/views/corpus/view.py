@@ -14,7 +14,7 @@ from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_names import KIND_NAMES
-from viz_app.language import marked, tr
+from viz_app.language import capital, marked, tr
 from viz_app.session import address, readings
 from viz_app.session.fields import part
 from viz_app.session.models import Model
@@ -52,30 +52,6 @@ EVERY_KIND, EVERY_LAYER = "all", marked("All")
 BEHAVIOUR, PLACE = address.BEHAVIOUR, address.CORPUS_PLACE
 
 
-def capital(name: str) -> str:
-    """Begin a name with a capital letter."""
-    return name[:1].upper() + name[1:]
-
-
-BEHAVIOUR_NAMES = (
-    marked("attends to the previous token"),
-    marked("attends to the same position"),
-    marked("attends to the next token"),
-    marked("attends at a fixed distance"),
-    marked("attends to the same word"),
-    marked("attends to the rarest token"),
-    marked("attends to the end mark"),
-    marked("attends to the first token"),
-    marked("attends to punctuation"),
-    marked("copies"),
-    marked("writes the translation"),
-    marked("links words like the other heads"),
-    marked("agrees with gold links"),
-    marked("attends to one token at a time"),
-    marked("attends everywhere"),
-)  # of `BEHAVIOURS`
-
-
 def page() -> None:
     """Draw the page."""
     model, own = readings.model(), session_object(OwnIndex)
@@ -103,7 +79,7 @@ def page() -> None:
 
 
 def headline(opened: OpenedIndex | None) -> None:
-    """Say what is indexed, from where."""
+    """Name the indexed sentences and their source."""
     if opened is None:
         st.markdown(tr("**Strongest examples** of every head and neuron over a corpus"), help=tr(HOW_TO_READ))
         return

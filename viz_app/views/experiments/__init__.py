@@ -1,1 +1,1 @@
-"""The page Experiments: a model that is changed, and what becomes of its translation."""
+"""The page Experiments: a model that is changed, and the effect on its translation."""

@@ -28,8 +28,8 @@ class _RefusedLinks:
 def path_box(label: str, setting: Field[str], offered: Collection[str], placeholder: str | None, about: str) -> str:
     """Select a file or folder: type its path, or take one that is offered.
 
-    Draws nothing if neither is possible. The address holds the name of one that is offered, but never a path: whoever
-    follows a link would open it without knowing.
+    Draws nothing if neither is possible. The address holds the name of an offered one, but never a path, which a
+    visitor who follows a link would open without knowing.
 
     Args:
         setting: of the address, and of the widget.

@@ -1,7 +1,4 @@
-"""The steps of one token, to walk through with the arrow keys.
-
-All of them are sent at once.
-"""
+"""The steps of one token, all sent at once, to walk through with the arrow keys."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -28,7 +25,7 @@ def walk_payload(
     """Return the data of the steps, see `Data` in step_walk.js.
 
     Args:
-        about: What is followed, in a line.
+        about: Description of the followed token, in a line.
         place: Step and row to show.
         request: Number that changes whenever `place` is to be shown; until then the browser keeps its own.
     """
@@ -62,10 +59,7 @@ def step_walk(
 
 
 def sent_place(value: object, views: Sequence[StepView]) -> StepAndRow | None:
-    """Return the step and the row that the browser sent.
-
-    None if there is no such step or row.
-    """
+    """Return the step and the row that the browser sent, or None if there are no such."""
     match value:
         case {"step": str(name), "pick": int() | None as pick}:
             view = next((view for view in views if view.name == name), None)

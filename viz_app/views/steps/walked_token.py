@@ -34,10 +34,7 @@ def followed(about: Reading, stack: Stack, position: int, layer: int, head: int)
 
 
 def search_tree(about: Reading) -> BeamTree | None:
-    """Return the search for the translation.
-
-    None for a model whose search is of another kind.
-    """
+    """Return the search for the translation; None for a model whose search is of another kind."""
     return None if about.model.parser else _tree(about.model, about.search, about.prefix)
 
 
@@ -68,10 +65,7 @@ def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
 
 
 def token_names(about: Reading, stack: Stack) -> list[str]:
-    """Name the tokens that a stack is fed, counted from 1.
-
-    In the decoder, name what each row predicts too.
-    """
+    """Name the tokens that a stack is fed, counted from 1, and in the decoder also the predicted ones."""
     explanation = about.explain()
     if stack == "encoder":
         return [f"{number} {readable(token)}" for number, token in enumerate(explanation.source_tokens, 1)]
@@ -80,7 +74,7 @@ def token_names(about: Reading, stack: Stack) -> list[str]:
 
 
 def about_text(path: TokenPath) -> str:
-    """Say what is followed, in a line."""
+    """Name the followed token, in a line."""
     token, layer, head = readable(path.tokens[path.position]), path.layer + 1, path.head + 1
     if path.stack == "encoder":
         return tr("Encoder: {token}, layer {layer}, head {head}", token=token, layer=layer, head=head)
@@ -110,9 +104,7 @@ table = step_table(path, {view.part!r}, {view.quantities})""".strip()
 
 
 def _presets(about: Reading) -> int | None:
-    """Set the widgets before they are drawn.
-
-    At first they are set to the head that the page Heads shows.
+    """Set the widgets before they are drawn, at first to the head that the page Heads shows.
 
     Returns:
         Position of the token that another page leads to, or that was selected last; None if nothing is new.

@@ -1,1 +1,1 @@
-"""The page Why this word: what a prediction comes from."""
+"""The page Why this word: the causes of a prediction."""

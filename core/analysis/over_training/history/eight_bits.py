@@ -5,8 +5,8 @@ or a larger one where the row's largest weight would take more than 8 bits. The 
 deviation is 1 / sqrt(12) of the step, some 0.9 % of the root mean square. Products of a power of two and an integer of
 8 bits are exact in bfloat16. Vectors are stored in bfloat16.
 
-The entropy of normally distributed weights is some 7 bits then, and deflate comes close to it. Less is left of the
-differences between one snapshot of a run and the next.
+The entropy of normally distributed weights is then some 7 bits, and deflate comes close to it. The differences between
+one snapshot of a run and the next take less.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class RoundedSnapshot:
         return {name for name in integers if not name.endswith(EXPONENTS)}
 
     def to_bytes(self) -> bytes:
-        """Return it as a safetensors file."""
+        """Return the snapshot as a safetensors file."""
         return save(self.tensors, self.metadata)
 
     def difference(self, before: "RoundedSnapshot", name: str) -> bytes:
@@ -71,18 +71,18 @@ class RoundedSnapshot:
     def _predicted(self, before: "RoundedSnapshot") -> dict[str, Tensor]:
         """The integers of the snapshot before, for matrices in the steps of this one.
 
-        Sums and differences of 8 bits wrap around, so that none is too large.
+        Sums and differences of 8 bits wrap around, so that none overflows.
         """
-        found = {name: tensor for name, tensor in before.tensors.items() if tensor.dtype == torch.uint8}
+        predicted = {name: tensor for name, tensor in before.tensors.items() if tensor.dtype == torch.uint8}
         for name in self.matrices:
             steps, own = (each.tensors[name + EXPONENTS].long() for each in (before, self))
             scale = POWERS[(steps - own).clamp(-FURTHEST, FURTHEST) + FURTHEST]
             multiples = (before.tensors[name] * scale[:, None]).round_().clamp_(-LARGEST, LARGEST)
-            found[name] = multiples.to(torch.int8)
-        return found
+            predicted[name] = multiples.to(torch.int8)
+        return predicted
 
     def write_checkpoint(self, output: Path) -> None:
-        """Write it as a checkpoint in bfloat16.
+        """Write the snapshot as a checkpoint in bfloat16.
 
         Args:
             output: not checked further: `load_checkpoint` does.
@@ -132,30 +132,32 @@ def read_eight_bits(path: Path, before: RoundedSnapshot | None = None, before_na
     """
     check_header(path)
     try:
-        found = RoundedSnapshot(*_read(path))
+        snapshot = RoundedSnapshot(*_read(path))
     except SafetensorError as error:
         raise CheckpointError(
             f"{path.name} is cut off, damaged or not a safetensors file: {ADVICE} ({error})"
         ) from error
-    for name in found.matrices:
-        matrix, exponents = found.tensors[name], found.tensors.get(name + EXPONENTS)
+    for name in snapshot.matrices:
+        matrix, exponents = snapshot.tensors[name], snapshot.tensors.get(name + EXPONENTS)
         if (
             matrix.ndim != 2
             or exponents is None
             or (exponents.dtype, exponents.shape) != (torch.int8, matrix.shape[:1])
         ):
             raise CheckpointError(f"{path.name}: {name:.60} lacks the exponents of its rows, one for each: {ADVICE}")
-    if (wanted := found.metadata.get(DIFFERENCE_FROM)) is None:
-        return found
+    if (wanted := snapshot.metadata.get(DIFFERENCE_FROM)) is None:
+        return snapshot
     if before is None or wanted != before_name:
         raise CheckpointError(
             f"{path.name} is the difference from {wanted:.60}, but comes after {before_name or 'no other snapshot'}: "
             f"an archive must have all snapshots that `python -m train history` wrote"
         )
-    shapes, others = ({name: (each.dtype, each.shape) for name, each in of.tensors.items()} for of in (found, before))
+    shapes, others = (
+        {name: (each.dtype, each.shape) for name, each in of.tensors.items()} for of in (snapshot, before)
+    )
     if shapes != others:
         raise CheckpointError(f"{path.name} is the difference from {wanted}, but its parameters have other shapes")
-    return found.plus(before)
+    return snapshot.plus(before)
 
 
 def _exponents(matrix: Tensor) -> Tensor:

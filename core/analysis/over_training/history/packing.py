@@ -1,4 +1,4 @@
-"""The snapshots of a run in one file, thin enough to ship.
+"""The snapshots of a run in one file, small enough to ship.
 
 They are rounded to 8 bits a weight, and all but the first are stored as differences from the one before
 (`core.analysis.over_training.history.eight_bits`).
@@ -59,11 +59,11 @@ def _write_archive(history: History, path: Path) -> None:
 
 
 def _rounded(history: History, step: int) -> RoundedSnapshot:
-    found = history.checkpoint(step)
+    checkpoint = history.checkpoint(step)
     with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
         path = Path(folder) / "exact.safetensors"
-        facts = {**found.training, "stored_as": "8 bits"}
-        save_checkpoint(path, found.model, found.tokenizer, facts, torch.float32)
+        facts = {**checkpoint.training, "stored_as": "8 bits"}
+        save_checkpoint(path, checkpoint.model, checkpoint.tokenizer, facts, torch.float32)
         return to_eight_bits(path)
 
 

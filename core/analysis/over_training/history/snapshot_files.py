@@ -1,10 +1,10 @@
-"""Files of a history's snapshots, in a folder or in an archive: untrusted.
+"""Untrusted files of a history's snapshots, in a folder or in an archive.
 
-They are named `step-00001000.safetensors`, as `python -m train fit` names them. In a training of several runs, each
-started from the checkpoint of the last, the number may be that of all steps.
+They are named `step-00001000.safetensors`, as by `python -m train fit`. If training took several runs, each started
+from the last checkpoint of the one before, the number may count the steps of all of them.
 
-Where `pack_history` wrote them, their names end in `.8bit` or, of differences from the snapshot before, in
-`.8bit-difference` (`core.analysis.over_training.history.eight_bits`). The run's thinned `log.jsonl` lies beside them.
+The names of files written by `pack_history` end in `.8bit`, or in `.8bit-difference` if they hold differences from the
+snapshot before (`core.analysis.over_training.history.eight_bits`). The run's thinned `log.jsonl` lies beside them.
 """
 
 import hashlib
@@ -55,10 +55,7 @@ class SnapshotFiles(ABC):
 
     @contextmanager
     def opened(self, name: str) -> Generator[Path]:
-        """Return the path of a file, of a snapshot as a checkpoint.
-
-        It exists inside the block.
-        """
+        """Return the path of a file, of a snapshot as a checkpoint; it exists inside the block."""
         if name not in self._rounded_steps:
             with self.stored(name) as path:
                 yield path
@@ -69,7 +66,7 @@ class SnapshotFiles(ABC):
             yield path
 
     def _before(self, name: str) -> str:
-        """The rounded snapshot before one, or ""."""
+        """The name of the rounded snapshot before one, or ""."""
         steps = self._rounded_steps
         return max((each for each in steps if steps[each] < steps[name]), key=steps.__getitem__, default="")
 
@@ -83,9 +80,7 @@ class SnapshotFiles(ABC):
             raise CheckpointError(f"{self.label}: {name} has more than {MAX_PACKED} bytes, the most that is read")
 
     def _rounded(self, name: str) -> RoundedSnapshot:
-        """Read a snapshot in 8 bits.
-
-        If it is a difference, read the one before it too, unless that was read last.
+        """Read a snapshot in 8 bits and, for a difference, the one before it, unless that was read last.
 
         Raises:
             CheckpointError: as `read_eight_bits`.
@@ -97,23 +92,23 @@ class SnapshotFiles(ABC):
         before = self._rounded(previous) if name.endswith(DIFFERENCE) and previous else None
         with self.stored(name) as path:
             self.check_rounded_size(name, path.stat().st_size)
-            found = read_eight_bits(path, before, _checkpoint_name(previous))
-        self._last_rounded = name, found
-        return found
+            snapshot = read_eight_bits(path, before, _checkpoint_name(previous))
+        self._last_rounded = name, snapshot
+        return snapshot
 
 
 class FolderFiles(SnapshotFiles):
-    """A run's folder, or one of snapshots."""
+    """A run's folder, or a folder of snapshots."""
 
     def __init__(self, path: Path) -> None:
         inner = [path / name for name in FOLDERS if (path / name).is_dir() and not (path / name).is_symlink()]
         self._paths: dict[str, Path] = {}
         for folder in (path, *reversed(inner)):  # the preferred one last
             with open_source([folder]) as files:
-                found = {name: files.path(name) for name in files.names if name == LOG or SNAPSHOT.fullmatch(name)}
-            if set(found) - {LOG}:
+                paths = {name: files.path(name) for name in files.names if name == LOG or SNAPSHOT.fullmatch(name)}
+            if set(paths) - {LOG}:
                 self._paths = {name: file for name, file in self._paths.items() if name == LOG}
-            self._paths |= found
+            self._paths |= paths
         super().__init__(path.resolve().name, self._paths)
 
     def digest(self) -> str:

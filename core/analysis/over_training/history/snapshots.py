@@ -1,4 +1,4 @@
-"""Snapshots of one training run, loaded one at a time; untrusted."""
+"""Untrusted snapshots of one training run, loaded one at a time."""
 
 import math
 import threading
@@ -62,18 +62,16 @@ class History:
             CheckpointError: it is damaged, or of another model or step than it should be.
             ValueError: there is none.
         """
-        found = self._load(step)
-        if found.config != self.config or found.tokenizer.to_bytes() != self.tokenizer_bytes:
+        checkpoint = self._load(step)
+        if checkpoint.config != self.config or checkpoint.tokenizer.to_bytes() != self.tokenizer_bytes:
             raise CheckpointError(
                 f"{self.label}: step {step} has another configuration or tokenizer than step {self.steps[-1]}: give "
                 f"the snapshots of one run"
             )
-        return found
+        return checkpoint
 
     def translator(self, step: int) -> Translator:
-        """Return a translator with the snapshot of a step.
-
-        The last few are kept in memory.
+        """Return a translator with the snapshot of a step; the last few are kept in memory.
 
         Raises:
             CheckpointError, ValueError: as `checkpoint`.
@@ -100,8 +98,8 @@ class History:
                 f"{self.label} has no snapshot of step {step}: it has those of {', '.join(map(str, self.steps))}"
             )
         with self._files.opened(self._names[step]) as path:
-            found = load_checkpoint(path)
-        own, runs = found.training.get("steps"), steps_of_runs(found.training)
+            checkpoint = load_checkpoint(path)
+        own, runs = checkpoint.training.get("steps"), steps_of_runs(checkpoint.training)
         known = [steps for steps in runs if steps is not None]
         whole = sum(known) if len(known) == len(runs) else None
         if step not in (own, whole):
@@ -110,7 +108,7 @@ class History:
                 f"{self.label}: {self._names[step]} says that it was trained for {own!r:.40} steps{before}, its name "
                 f"says {step}"
             )
-        return found
+        return checkpoint
 
     def _read_log(self) -> tuple[LogLine, ...]:
         if LOG not in self._files.names:
@@ -158,7 +156,7 @@ def open_history(source: str | Path) -> History:
 
 
 def _is_cut_off(path: Path) -> bool:
-    """Whether a file begins as a zip archive, and has no list of files at its end."""
+    """Whether a file begins as a zip archive but has no list of files at its end."""
     with reading(path), open(path, "rb") as file:
         return file.read(4) == b"PK\x03\x04" and not zipfile.is_zipfile(path)
 
@@ -169,16 +167,16 @@ def _snapshot_names(files: SnapshotFiles) -> dict[int, str]:
     Raises:
         CheckpointError: there are fewer than two or too many, or two of one step.
     """
-    found: dict[int, str] = {}
+    by_step: dict[int, str] = {}
     for name in files.names:
         if (parts := SNAPSHOT.fullmatch(name)) is not None:
-            if int(parts[2]) in found:
+            if int(parts[2]) in by_step:
                 raise CheckpointError(f"{files.label} has two snapshots of step {int(parts[2])}: remove one")
-            found[int(parts[2])] = name
-    if not 2 <= len(found) <= MAX_SNAPSHOTS:
+            by_step[int(parts[2])] = name
+    if not 2 <= len(by_step) <= MAX_SNAPSHOTS:
         raise CheckpointError(
-            f"{files.label} has {len(found)} snapshots named as step-00001000.safetensors or, as `python -m train "
+            f"{files.label} has {len(by_step)} snapshots named as step-00001000.safetensors or, as `python -m train "
             f"history` packs them, step-00001000.safetensors{EIGHT_BITS}, expected 2 to {MAX_SNAPSHOTS}: `python -m "
             f"train fit --history 12` keeps some of a run"
         )
-    return dict(sorted(found.items()))
+    return dict(sorted(by_step.items()))

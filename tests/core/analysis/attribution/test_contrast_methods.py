@@ -13,7 +13,6 @@ from core.analysis.attribution.contrast_methods import (
     gradient_x_input,
     integrated_gradients,
     occlusion,
-    score_table,
     value_zeroing,
 )
 from core.analysis.attribution.forward_trace import trace_forward
@@ -143,7 +142,7 @@ def test_shares_are_rows_of_the_maps(found: ContrastAttribution):
 
 
 def test_norms_of_a_single_key_are_its_share(translator: Translator):
-    """In the first row, self-attention has one key: the norm of what it adds, by hand, against those of the source."""
+    """In the first row, self-attention has one key: the norm of its vector, by hand, against those of the source."""
     found = attribute_contrast(translator, SOURCE, TARGET, 0, methods=["norms"])
     trace, shares = trace_forward(translator, SOURCE, TARGET), []
     for own, cross in zip(trace.sublayers["decoder_self"], trace.sublayers["cross"], strict=True):
@@ -164,7 +163,7 @@ def test_rank_correlations(found: ContrastAttribution):
 
 
 def test_the_table_has_a_row_for_each_token(found: ContrastAttribution):
-    table = score_table(found)
+    table = found.table()
     assert table["side"] == ["source"] * len(found.contrast.source_ids) + ["prefix"] * (POSITION + 1)
     assert table["position"][-1] == POSITION
     assert list(table)[3:] == list(METHODS)

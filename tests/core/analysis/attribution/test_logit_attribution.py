@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit, term_table
+from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace, trace_logits
 from core.analysis.heads.head import Head
 from core.model import Transformer
@@ -53,7 +53,7 @@ def test_logits_are_those_of_the_explanation(trace: LogitTrace):
 
 
 def writes(trace: LogitTrace, row: int) -> list[Tensor | None]:
-    """What each step of the residual stream writes in one row: [D], or None for a norm."""
+    """The vector that each step of the residual stream writes in one row: [D], or None for a norm."""
     found: list[Tensor | None] = []
     for step in trace.stream:
         if isinstance(step, FrozenNorm):
@@ -148,7 +148,7 @@ def test_nothing_comes_from_later_prefix_tokens(trace: LogitTrace):
 
 def test_the_table_has_a_row_for_each_term(trace: LogitTrace):
     found = attribute_logit(trace, 2)
-    table = term_table(found, trace.explanation)
+    table = found.table()
     assert {len(column) for column in table.values()} == {len(list(found.terms()))}
     assert sum(value for value in table["contribution"] if isinstance(value, float)) == pytest.approx(found.total)
     tokens = [token for part, token in zip(table["part"], table["key_token"], strict=True) if part == "cross"]

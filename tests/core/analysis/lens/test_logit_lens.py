@@ -58,5 +58,5 @@ def test_a_token_is_decided_where_it_stays_on_top(translator: Translator):
     explanation = logit_lens(translator, SOURCE, TARGET).explanation
     ranks = torch.tensor([[2, 1, 1, 1], [2, 1, 2, 3], [1, 1, 9, 1], [1, 1, 1, 2]])
     nothing = torch.zeros(4, 4, 1)
-    lens = LogitLens(explanation, nothing.long(), nothing, nothing[..., 0], ranks)
+    lens = LogitLens(explanation, nothing.long(), nothing, nothing[..., 0], ranks, str)
     assert lens.decided == (2, 0, 3, None)

@@ -1,6 +1,6 @@
 import pytest
 
-from core.analysis.token_path.steps import TokenPath, path_columns
+from core.analysis.token_path.steps import TokenPath
 from core.analysis.token_path.token_walk import follow_token
 from core.translator import Translator
 from tests.core.analysis.conftest import SOURCE, TARGET
@@ -12,7 +12,7 @@ def path(translator: Translator) -> TokenPath:
 
 
 def test_the_table_has_every_number(path: TokenPath):
-    columns = path_columns(path)
+    columns = path.table()
     rows = list(zip(*columns.values(), strict=True))
     cross = path.attention("cross")
     expected = ("cross", "products", 2, 4, float(cross.products[2, 4]))
@@ -23,7 +23,7 @@ def test_the_table_has_every_number(path: TokenPath):
 
 
 def test_one_part_and_some_quantities(path: TokenPath):
-    columns = path_columns(path, "cross", ("scores", "weights"))
+    columns = path.table("cross", ("scores", "weights"))
     keys = len(path.explanation.source_tokens)
     assert columns["part"] == ["cross"] * 2 * keys
     assert columns["quantity"] == ["scores"] * keys + ["weights"] * keys
@@ -32,8 +32,8 @@ def test_one_part_and_some_quantities(path: TokenPath):
 
 def test_what_does_not_exist_is_named(path: TokenPath):
     with pytest.raises(ValueError, match="no part 'encoder_self', expected one of embedding, layers_below, decoder"):
-        path_columns(path, "encoder_self")
+        path.table("encoder_self")
     with pytest.raises(ValueError, match="cross has no quantity 'logits', expected one of kind, head, x, query"):
-        path_columns(path, "cross", ("logits",))
+        path.table("cross", ("logits",))
     with pytest.raises(ValueError, match="the decoder has no encoder_self attention, only decoder_self and cross"):
         path.attention("encoder_self")

@@ -55,7 +55,7 @@ def test_a_dead_worker_is_an_error(engine: Engine) -> None:
 def test_a_worker_that_cannot_start_is_an_error_and_has_nothing_of_this_process(
     engine: Engine, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even what this process holds as locks: workers start here as they do for users."""
+    """Not even the locks that this process holds: workers start here as they do for users."""
 
     def changed(_: Engine) -> None:
         raise AssertionError("the worker is a fork of this process")

@@ -16,7 +16,7 @@ from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.export.token_steps import export_steps
 from viz_app.drawing.theme import DARK, LIGHT
-from viz_app.views.models.parsing.figures.constituency_tree import export_tree
+from viz_app.views.models.parsing.figures import export_tree
 from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_figure
 from viz_app.views.paper.positions.figures.positions import sinusoids
 

@@ -1,7 +1,4 @@
-"""Heads and neurons of a corpus index: tables, and parallel coordinates.
-
-The latter are of heads.
-"""
+"""Heads and neurons of a corpus index as tables, and heads as parallel coordinates."""
 
 import math
 from collections import Counter
@@ -94,10 +91,7 @@ def chosen_heads(
     layer: int | None = None,
     ranges: Ranges = EVERYTHING,
 ) -> list[tuple[ScoreCard, float]]:
-    """Return the heads within all ranges, ranked by a behaviour.
-
-    They are of some kinds, and of one layer or all.
-    """
+    """Return the heads of some kinds, and of one layer or all, within all ranges, ranked by a behaviour."""
     return [
         (card, score)
         for card, score in ranked(index, behaviour, kinds)
@@ -105,23 +99,20 @@ def chosen_heads(
     ]
 
 
-def ranking_table(found: Sequence[tuple[ScoreCard, float]]) -> "pd.DataFrame":
+def ranking_table(ranked: Sequence[tuple[ScoreCard, float]]) -> "pd.DataFrame":
     """Return a row for each head, counted from 0, with its name, counted from 1."""
     import pandas as pd
 
     columns = ["name", "score", "does", "distance", "kind", "layer", "head"]
     rows = [
         (head_name(card.head), score, head_does(card) or tr("mixed"), offset_name(card), *card.head)
-        for card, score in found
+        for card, score in ranked
     ]
     return pd.DataFrame(rows, columns=columns)
 
 
 def scores_table(index: CorpusIndex, kinds: Sequence[Kind] = KINDS, layer: int | None = None) -> "pd.DataFrame":
-    """Return the scores of all these heads, by the keys of `AXIS_NAMES`.
-
-    Heads are counted from 0.
-    """
+    """Return the scores of all these heads, counted from 0, by the keys of `AXIS_NAMES`."""
     import pandas as pd
 
     cards = shown_cards(index, kinds, layer)
@@ -180,19 +171,17 @@ def neuron_tokens(index: CorpusIndex, neuron: Neuron, tokens: Tokens) -> Counter
     """Return the tokens of a neuron's examples, as they are read, with their number."""
     table, at = index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
     columns = table.activations[at].tolist(), table.sentences[at].tolist(), table.positions[at].tolist()
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for activation, sentence, position in zip(*columns, strict=True):
         if activation:
-            found[readable(tokens[neuron.stack][int(sentence)][int(position)]).removeprefix(JOINT)] += 1
-    return found
+            counts[readable(tokens[neuron.stack][int(sentence)][int(position)]).removeprefix(JOINT)] += 1
+    return counts
 
 
 def neurons_table(
     index: CorpusIndex, stack: Stack, layer: int, tokens: Tokens, sort: NeuronSort = "tokens", containing: str = ""
 ) -> "pd.DataFrame":
-    """Return a row for each neuron of a layer, counted from 0.
-
-    Neurons that are never active are left out.
+    """Return a row for each neuron of a layer, counted from 0, but for neurons that are never active.
 
     Args:
         containing: Only neurons with an example whose token has this in it, whatever its case; those with most first.
@@ -203,11 +192,11 @@ def neurons_table(
     wanted = containing.strip().casefold()
     for neuron, (highest, active) in enumerate(zip(table.activations[layer, :, 0], table.active[layer], strict=True)):
         name = Neuron(stack, layer, neuron)
-        found = neuron_tokens(index, name, tokens) if highest > 0 else Counter[str]()
-        hits = sum(count for token, count in found.items() if wanted in token.casefold())
+        counts = neuron_tokens(index, name, tokens) if highest > 0 else Counter[str]()
+        hits = sum(count for token, count in counts.items() if wanted in token.casefold())
         if not hits:
             continue
-        most = found.most_common(TOP_TOKENS)
+        most = counts.most_common(TOP_TOKENS)
         same = max((count for token, count in most if not is_special(token)), default=0)
         shown = ", ".join(f"{token} \u00d7{count}" if count > 1 else token for token, count in most)
         title = f"{tr(STACK_NAMES[stack])} L{layer + 1} N{neuron + 1}"
@@ -225,7 +214,7 @@ def quantile_text(quantiles: Sequence[float], unit: str) -> str:
     """Describe the usual values: the median and the strongest percent.
 
     Args:
-        unit: What the share is of, such as rows.
+        unit: Unit of the share, such as rows.
     """
     median, _, percent, _ = quantiles
     if not median:

@@ -1,1 +1,1 @@
-"""The view Head to head: which head reads what another writes."""
+"""The view Head to head: which head reads the output of which other."""

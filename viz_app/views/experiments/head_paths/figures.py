@@ -19,8 +19,9 @@ from core.analysis.composition.edges import (
     sublayers,
 )
 from core.analysis.composition.survey import Survey
-from core.analysis.interventions.pair_runs import Metric, PairRuns, Side
+from core.analysis.interventions.pair_runs import Metric, PairRuns
 from core.analysis.tokens.words import readable
+from core.trace import STACKS, Stack
 from viz_app.drawing.ablation import scale_limit
 from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend, signed_cell, signed_legend
 from viz_app.drawing.display_text import decimal
@@ -51,7 +52,6 @@ NAMES = {
 }
 LETTERS: dict[Input, str] = {"query": "Q", "key": "K", "value": "V", "input": ""}
 DASHES: dict[Input, Dash] = {"query": "dash", "key": "dot", "value": "solid", "input": "solid"}
-SIDES: tuple[Side, ...] = ("encoder", "decoder")
 INPUT_NAMES: dict[Input, str] = {"query": marked("query"), "key": marked("key"), "value": marked("value"), "input": ""}
 PLACE_NAMES = {"source": marked("source"), "target": marked("target"), "logit": marked("logit")}
 NODE_TITLES = {
@@ -61,7 +61,7 @@ NODE_TITLES = {
     "encoder_feed_forward": marked("Encoder L{layer} network"),
     "decoder_feed_forward": marked("Decoder L{layer} network"),
 }
-SIDE_NAMES: dict[Side, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
+SIDE_NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 EFFECTS: dict[Metric, str] = {
     "difference": marked("effect on A minus B in nats; thick: strong"),
     "log_prob": marked("effect on the log-probability of A in nats; thick: strong"),
@@ -126,7 +126,7 @@ class PathGraph:
     """Nodes, edges (the weakest first), and names of rows and sides with their places.
 
     Attributes:
-        effect: What the effects are on.
+        effect: Name of the quantity that the effects change.
         ends: Names of both colours: of effects below 0 and above.
     """
 
@@ -155,7 +155,7 @@ def edge_title(edge: Edge) -> str:
 
 def path_graph(
     runs: PairRuns,
-    found: Survey,
+    survey: Survey,
     count: int,
     theme: Theme,
     edge: Edge | None = None,
@@ -171,12 +171,12 @@ def path_graph(
         is_narrow: Whether the encoder is below the decoder; the order of nodes and edges stays the same.
     """
     places, rows, titles, size = _layout(runs, is_narrow)
-    drawn = [each for each in found.ranked()[:count] if found.effect(each)]
-    largest = max((abs(found.effect(each)) for each in drawn), default=1.0)
+    drawn = [each for each in survey.ranked()[:count] if survey.effect(each)]
+    largest = max((abs(survey.effect(each)) for each in drawn), default=1.0)
     used = {end for each in drawn for end in (each.edge.sender, each.edge.receiver)}
     edges: list[GraphEdge] = []
     for each in reversed(drawn):
-        effect, is_exact = found.effect(each), each.edge in found.effects
+        effect, is_exact = survey.effect(each), each.edge in survey.effects
         share = abs(effect) / largest
         color = theme.diverging[-1 if effect > 0 else 0]
         number, title = decimal(effect, 3, sign=True), edge_title(each.edge)
@@ -224,11 +224,8 @@ def _label(node: Node) -> str:
 def _layout(
     runs: PairRuns, is_narrow: bool
 ) -> tuple[dict[Node, Point], list[tuple[str, Point]], list[tuple[str, Point]], Point]:
-    """Return places of all nodes, names of rows and of sides, and the size.
-
-    Later sub-layers are higher.
-    """
-    steps: dict[Side, list[SubLayerPlace]] = {side: sublayers(runs, side) for side in SIDES}
+    """Return places of all nodes, later sub-layers higher, names of rows and of sides, and the size."""
+    steps: dict[Stack, list[SubLayerPlace]] = {side: sublayers(runs, side) for side in STACKS}
     longest = max(map(len, steps.values())) + 1  # with the embedding and, in the decoder, the logit
     height = TOP + BOTTOM + ROW * longest
     if is_narrow:
@@ -237,7 +234,7 @@ def _layout(
     rows: list[tuple[str, Point]] = []
     titles: list[tuple[str, Point]] = []
     left, bottom, right = LABEL, height - BOTTOM, 0.0
-    for side in SIDES:
+    for side in STACKS:
         columns = max(len(nodes_of(runs, place)) for place in steps[side])
         start, trunk = left + RADIUS, left + RADIUS + COLUMN * (columns - 1) + TRUNK
         names = 0.0 if side == "encoder" or is_narrow else trunk + BOW + 2 * RADIUS
@@ -310,10 +307,7 @@ def values_grid(flow: EdgeFlow, tokens: Sequence[str], theme: Theme) -> CellGrid
 
 
 def positions_grid(effects: Sequence[float], tokens: Sequence[str], theme: Theme) -> CellGrid:
-    """Return a grid with one row: the effect through an edge at each position.
-
-    It is the effect of the sender's output.
-    """
+    """Return a grid with one row: the effect of the sender's output through an edge at each position."""
     limit = scale_limit(effects)
     cells = [signed_cell(value, readable(token), limit, theme) for value, token in zip(effects, tokens, strict=True)]
     return CellGrid(
@@ -325,26 +319,26 @@ def positions_grid(effects: Sequence[float], tokens: Sequence[str], theme: Theme
     )
 
 
-def edges_table(found: Survey, count: int | None = None) -> "pd.DataFrame":
+def edges_table(survey: Survey, count: int | None = None) -> "pd.DataFrame":
     """Return a row for each measured edge, as `python -m core paths` prints them."""
     import pandas as pd
 
-    return pd.DataFrame(found.columns(len(found.effects) if count is None else count))
+    return pd.DataFrame(survey.columns(len(survey.effects) if count is None else count))
 
 
-def readable_table(found: Survey, count: int) -> "pd.DataFrame":
+def readable_table(survey: Survey, count: int) -> "pd.DataFrame":
     """Return the edges that are drawn, with names for people."""
     import pandas as pd
 
-    edges = found.ranked()[:count]
+    edges = survey.ranked()[:count]
     return pd.DataFrame(
         {
             "from": [node_title(each.edge.sender) for each in edges],
             "to": [node_title(each.edge.receiver) for each in edges],
             "input": [tr(INPUT_NAMES[each.edge.input]) for each in edges],
-            "effect": [found.effects.get(each.edge) for each in edges],
+            "effect": [survey.effects.get(each.edge) for each in edges],
             "estimate": [each.estimate for each in edges],
             "change": [each.change for each in edges],
-            "composition": [found.scores.get(each.edge) for each in edges],
+            "composition": [survey.scores.get(each.edge) for each in edges],
         }
     )

@@ -12,10 +12,7 @@ _component = component_beside(__file__)
 
 
 def graph_payload(graph: PathGraph, theme: Theme) -> dict[str, Any]:
-    """Return the data of a graph, see `Data` in path_graph.js.
-
-    Numbers are rounded to tenths of a pixel.
-    """
+    """Return the data of a graph, see `Data` in path_graph.js, with numbers rounded to tenths of a pixel."""
 
     def rounded(*numbers: float) -> list[float]:
         return [round(number, 1) for number in numbers]
@@ -68,10 +65,7 @@ def path_graph(
 
 
 def clicked_place(value: object, graph: PathGraph) -> Node | Edge | None:
-    """Return the node or edge that the browser sent by its number.
-
-    None if there is no such one.
-    """
+    """Return the node or edge that the browser sent by its number, or None if there is no such."""
     match value:
         case {"node": int(number)} if 0 <= number < len(graph.nodes):
             return graph.nodes[number].node

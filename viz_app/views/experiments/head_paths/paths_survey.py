@@ -1,15 +1,14 @@
-"""The survey of edges of the page Head to head, and the question it answers.
+"""The survey of edges of the page Head to head, which grows step by step, and the question it answers."""
 
-It grows step by step.
-"""
-
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import get_args
 
 import streamlit as st
 
 from core.analysis.composition.edge_effects import EdgeFlow, edge_flow, exact_effects, repeated_with_hooks
-from core.analysis.composition.edges import Edge, sender_side
+from core.analysis.composition.edges import INPUTS, Edge, Input, Node, NodePart, sender_side
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
 from core.analysis.composition.survey import Survey, num_steps, survey_steps
 from core.analysis.interventions.minimal_pairs import minimal_pairs
@@ -18,6 +17,7 @@ from viz_app.controls.predicted_token import alternative_box, alternatives, metr
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address
+from viz_app.session.chosen_heads import select_head
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model
@@ -63,7 +63,7 @@ class QuestionSurvey:
     """The survey of one question.
 
     Attributes:
-        known: effects by sender position, and what flows, by edge.
+        known: effects by sender position, and flows, by edge.
     """
 
     question: EdgeQuestion
@@ -88,10 +88,7 @@ class QuestionSurvey:
         return self.flows[edge]
 
     def checked(self) -> tuple[Edge, float] | None:
-        """Return an edge that was repeated with hooks and its gap in nats.
-
-        None until one is measured.
-        """
+        """Return an edge that was repeated with hooks, and its gap in nats; None until one is measured."""
         edge = self.found.checked_edge()
         if edge is None:
             return None
@@ -107,12 +104,12 @@ class SurveySlot(JobSlot[QuestionSurvey]):
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def proposal(model: Model, source: str) -> str:
     """Return a proposal for the second sentence, "" if there is none."""
-    found = minimal_pairs(model.translator, source)
-    return next((pair.text for pair in found if pair.contrast == "noun"), found[0].text if found else "")
+    pairs = minimal_pairs(model.translator, source)
+    return next((pair.text for pair in pairs if pair.contrast == "noun"), pairs[0].text if pairs else "")
 
 
 def question_boxes(about: Reading) -> EdgeQuestion:
-    """Select the token, what it is compared with, and what replaces outputs."""
+    """Select the token, the token to compare it with, and the replacement of outputs."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(about)
         pieces = alternatives(about, position)
@@ -157,13 +154,13 @@ def _begun(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
         against=question.against,
         metric=question.metric,
     )
-    found = Survey()
+    survey = Survey()
     is_short = run.runs.source_ids.size(1) + run.runs.fed.size(1) <= MEASURED_AT_ONCE
 
     def steps() -> Iterator[int]:
-        return survey_steps(run, MEASURED, found)
+        return survey_steps(run, MEASURED, survey)
 
-    return QuestionSurvey(question, run, found, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
+    return QuestionSurvey(question, run, survey, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
 
 
 # --- Python ---------------------------------------------------------------------------------------------------------
@@ -192,3 +189,61 @@ SURVEY_TABLE = f"""
 from core.analysis.composition.survey import survey
 from viz_app.views.experiments.head_paths.figures import edges_table
 table = edges_table(survey(run, {MEASURED}))""".strip()
+
+
+EDGE = address.PATH  # counted from 1: encoder_self.1.2-cross.5.3-value
+_NODE = re.compile(rf"({'|'.join(get_args(NodePart))})(?:\.([1-9]\d{{0,2}}))?(?:\.([1-9]\d{{0,2}}))?")
+
+
+@dataclass
+class SelectedPath:
+    """The selection of a session; None before a click."""
+
+    edge: Edge | None = None
+    node: Node | None = None
+
+    def select(self, place: Node | Edge) -> None:
+        """Select an edge, or a node: then its head also on the page Heads."""
+        if isinstance(place, Edge):
+            self.edge, self.node = place, None
+            return
+        self.node = place
+        head = place.as_head
+        if head is not None:
+            select_head(head)
+
+
+def selection() -> SelectedPath:
+    """Return the selection; at first and after going back, that of the address."""
+    state = session_object(SelectedPath)
+    if (named := EDGE.take()) is not None:
+        state.edge = parsed_edge(named.value)
+    return state
+
+
+def keep_in_address(edge: Edge | None) -> None:
+    """Write the selected edge to the address."""
+    EDGE.put("" if edge is None else f"{_written(edge.sender)}-{_written(edge.receiver)}-{edge.input}")
+
+
+def _written(node: Node) -> str:
+    return ".".join([node.part, *(str(each + 1) for each in (node.layer, node.head) if each is not None)])
+
+
+def parsed_edge(text: str) -> Edge | None:
+    """Parse an edge such as `encoder_self.1.2-cross.5.3-value`; None for other text."""
+    names = text.split("-")
+    which: Input | None = next((each for each in INPUTS if each == names[-1]), None)
+    if len(names) != 3 or which is None:
+        return None
+    sender, receiver = (_parsed_node(name) for name in names[:2])
+    return None if sender is None or receiver is None else Edge(sender, receiver, which)
+
+
+def _parsed_node(text: str) -> Node | None:
+    parts = _NODE.fullmatch(text)
+    if parts is None:
+        return None
+    part: NodePart = next(each for each in get_args(NodePart) if each == parts[1])
+    layer, head = (None if number is None else int(number) - 1 for number in parts.groups()[1:])
+    return Node(part, layer, head)

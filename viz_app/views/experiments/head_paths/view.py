@@ -20,7 +20,7 @@ from viz_app.page_list import script_of
 from viz_app.session import address, python_code, readings
 from viz_app.session.fields import part
 from viz_app.session.map_pass import MapPass
-from viz_app.views.experiments.head_paths import figures, paths_survey, selected_path
+from viz_app.views.experiments.head_paths import figures, paths_survey
 from viz_app.views.experiments.head_paths.export import export_path_graph
 from viz_app.views.experiments.head_paths.path_graph import path_graph
 from viz_app.views.experiments.head_paths.paths_survey import QuestionSurvey
@@ -62,20 +62,20 @@ def page() -> None:
         st.info(tr("Type a second sentence: the same as above with one word changed."))
         return
     try:
-        found = paths_survey.surveyed(reading, question)
+        survey = paths_survey.surveyed(reading, question)
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
-    headline(found)
+    headline(survey)
     count = address.PATHS_DRAWN.draw(st.slider, tr("Edges to draw"), 5, 100, step=5, width=320)
-    job_control(found.job, "head_paths", tr("Measure"), partial(graph, reading, found, count))
+    job_control(survey.job, "head_paths", tr("Measure"), partial(graph, reading, survey, count))
 
 
-def headline(found: QuestionSurvey) -> None:
-    """Say what the effects are on."""
-    runs = found.run.runs
+def headline(survey: QuestionSurvey) -> None:
+    """Name the quantity that the effects change."""
+    runs = survey.run.runs
     first, second = (plain(isolated(readable(each))) for each in map(runs.translator.piece, (runs.token, runs.against)))
-    value = decimal(found.run.metric, 2, sign=True)
+    value = decimal(survey.run.metric, 2, sign=True)
     if runs.metric == "difference":
         text = tr(
             "Logit of **{first}** (A) minus **{second}** (B): **{value}** nats", first=first, second=second, value=value
@@ -85,25 +85,25 @@ def headline(found: QuestionSurvey) -> None:
     st.markdown(text, help=tr(HOW_TO_READ))
 
 
-def graph(reading: readings.Reading, found: QuestionSurvey, count: int) -> None:
+def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None:
     """Draw the strongest edges found so far, and the selected one."""
-    theme, state = page_theme(), selected_path.selection()
-    ranked = found.found.ranked()
+    theme, state = page_theme(), paths_survey.selection()
+    ranked = survey.found.ranked()
     edges = {each.edge: each for each in ranked}
     edge = state.edge if state.edge in edges else None
-    if edge is None and found.job.finished:
+    if edge is None and survey.job.finished:
         edge = next((each.edge for each in ranked[:count] if each.edge.receiver.as_head), ranked[0].edge)
-    selected_path.keep_in_address(state.edge if state.edge in edges or not found.job.finished else None)
-    shown = found.run.runs, found.found, count, theme, edge, state.node
+    paths_survey.keep_in_address(state.edge if state.edge in edges or not survey.job.finished else None)
+    shown = survey.run.runs, survey.found, count, theme, edge, state.node
     drawn = figures.path_graph(*shown)
     left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
     with left:
         path_graph(drawn, figures.path_graph(*shown, is_narrow=True), theme, state.select, key="path-graph")
-        code = python_code.reading_part(reading), paths_survey.run_part(found), paths_survey.SURVEY_TABLE
+        code = python_code.reading_part(reading), paths_survey.run_part(survey), paths_survey.SURVEY_TABLE
         downloads(
             "paths",
             partial(export_path_graph, drawn, theme=theme, title=drawn.effect),
-            lambda: figures.edges_table(found.found),
+            lambda: figures.edges_table(survey.found),
             title=tr("Strongest direct paths"),
             python=lambda file: python_code.script(file, *code),
         )
@@ -114,27 +114,24 @@ def graph(reading: readings.Reading, found: QuestionSurvey, count: int) -> None:
                 st.page_link(script_of("heads"), label=label, icon=":material/arrow_forward:", width="content")
     with right:
         if edge is not None and ranked:
-            one_edge(reading, found, edge)
+            one_edge(reading, survey, edge)
     st.caption(tr(NOT_MEANT))
-    agreement(found)
+    agreement(survey)
     with st.expander(tr("Table of the {count} strongest edges", count=min(count, len(ranked)))):
-        table(found, count)
-    checked = found.checked()
+        table(survey, count)
+    checked = survey.checked()
     if checked is not None:
         name, gap = tr("an edge repeated with hooks"), checked[1]
         detail = tr("{edge}, gap {gap:.1g} nats", edge=figures.edge_title(checked[0]), gap=gap)
         check_badge(name, gap < TOLERANCE, tr(ABOUT_BADGE), detail)
 
 
-def one_edge(reading: readings.Reading, found: QuestionSurvey, edge: Edge) -> None:
-    """Draw what flows through an edge.
-
-    The part has its numbers, the receiver's map before and after, and effects by position.
-    """
-    theme, runs = page_theme(), found.run.runs
-    measured = next(each for each in found.found.edges if each.edge == edge)
+def one_edge(reading: readings.Reading, survey: QuestionSurvey, edge: Edge) -> None:
+    """Draw the flow through an edge: its numbers, the receiver's map before and after, and effects by position."""
+    theme, runs = page_theme(), survey.run.runs
+    measured = next(each for each in survey.found.edges if each.edge == edge)
     st.markdown(f"**{plain(figures.edge_title(edge))}**")
-    effect, exact = found.found.effect(measured), edge in found.found.effects
+    effect, exact = survey.found.effect(measured), edge in survey.found.effects
     values = {"effect": decimal(effect, 3, sign=True), "change": decimal(100 * measured.change, 1)}
     if exact:
         st.markdown(tr("Effect **{effect}** nats; the receiver's output changes by **{change} %**", **values))
@@ -146,7 +143,7 @@ def one_edge(reading: readings.Reading, found: QuestionSurvey, edge: Edge) -> No
     own = source if sender_side(edge.sender) == "encoder" else runs.fed_tokens
     head = edge.receiver.as_head
     if head is not None:
-        flow = found.flow(edge)
+        flow = survey.flow(edge)
         queries = source if head.kind == "encoder_self" else runs.fed_tokens
         keys = runs.fed_tokens if head.kind == "decoder_self" else source
         if edge.input == "value":
@@ -158,41 +155,38 @@ def one_edge(reading: readings.Reading, found: QuestionSurvey, edge: Edge) -> No
             st.caption(name)
             weights = flow.weights[index].float().cpu().expand(head.head + 1, -1, -1)  # only the last head is drawn
             attention = AttentionMap(head.kind, head.layer, weights, queries, keys)
-            of = flow_pass(reading, found, edge, index, attention)
+            of = flow_pass(reading, survey, edge, index, attention)
             map_with_products(attention, head.head, theme, of, key=f"paths-map-{index}", name=lambda *_: title)
     st.caption(tr("Effect by the position at which the sender's output is replaced"))
-    cell_grid(figures.positions_grid(found.by_position(edge), own, theme), key="paths-positions")
+    cell_grid(figures.positions_grid(survey.by_position(edge), own, theme), key="paths-positions")
 
 
 def flow_pass(
-    reading: readings.Reading, found: QuestionSurvey, edge: Edge, moment: int, attention: AttentionMap
+    reading: readings.Reading, survey: QuestionSurvey, edge: Edge, moment: int, attention: AttentionMap
 ) -> MapPass:
-    """Return the pass that the map of an edge's receiver shows.
-
-    0 before the replacement, 1 after.
-    """
-    flow, code = found.flow(edge), (python_code.reading_part(reading), paths_survey.run_part(found))
+    """Return the pass that the map of an edge's receiver shows: 0 before the replacement, 1 after."""
+    flow, code = survey.flow(edge), (python_code.reading_part(reading), paths_survey.run_part(survey))
     return MapPass(
-        (reading.identity, found.question, edge, moment),
+        (reading.identity, survey.question, edge, moment),
         {(attention.kind, attention.layer): attention},
         lambda cell: flow.products(moment, cell.query, cell.key),
         lambda cell: "\n".join([*code, paths_survey.products_part(edge, moment, cell.query, cell.key)]),
     )
 
 
-def agreement(found: QuestionSurvey) -> None:
-    """Say how far estimates and weights agree with what was measured."""
-    effects = found.found.effects
+def agreement(survey: QuestionSurvey) -> None:
+    """Say how far estimates and weights agree with the measured effects."""
+    effects = survey.found.effects
     if len(effects) > 1:
-        value = decimal(found.found.estimate_agreement(), 2)
+        value = decimal(survey.found.estimate_agreement(), 2)
         text = tr(
             "{estimated:,} edges estimated, {measured} measured; rank correlation of both: {value}.",
-            estimated=len(found.found.edges),
+            estimated=len(survey.found.edges),
             measured=len(effects),
             value=value,
         )
         st.caption(text)
-    scores = found.found.composition_agreement() if found.found.scores else {}
+    scores = survey.found.composition_agreement() if survey.found.scores else {}
     if scores:
         parts = ", ".join(f"{tr(INPUTS[which])} {decimal(value, 2, sign=True)}" for which, (_, value) in scores.items())
         st.caption(
@@ -201,11 +195,11 @@ def agreement(found: QuestionSurvey) -> None:
         )
 
 
-def table(found: QuestionSurvey, count: int) -> None:
+def table(survey: QuestionSurvey, count: int) -> None:
     """Draw the edges as a table."""
     number = st.column_config.NumberColumn
     show_table(
-        figures.readable_table(found.found, count),
+        figures.readable_table(survey.found, count),
         height="content",
         column_config={
             "from": tr("From"),

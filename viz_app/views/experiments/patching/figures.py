@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.pair_runs import COMPONENTS, Component, PairRuns, Side, side_of
-from core.analysis.interventions.patch_tables import map_columns, paths_columns, position_tokens
+from core.analysis.interventions.pair_runs import COMPONENTS, Component, PairRuns, side_of
+from core.analysis.interventions.patch import PatchedComponents, PatchedPaths, position_tokens
 from core.analysis.interventions.patching import Effects, Into
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
+from core.trace import Stack
 from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_grid import readable_on
@@ -45,7 +46,7 @@ CELL_TITLES: dict[Component, str] = {
     "decoder_feed_forward": marked("Decoder feed-forward L{layer}"),
     "decoder_state": marked("Decoder state after the layer L{layer}"),
 }
-GRID_NAMES: dict[Side, str] = {
+GRID_NAMES: dict[Stack, str] = {
     "encoder": marked("Effects of patches in the encoder"),
     "decoder": marked("Effects of patches in the decoder"),
 }
@@ -64,7 +65,7 @@ class PatchedCell(NamedTuple):
     position: int
 
 
-def components_of(side: Side) -> list[Component]:
+def components_of(side: Stack) -> list[Component]:
     """Return the components of one side, in the order of the columns."""
     return [component for component in COMPONENTS if side_of(component) == side]
 
@@ -75,10 +76,7 @@ def cell_title(cell: PatchedCell) -> str:
 
 
 def position_names(pairs: Sequence[PairRuns], component: Component) -> list[str]:
-    """Return the token at each position.
-
-    Where the sentences differ, that of both: `girl | boy`.
-    """
+    """Return the token at each position, or both where the sentences differ: `girl | boy`."""
     names: list[str] = []
     for clean, corrupted in zip(*position_tokens(pairs, component), strict=True):
         others = "/".join(map(readable, corrupted.split("/"))) if "/" in corrupted else readable(corrupted)
@@ -87,10 +85,7 @@ def position_names(pairs: Sequence[PairRuns], component: Component) -> list[str]
 
 
 def share_cell(share: float, name: str, theme: Theme, *, limit: float = 1.0, marked: bool = False) -> GridCell:
-    """Return a cell for a share on a diverging linear scale.
-
-    The scale goes from -limit to limit; NaN is not measured yet.
-    """
+    """Return a cell for a share on a diverging linear scale from -limit to limit; NaN is not measured yet."""
     if share != share:
         title = tr("{name}: not measured yet", name=name)
         return GridCell(text="", name=title, color=theme.background, text_color=theme.faint)
@@ -115,15 +110,12 @@ def share_legend(into: Into, theme: Theme, limit: float = 1.0) -> Legend:
 def side_grid(
     effects: Mapping[Component, Effects],
     pairs: Sequence[PairRuns],
-    side: Side,
+    side: Stack,
     into: Into,
     theme: Theme,
     selected: PatchedCell | None = None,
 ) -> CellGrid:
-    """Return a grid of one side: a row for each position.
-
-    It has a column for each layer of each component.
-    """
+    """Return a grid of one side, with a row for each position, and a column for each layer of each component."""
     components = components_of(side)
     shares = {component: effects[component].moved(into) for component in components}
     layers = len(shares[components[0]])
@@ -146,17 +138,17 @@ def side_grid(
     )
 
 
-def grid_cell(place: tuple[int, int], side: Side, layers: int) -> PatchedCell:
-    """Return what a cell of `side_grid` stands for."""
+def grid_cell(place: tuple[int, int], side: Stack, layers: int) -> PatchedCell:
+    """Return the component, layer and position of a cell of `side_grid`."""
     position, column = place
     return PatchedCell(components_of(side)[column // layers], column % layers, position)
 
 
-def heads_grid(found: Effects, kind: Kind, layer: int, into: Into, theme: Theme) -> CellGrid:
+def heads_grid(effects: Effects, kind: Kind, layer: int, into: Into, theme: Theme) -> CellGrid:
     """Return a grid with one row: the effect of each head of a layer."""
     cells = [
         share_cell(share, head_title(Head(kind, layer, head)), theme)
-        for head, share in enumerate(found.moved(into).tolist())
+        for head, share in enumerate(effects.moved(into).tolist())
     ]
     return CellGrid(
         columns=[f"H{head + 1}" for head in range(len(cells))],
@@ -168,16 +160,14 @@ def heads_grid(found: Effects, kind: Kind, layer: int, into: Into, theme: Theme)
 
 
 def senders_grid(
-    senders: Sequence[Head], found: Effects, into: Into, theme: Theme, selected: Head | None = None
+    senders: Sequence[Head], effects: Effects, into: Into, theme: Theme, selected: Head | None = None
 ) -> CellGrid:
-    """Return a grid with a row for each layer: the effect of each of its heads.
-
-    It is the effect through the paths to a receiver.
+    """Return a grid with a row for each layer: the effect of each of its heads through the paths to a receiver.
 
     Args:
-        found: [senders, 1]
+        effects: [senders, 1]
     """
-    shares = dict(zip(senders, found.moved(into)[:, 0].tolist(), strict=True))
+    shares = dict(zip(senders, effects.moved(into)[:, 0].tolist(), strict=True))
     limit = shares_limit(list(shares.values()))
     kinds: list[Kind] = [kind for kind in KINDS if any(head.kind == kind for head in senders)]
     heads = max((head.head for head in senders), default=0) + 1
@@ -210,15 +200,13 @@ def grid_sender(place: tuple[int, int], senders: Sequence[Head]) -> Head | None:
     return head if head in senders else None
 
 
-def positions_grid(found: Effects, names: Sequence[str], into: Into, theme: Theme) -> CellGrid:
-    """Return a grid with one row: the effect of a head's output by position.
-
-    It is the effect through the paths to a receiver.
+def positions_grid(effects: Effects, names: Sequence[str], into: Into, theme: Theme) -> CellGrid:
+    """Return a grid with one row: the effect of a head's output by position, through the paths to a receiver.
 
     Args:
-        found: [1, positions]
+        effects: [1, positions]
     """
-    shares = found.moved(into)[0].tolist()
+    shares = effects.moved(into)[0].tolist()
     limit = shares_limit(shares)
     return CellGrid(
         columns=list(names),
@@ -230,41 +218,36 @@ def positions_grid(found: Effects, names: Sequence[str], into: Into, theme: Them
 
 
 def shares_limit(shares: Sequence[float]) -> float:
-    """Return the end of a scale for the effects of paths: the largest of them.
-
-    They are small.
-    """
+    """Return the end of a scale for the effects of paths, which are small: the largest of them."""
     return max(LEAST_LIMIT, *(abs(share) for share in shares if share == share), 0.0)
 
 
-def map_table(pairs: Sequence[PairRuns], effects: Mapping[Component, Effects], side: Side) -> "pd.DataFrame":
-    """Return a row for each component, layer and position of one side.
-
-    `python -m core patch` prints the same rows.
-    """
+def map_table(pairs: Sequence[PairRuns], effects: Mapping[Component, Effects], side: Stack) -> "pd.DataFrame":
+    """Return a row for each component, layer and position of one side, as `python -m core patch` prints them."""
     import pandas as pd
 
-    return pd.DataFrame(map_columns(pairs, {component: effects[component] for component in components_of(side)}))
+    shown: dict[Component, Effects] = {component: effects[component] for component in components_of(side)}
+    return pd.DataFrame(PatchedComponents(pairs, shown).table())
 
 
-def heads_table(found: Effects) -> "pd.DataFrame":
+def heads_table(effects: Effects) -> "pd.DataFrame":
     """Return a row for each head, counted from 0."""
     import pandas as pd
 
-    values, shares = found.values.tolist(), found.recovered.tolist()
+    values, shares = effects.values.tolist(), effects.recovered.tolist()
     return pd.DataFrame({"head": range(len(values)), "metric": values, "recovered": shares})
 
 
-def paths_table(senders: Sequence[Head], found: Effects) -> "pd.DataFrame":
+def paths_table(senders: Sequence[Head], effects: Effects) -> "pd.DataFrame":
     """Return a row for each sender, as `python -m core patch --paths-to` prints them."""
     import pandas as pd
 
-    return pd.DataFrame(paths_columns(senders, found))
+    return pd.DataFrame(PatchedPaths((), senders, effects).table())
 
 
-def positions_table(found: Effects, names: Sequence[str]) -> "pd.DataFrame":
+def positions_table(effects: Effects, names: Sequence[str]) -> "pd.DataFrame":
     """Return a row for each position of a sender."""
     import pandas as pd
 
-    values, shares = found.values[0].tolist(), found.recovered[0].tolist()
+    values, shares = effects.values[0].tolist(), effects.recovered[0].tolist()
     return pd.DataFrame({"position": range(len(names)), "token": names, "metric": values, "recovered": shares})

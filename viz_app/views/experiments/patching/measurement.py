@@ -61,13 +61,13 @@ class Patching:
 
     @property
     def left_out(self) -> list[str]:
-        """Why other proposals are not in the mean."""
+        """Reasons why other proposals are not in the mean."""
         opposite = (tr("{sentence}: its difference has the opposite sign", sentence=each) for each in self.opposite)
         return [*self.refused, *opposite]
 
     @property
     def num_complete(self) -> int:
-        """Number of pairs that are measured completely, at least 1 for what is shown."""
+        """Number of pairs that are measured completely, at least 1."""
         return max(1, sum(len(parts) == num_parts(self.pairs[0]) for parts in self.parts))
 
     @property
@@ -76,10 +76,7 @@ class Patching:
         return self.pairs[: self.num_complete]
 
     def effects(self) -> dict[Component, Effects]:
-        """Return the mean effects of all complete pairs.
-
-        Before there is one, those of the first pair so far.
-        """
+        """Return the mean effects of all complete pairs or, before there is one, those of the first pair so far."""
         into, count = self.question.into, self.num_complete
         return mean_map([patching_map(self.pairs[number], into, self.parts[number]) for number in range(count)])
 
@@ -101,8 +98,8 @@ class Patching:
             rows = [[Patch(kind, head.layer, None, head.head)] for head in heads]
             return Effects(runs.clean, runs.corrupted, patched_metric(runs, rows, self.question.into))
 
-        found = self._mean(kind, all_heads).moved(self.question.into).abs()
-        return heads[int(found.argmax())]
+        effects = self._mean(kind, all_heads).moved(self.question.into).abs()
+        return heads[int(effects.argmax())]
 
     def path_positions(self, sender: Head, receiver: Receiver, hold_networks: bool) -> Effects:
         """Return the mean effects of a sender's output at each position: [1, positions]."""
@@ -201,14 +198,14 @@ def _is_short(pairs: Sequence[PairRuns]) -> bool:
     return pairs[0].source_ids.size(1) + pairs[0].fed.size(1) <= MEASURED_AT_ONCE
 
 
-def paths_to(found: Patching, receiver: Receiver, hold_networks: bool) -> Paths:
+def paths_to(patched: Patching, receiver: Receiver, hold_networks: bool) -> Paths:
     """Return the session's measurement of the paths to a receiver."""
     identity = session_object(PatchingSlot).identity, receiver, hold_networks
-    return session_object(PathsSlot).of(identity, lambda: _begun_paths(found, receiver, hold_networks))
+    return session_object(PathsSlot).of(identity, lambda: _begun_paths(patched, receiver, hold_networks))
 
 
-def _begun_paths(found: Patching, receiver: Receiver, hold_networks: bool) -> Paths:
-    pairs = found.pairs
+def _begun_paths(patched: Patching, receiver: Receiver, hold_networks: bool) -> Paths:
+    pairs = patched.pairs
     senders = possible_senders(pairs[0].translator.model, receiver)
     clean, corrupted = (
         sum(values) / len(pairs) for values in zip(*((r.clean, r.corrupted) for r in pairs), strict=True)
@@ -220,7 +217,7 @@ def _begun_paths(found: Patching, receiver: Receiver, hold_networks: bool) -> Pa
         for _, group in groupby(senders, key=lambda head: head[:2]):
             heads = list(group)
             measured = [
-                path_effects(runs, heads, [receiver], found.question.into, hold_networks=hold_networks)
+                path_effects(runs, heads, [receiver], patched.question.into, hold_networks=hold_networks)
                 for runs in pairs
             ]
             effects.values[done : done + len(heads)] = mean_effects(measured).values

@@ -1,7 +1,4 @@
-"""The second sentence of the page Patching, its proposals, and two tokens.
-
-The tokens are the pair to compare.
-"""
+"""The second sentence of the page Patching, its proposals, and the two tokens to compare."""
 
 import re
 from collections import Counter
@@ -82,8 +79,8 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
         The sentence, "" if there is none, and other proposals for the same words.
     """
     source = about.translation.source
-    found = proposals(about.model, source)
-    first = next((pair for pair in found if pair.contrast == "noun"), found[0] if found else None)
+    proposed = proposals(about.model, source)
+    first = next((pair for pair in proposed if pair.contrast == "noun"), proposed[0] if proposed else None)
     CORRUPTED.preset_for((about.model.digest, source), lambda: first.text if first else "")
     text = CORRUPTED.draw(
         st.text_input,
@@ -91,44 +88,38 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
         placeholder=tr("Change a word of the sentence above"),
         help=tr(ABOUT_SENTENCE),
     )
-    few, more = few_and_more(found)
+    few, more = few_and_more(proposed)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="proposals"):
         _buttons(few, text)
         if more:
             with st.popover(tr("{count} more", count=len(more)), type="tertiary"):
                 _buttons(more, text)
-    if not found:
+    if not proposed:
         st.caption(tr("No word of this sentence is in the project's word list: type a second sentence yourself."))
-    own = next((pair for pair in found if pair.text == text), None)
+    own = next((pair for pair in proposed if pair.text == text), None)
     same = [
         pair
-        for pair in found
+        for pair in proposed
         if own is not None and pair is not own and (pair.contrast, pair.words) == (own.contrast, own.words)
     ]
     return text.strip(), same
 
 
-def few_and_more(found: list[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
-    """Return the first proposals of each contrast, and all others.
-
-    The first ones are for as many words as possible.
-    """
+def few_and_more(proposed: list[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
+    """Return the first proposals of each contrast, for as many words as possible, and all others."""
     few: list[MinimalPair] = []
     for contrast in CONTRASTS:
-        pairs, seen = [pair for pair in found if pair.contrast == contrast], Counter[tuple[int, ...]]()
+        pairs, seen = [pair for pair in proposed if pair.contrast == contrast], Counter[tuple[int, ...]]()
         turns: list[tuple[int, MinimalPair]] = []
         for pair in pairs:
             turns.append((seen[pair.words], pair))
             seen[pair.words] += 1
         few += [pair for _, pair in sorted(turns, key=lambda turn: turn[0])[:FEW]]
-    return few, [pair for pair in found if pair not in few]
+    return few, [pair for pair in proposed if pair not in few]
 
 
 def _buttons(pairs: list[MinimalPair], text: str) -> None:
-    """Draw a button for each proposal, by contrast.
-
-    That of the current second sentence is disabled.
-    """
+    """Draw a button for each proposal, by contrast; that of the current second sentence is disabled."""
     for contrast in CONTRASTS:
         of_contrast = [pair for pair in pairs if pair.contrast == contrast]
         if of_contrast:
@@ -157,9 +148,7 @@ def _reason(pair: MinimalPair) -> str:
 
 
 def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> PatchingQuestion:
-    """Select the tokens to compare, the metric, the direction, and the averaging.
-
-    Averaging is over several pairs.
+    """Select the tokens to compare, the metric, the direction, and the averaging over several pairs.
 
     Raises:
         ValueError: as `model_passes.explanation`.

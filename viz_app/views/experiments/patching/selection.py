@@ -32,10 +32,7 @@ INPUT_NAMES: dict[HeadInput, str] = {"query": marked("Queries"), "key": marked("
 
 @dataclass
 class PatchingSelection:
-    """The selected cell of the map and the selected sender of a session.
-
-    None before a click.
-    """
+    """The selected cell of the map and the selected sender of a session; None before a click."""
 
     cell: PatchedCell | None = None
     sender: Head | None = None
@@ -67,12 +64,12 @@ def parsed_cell(text: str) -> PatchedCell | None:
     return PatchedCell(component, int(parts[2]) - 1, int(parts[3]) - 1)
 
 
-def selected_cell(found: Patching) -> PatchedCell | None:
+def selected_cell(patched: Patching) -> PatchedCell | None:
     """Return the selected cell, and write it to the address.
 
     By default it is the attention layer with the largest effect, or None until all are measured.
     """
-    state, runs = session_object(PatchingSelection), found.pairs[0]
+    state, runs = session_object(PatchingSelection), patched.pairs[0]
     state.restore()
     cell = state.cell
     if cell is not None and not (
@@ -80,12 +77,12 @@ def selected_cell(found: Patching) -> PatchedCell | None:
     ):
         cell = state.cell = None
     CELL.put(f"{cell.component}.{cell.layer + 1}.{cell.position + 1}" if cell else "")
-    if cell is not None or not found.job.finished:
+    if cell is not None or not patched.job.finished:
         return cell
-    effects, best = found.effects(), PatchedCell("encoder_self", 0, 0)
+    effects, best = patched.effects(), PatchedCell("encoder_self", 0, 0)
     largest = -1.0
     for kind in KINDS:
-        shares = effects[kind].moved(found.question.into).nan_to_num(0).abs()
+        shares = effects[kind].moved(patched.question.into).nan_to_num(0).abs()
         if float(shares.max()) > largest:
             largest = float(shares.max())
             layer, position = divmod(int(shares.argmax()), shares.size(1))
@@ -93,9 +90,9 @@ def selected_cell(found: Patching) -> PatchedCell | None:
     return best
 
 
-def receiver_box(found: Patching) -> tuple[Receiver, bool]:
+def receiver_box(patched: Patching) -> tuple[Receiver, bool]:
     """Select the receiver, and whether feed-forward networks are held on the way."""
-    runs = found.pairs[0]
+    runs = patched.pairs[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         kind: Kind = setting_segments(RECEIVER_KIND, tr("Receiver"), tr_values(KIND_NAMES))
         names = [
@@ -103,7 +100,7 @@ def receiver_box(found: Patching) -> tuple[Receiver, bool]:
         ]
         widget = address.RECEIVERS[kind]
         if widget.value not in names:
-            widget.set(head_name(*found.strongest_head(kind)[1:]))
+            widget.set(head_name(*patched.strongest_head(kind)[1:]))
         name = widget.draw(st.selectbox, tr("Head"), names, width=110)
         which: HeadInput = setting_segments(address.RECEIVER_INPUT, tr("Through its"), tr_values(INPUT_NAMES))
         hold_networks = address.HOLD_NETWORKS.draw(

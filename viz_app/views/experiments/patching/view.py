@@ -5,9 +5,9 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.pair_runs import Side
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
+from core.trace import Stack
 from viz_app.components.cell_grid import cell_grid
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
@@ -55,8 +55,8 @@ ABOUT_BADGE = marked(
 )
 TOLERANCE = 1e-3  # nats
 VIEWS = (marked("Components"), marked("Paths between heads"))
-NAMES: dict[Side, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
-ROWS: dict[Side, str] = {
+NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
+ROWS: dict[Stack, str] = {
     "encoder": marked("a row for each token of the sentences"),
     "decoder": marked("a row for each token of the translation so far; the last one predicts the token"),
 }
@@ -75,54 +75,55 @@ def page() -> None:
         return
     try:
         question = second_sentence.question_boxes(reading, corrupted, others)
-        found = measurement.patching(reading, question)
+        patched = measurement.patching(reading, question)
     except ValueError as error:
         st.error(second_sentence.problem_text(error))
         return
-    headline(found)
+    headline(patched)
     view = setting_segments(address.PATCH_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
     if view == VIEWS[0]:
-        job_control(found.job, "patching", tr("Measure"), partial(components, reading, found))
+        job_control(patched.job, "patching", tr("Measure"), partial(components, reading, patched))
     else:
-        paths(reading, found)
-    detail = tr("largest gap {gap:.1g} nats", gap=found.gap)
-    check_badge(tr("all patched equals the other run"), found.gap < TOLERANCE, tr(ABOUT_BADGE), detail)
+        paths(reading, patched)
+    detail = tr("largest gap {gap:.1g} nats", gap=patched.gap)
+    check_badge(tr("all patched equals the other run"), patched.gap < TOLERANCE, tr(ABOUT_BADGE), detail)
 
 
-def headline(found: Patching) -> None:
-    """Say what is measured, in both runs."""
-    runs, question = found.pairs[0], found.question
+def headline(patched: Patching) -> None:
+    """Name the measure, with its value in both runs."""
+    runs, question = patched.pairs[0], patched.question
     first, second = (plain(isolated(readable(each))) for each in map(runs.translator.piece, (runs.token, runs.against)))
     measure = tr("Logit of **{first}** minus **{second}**", first=first, second=second)
     if question.metric == "log_prob":
         measure = tr("Log-probability of **{first}**", first=first)
-    elif len(found.pairs) > 1 and question.against is None:
+    elif len(patched.pairs) > 1 and question.against is None:
         measure = tr("Logit of **{first}** minus the best other token", first=first)
     clean, corrupted = (
-        sum(values) / len(found.pairs) for values in zip(*((r.clean, r.corrupted) for r in found.pairs), strict=True)
+        sum(values) / len(patched.pairs)
+        for values in zip(*((r.clean, r.corrupted) for r in patched.pairs), strict=True)
     )
     first, second = (decimal(value, 2, sign=True) for value in (clean, corrupted))
     text = tr(
-        IN_BOTH if len(found.pairs) == 1 else MEAN_IN_BOTH,
+        IN_BOTH if len(patched.pairs) == 1 else MEAN_IN_BOTH,
         measure=measure,
         first=first,
         second=second,
-        count=len(found.pairs),
+        count=len(patched.pairs),
     )
     st.markdown(text, help=tr(HOW_TO_READ))
-    if found.left_out:
+    if patched.left_out:
         st.caption(
-            tr("Left out of the mean: {count}.", count=len(found.left_out)), help=plain("; ".join(found.left_out))
+            tr("Left out of the mean: {count}.", count=len(patched.left_out)), help=plain("; ".join(patched.left_out))
         )
 
 
-def components(reading: readings.Reading, found: Patching) -> None:
+def components(reading: readings.Reading, patched: Patching) -> None:
     """Draw the effects measured so far; a click on a cell shows its heads."""
-    theme, question = page_theme(), found.question
-    effects, pairs, cell = found.effects(), found.shown, selection.selected_cell(found)
-    if len(found.pairs) > 1:
+    theme, question = page_theme(), patched.question
+    effects, pairs, cell = patched.effects(), patched.shown, selection.selected_cell(patched)
+    if len(patched.pairs) > 1:
         st.caption(
-            tr("Mean of {measured} of {count} pairs.", measured=len(pairs), count=len(found.pairs))
+            tr("Mean of {measured} of {count} pairs.", measured=len(pairs), count=len(patched.pairs))
             if len(pairs) > 1
             else tr("The first pair.")
         )
@@ -131,7 +132,7 @@ def components(reading: readings.Reading, found: Patching) -> None:
         grid = figures.side_grid(effects, pairs, side, question.into, theme, cell)
         layers = pairs[0].num_layers(figures.components_of(side)[0])
 
-        def select(place: tuple[int, int], side: Side = side, layers: int = layers) -> None:
+        def select(place: tuple[int, int], side: Stack = side, layers: int = layers) -> None:
             session_object(PatchingSelection).select_cell(figures.grid_cell(place, side, layers))
 
         cell_grid(grid, select, key=f"patching-{side}")
@@ -148,15 +149,15 @@ def components(reading: readings.Reading, found: Patching) -> None:
             python=lambda file, code=code: python_code.script(file, *code),
         )
         if cell is not None and side == figures.side_of(cell.component):
-            one_cell(reading, found, cell)
+            one_cell(reading, patched, cell)
     st.caption(tr(NOT_MEANT))
 
 
-def one_cell(reading: readings.Reading, found: Patching, cell: figures.PatchedCell) -> None:
+def one_cell(reading: readings.Reading, patched: Patching, cell: figures.PatchedCell) -> None:
     """Draw the numbers of a cell and, if it is one of attention, its heads."""
-    question, theme = found.question, page_theme()
-    share = float(found.effects()[cell.component].moved(question.into)[cell.layer, cell.position])
-    token = figures.position_names(found.shown, cell.component)[cell.position]
+    question, theme = patched.question, page_theme()
+    share = float(patched.effects()[cell.component].moved(question.into)[cell.layer, cell.position])
+    token = figures.position_names(patched.shown, cell.component)[cell.position]
     values = {
         "component": figures.cell_title(cell),
         "token": plain(isolated(token)),
@@ -168,7 +169,7 @@ def one_cell(reading: readings.Reading, found: Patching, cell: figures.PatchedCe
         st.markdown(tr("**{component}** at **{token}**: {share}. It has no heads.", **values))
         return
     st.markdown(tr("**{component}** at **{token}**: {share}, and each of its heads alone", **values))
-    heads = found.heads(kind, cell.layer, cell.position)
+    heads = patched.heads(kind, cell.layer, cell.position)
     grid = figures.heads_grid(heads, kind, cell.layer, question.into, theme)
 
     def show(place: tuple[int, int]) -> None:
@@ -180,7 +181,7 @@ def one_cell(reading: readings.Reading, found: Patching, cell: figures.PatchedCe
         st.page_link(script_of("heads"), label=tr("Open Heads"), icon=":material/arrow_forward:", width="content")
     code = (
         python_code.reading_part(reading),
-        selection.pairs_part(found.pairs, question),
+        selection.pairs_part(patched.pairs, question),
         selection.heads_part(question, cell),
     )
     downloads(
@@ -192,29 +193,26 @@ def one_cell(reading: readings.Reading, found: Patching, cell: figures.PatchedCe
     )
 
 
-def paths(reading: readings.Reading, found: Patching) -> None:
+def paths(reading: readings.Reading, patched: Patching) -> None:
     """Draw the effects of all heads through the paths to one receiver."""
-    receiver, hold_networks = selection.receiver_box(found)
-    measured = measurement.paths_to(found, receiver, hold_networks)
+    receiver, hold_networks = selection.receiver_box(patched)
+    measured = measurement.paths_to(patched, receiver, hold_networks)
     if not measured.senders:
         st.info(tr("No head comes before {head}: select a higher layer.", head=plain(head_title(receiver.head))))
         return
-    draw = partial(senders, reading, found, receiver, hold_networks, measured)
+    draw = partial(senders, reading, patched, receiver, hold_networks, measured)
     job_control(measured.job, "paths", tr("Measure"), draw)
 
 
 def senders(
     reading: readings.Reading,
-    found: Patching,
+    patched: Patching,
     receiver: measurement.Receiver,
     hold_networks: bool,
     measured: measurement.Paths,
 ) -> None:
-    """Draw the effects of the senders measured so far.
-
-    A click on one shows its positions.
-    """
-    theme, question = page_theme(), found.question
+    """Draw the effects of the senders measured so far; a click on one shows its positions."""
+    theme, question = page_theme(), patched.question
     sender = selection.selected_sender(measured.senders)
     name = selection.receiver_title(receiver)
     st.markdown(tr("**Heads that feed {input}**", input=plain(name)), help=tr(ABOUT_PATHS))
@@ -224,7 +222,7 @@ def senders(
         session_object(PatchingSelection).select_sender(figures.grid_sender(place, measured.senders))
 
     cell_grid(grid, select, key="patching-senders")
-    code = python_code.reading_part(reading), selection.pairs_part(found.pairs, question)
+    code = python_code.reading_part(reading), selection.pairs_part(patched.pairs, question)
     downloads(
         "patching-paths",
         partial(export_grid, grid, theme=theme, title=tr("to {input}", input=name)),
@@ -235,22 +233,22 @@ def senders(
     if sender is None:
         st.caption(tr("Click a head to see at which position its output matters."))
     else:
-        positions(reading, found, receiver, hold_networks, sender)
+        positions(reading, patched, receiver, hold_networks, sender)
     st.caption(tr(NOT_MEANT))
 
 
 def positions(
-    reading: readings.Reading, found: Patching, receiver: measurement.Receiver, hold_networks: bool, sender: Head
+    reading: readings.Reading, patched: Patching, receiver: measurement.Receiver, hold_networks: bool, sender: Head
 ) -> None:
     """Draw the effect of a sender's output at each position."""
-    theme, question = page_theme(), found.question
-    effects = found.path_positions(sender, receiver, hold_networks)
-    names, to = figures.position_names(found.pairs, sender.kind), selection.receiver_title(receiver)
+    theme, question = page_theme(), patched.question
+    effects = patched.path_positions(sender, receiver, hold_networks)
+    names, to = figures.position_names(patched.pairs, sender.kind), selection.receiver_title(receiver)
     st.markdown(tr("**{head}**, by the position of its output", head=head_title(sender)))
     grid = figures.positions_grid(effects, names, question.into, theme)
     cell_grid(grid, key="patching-positions")
     part = selection.positions_part(question, receiver, hold_networks, sender, names)
-    code = python_code.reading_part(reading), selection.pairs_part(found.pairs, question), part
+    code = python_code.reading_part(reading), selection.pairs_part(patched.pairs, question), part
     downloads(
         "patching-positions",
         partial(

@@ -80,10 +80,7 @@ def switchboard(
 
 
 def clicked_heads(value: object, heads: Sequence[Head]) -> list[Head]:
-    """Return the heads that the browser sent: one, or all of a layer.
-
-    Empty if there are no such heads.
-    """
+    """Return the heads that the browser sent, one or all of a layer; empty if there are no such heads."""
     match value:
         case {"kind": str(kind), "layer": int(layer), "head": int(number)}:
             return [head for head in heads if head == (kind, layer, number)]

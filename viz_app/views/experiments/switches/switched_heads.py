@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core import ScoredText
 
 _HEAD_GATE = re.compile(r"(encoder|decoder|cross) L(\d{1,3}) H(\d{1,3})(?: (0(?:\.\d{1,2})?))?")
-HeadGates = tuple[tuple[Head, float], ...]  # heads whose output is scaled, by what; sorted, without those scaled by 1
+HeadGates = tuple[tuple[Head, float], ...]  # scaled heads and their factors, sorted, without factors of 1
 
 
 @dataclass
@@ -63,15 +63,13 @@ class Switches:
 
 
 def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
-    """Parse heads and gates such as `cross L5 H3, encoder L1 H2 0.5`.
-
-    A head without a gate is off.
+    """Parse heads and gates such as `cross L5 H3, encoder L1 H2 0.5`; a head without a gate is off.
 
     Raises:
         ValueError: it names no head, or one that the model does not have.
     """
     heads = {str(head): head for head in all_heads(model.translator.model)}
-    found: dict[Head, float] = {}
+    gates: dict[Head, float] = {}
     for name in map(str.strip, text.split(",") if text else ()):
         parts = _HEAD_GATE.fullmatch(name)
         if parts is None:
@@ -92,8 +90,8 @@ def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
                     model=model.name,
                 )
             )
-        found[head] = float(parts[4] or 0)
-    return found
+        gates[head] = float(parts[4] or 0)
+    return gates
 
 
 def write_address(gates: HeadGates) -> None:

@@ -1,16 +1,24 @@
-"""The selected aligner of the page Alignment, and tables to select one."""
+"""The selected aligner of the page Alignment, tables to select one, and a ranking on a text with gold links."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
+from core.analysis.alignment.align import RankedAligners
 from core.analysis.alignment.aligners import Aligner
+from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import selectable_table
-from viz_app.language import tr
-from viz_app.session import address
+from viz_app.controls.uploader_texts import uploader_texts
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.language import marked, tr, tr_count
+from viz_app.session import address, readings
+from viz_app.session.aligner_ranking import TextRankings
+from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.chosen_heads import keep_heads
+from viz_app.session.fields import part
 from viz_app.session.state import session_object
+from viz_app.views.heads import gold_links
 from viz_app.views.heads.alignment.figures import aligner_table
 
 METHOD = address.METHOD
@@ -64,4 +72,76 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
                 tr("Recall"), format="%.3f", width=65, help=tr("Share of the sure gold links that it found.")
             ),
         },
+    )
+
+
+ABOUT_FILE = marked("""
+Three UTF-8 files with the same number of lines, or lines of `source ||| target ||| links`. Words are separated by
+spaces. Links are in the Pharaoh format, counted from 0, the source word first: `0-0` is a sure link, `1?2` a possible
+one. `python -m core align` prints the same numbers.
+""")
+FILES = (marked("Source"), marked("Target"), marked("Links"))
+EXAMPLE = "a dog runs ||| ein hund l\u00e4uft ||| 0-0 1-1 2-2"
+
+
+def text_with_gold() -> None:
+    """Rank all heads on a parallel text with gold links."""
+    form()
+    if job := session_object(TextRankings).job:
+        job_control(job, "run_ranking")
+    results()
+
+
+@part
+def form() -> None:
+    """Draw the form for the text, from which one click also sends text that is still being typed."""
+    st.markdown(tr("**Heads as aligners of a text with gold links**"), help=tr(ABOUT_FILE))
+    for name in FILES:
+        uploader_texts(f"gold_{name}", 5)
+    with st.form("gold_text", border=False):
+        files = [
+            column.file_uploader(tr(name), key=f"gold_{name}", max_upload_size=5)
+            for column, name in zip(st.columns(3), FILES, strict=True)
+        ]
+        pasted = st.text_area(
+            tr("Or paste lines"),
+            key="gold_pasted",
+            placeholder=EXAMPLE,
+            height=80,
+            help=tr(ABOUT_FILE),
+            persist_state="session",
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            submitted = st.form_submit_button(tr("Rank all heads"), key="rank_file")
+            st.caption(tr("by the method chosen above"))
+    if submitted:
+        try:
+            pairs = gold_links.given_pairs([(file.name, file.getvalue()) for file in files if file], pasted)
+        except ValueError as error:
+            st.error(sentence_case(str(error)))
+            return
+        session_object(TextRankings).begin(readings.model(), METHOD.value or "attention", pairs)
+        st.rerun()
+
+
+@part
+def results() -> None:
+    """Draw all aligners, best first; a click on one shows it above."""
+    if session_object(AlignerClick).take():
+        st.rerun()
+    ranked = session_object(TextRankings).last
+    if ranked is None:
+        return
+    note = tr_count(
+        "{count} pair, {method}, {checkpoint}",
+        "{count} pairs, {method}, {checkpoint}",
+        ranked.num_pairs,
+        method=tr(METHOD_NAMES[ranked.method]),
+        checkpoint=ranked.checkpoint,
+    )
+    st.caption(plain(note))
+    show_aligners(ranked.aligners, "file")
+    table = str(RankedAligners(ranked.aligners, ranked.num_pairs))
+    st.download_button(
+        tr("Table as printed on the command line"), table + "\n", "aligners.txt", on_click="ignore", type="tertiary"
     )

@@ -152,8 +152,10 @@ function word(state, side, spans, index) {
   const node = button("word");
   Object.assign(node.dataset, { side, index });
   node.title = textOf(spans);
-  if (side === "source")
-    node.title += `\n${tr("{weight} attention received in total", { weight: source[index].covered.toFixed(3) })}`;
+  if (side === "source") {
+    const received = tr("{weight} attention received in total", { weight: source[index].covered.toFixed(3) });
+    node.title += `\n${received}`;
+  }
   if (share !== null) {
     const shares = { source: share.toFixed(3), prefix: (1 - share).toFixed(3) };
     node.title += `\n${tr("{source} from the source, {prefix} from the prefix", shares)}`;

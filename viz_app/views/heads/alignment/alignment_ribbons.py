@@ -3,10 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from core.analysis.alignment.aligners import Rows
 from core.analysis.alignment.pharaoh import GoldLinks, Link
-from core.analysis.alignment.sentence_alignment import WordAlignment
+from core.analysis.alignment.sentence_alignment import HeadOrMean, WordAlignment
+from core.analysis.heads.head import Head
+from core.analysis.tokens.words import axis_groups
 from core.drawing.drawing_data import label_spans
 from viz_app.components.component import component_beside, draw
+from viz_app.controls.score_products import MapCells
+from viz_app.language import marked, tr
+from viz_app.session.map_pass import reading_pass
+from viz_app.session.readings import Reading
 
 DECIMALS = 3
 MIN_WEIGHT = 0.01  # thinner ribbons are invisible
@@ -19,8 +26,8 @@ def ribbon_payload(
 ) -> dict[str, Any]:
     """Return the data of an alignment, see `Data` in alignment_ribbons.js.
 
-    The thickness of a ribbon at its target word is its weight. The ribbons of a source word with more than 1 in total
-    are scaled to fit.
+    The thickness of a ribbon at its target word is its weight. The ribbons of a source word whose weights sum to more
+    than 1 are scaled to fit.
 
     Args:
         gold: Human links between the words.
@@ -86,3 +93,25 @@ def clicked_link(value: object, alignment: WordAlignment) -> Link | None:
             return source, target
         case _:
             return None
+
+
+LINK_HINT = marked("Click a source and a target word to see the products of query and key behind their weight, too.")
+
+
+def ribbon_cells(reading: Reading, place: HeadOrMean, rows: Rows) -> MapCells:
+    """Return the weights between a target and a source word of one head.
+
+    A target word is a row, a source word a column, as in `WordAlignment`.
+    """
+    layer, head = place
+    assert layer is not None
+    assert head is not None
+    own = reading.explain().maps["cross"][layer]
+    targets, sources = (axis_groups(names, True, True) for names in (own.row_tokens, own.key_tokens))
+    shift = int(rows == "fed")
+
+    def locate(row: int, column: int) -> tuple[Head, range, range]:
+        queries = range(targets[row].start + shift, targets[row].stop + shift)
+        return Head("cross", layer, head), queries, sources[column]
+
+    return MapCells("ribbon", reading_pass(reading), locate, tr(LINK_HINT))

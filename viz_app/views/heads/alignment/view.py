@@ -4,16 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import streamlit as st
-from torch import Tensor
 
 from core.analysis.alignment.aligners import Rows
-from core.analysis.alignment.coverage import (
-    absentmindedness_in,
-    absentmindedness_out,
-    attention_confidence,
-    coverage_deviation,
-    coverage_penalty,
-)
 from core.analysis.alignment.first_head import head_links
 from core.analysis.alignment.pharaoh import GoldLinks, Link, format_links, parse_links
 from core.analysis.alignment.sentence_alignment import (
@@ -32,10 +24,10 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, no_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, setting_segments
-from viz_app.drawing.core_texts import translated
-from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.language import marked, tr, tr_values
+from viz_app.language.phrases import translated
 from viz_app.session import address, python_code, readings
 from viz_app.session.attributions import METHOD_HELP, METHOD_NAMES, Method
 from viz_app.session.chosen_heads import default_head, keep_heads, preset_heads
@@ -43,12 +35,17 @@ from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.views.heads import gold_links
 from viz_app.views.heads.alignment import aligner_list
-from viz_app.views.heads.alignment.aligner_list import ALIGNER, METHOD, ROWS, AlignerClick
-from viz_app.views.heads.alignment.alignment_ribbons import ribbon
-from viz_app.views.heads.alignment.corpus_ranking import text_with_gold
-from viz_app.views.heads.alignment.export import export_ribbon
-from viz_app.views.heads.alignment.figures import ROW_NAMES, aligner_title, coverage_table, ribbon_table, target_table
-from viz_app.views.heads.alignment.ribbon_cells import ribbon_cells
+from viz_app.views.heads.alignment.aligner_list import ALIGNER, METHOD, ROWS, AlignerClick, text_with_gold
+from viz_app.views.heads.alignment.alignment_ribbons import ribbon, ribbon_cells
+from viz_app.views.heads.alignment.figures import (
+    ROW_NAMES,
+    aligner_title,
+    coverage_table,
+    coverage_text,
+    export_ribbon,
+    ribbon_table,
+    target_table,
+)
 from viz_app.views.heads.gold_links import LINKS, SentenceLinks
 
 SIDES = TARGET, _ = marked("Target words"), marked("Source words")
@@ -84,10 +81,7 @@ translation quality (Rikters & Fishel 2017).
 
 @part
 def sentence() -> None:
-    """Draw the part about the current sentence.
-
-    A click in it runs only this part again.
-    """
+    """Draw the part about the current sentence; a click in it runs only this part again."""
     session_object(AlignerClick).take()
     reading = readings.reading()
     if reading is None:
@@ -222,9 +216,8 @@ def picture(
 
 
 def shares(reading: readings.Reading) -> tuple[float, ...]:
-    """Return the share of each target word that comes from the source.
-
-    The result is empty if ALTI cannot be applied to this model, or there is none.
+    """Return the share of each target word that comes from the source, or nothing if ALTI cannot be applied to the
+    model.
     """
     if reading.model.explanation is not None:
         return ()
@@ -237,10 +230,7 @@ def shares(reading: readings.Reading) -> tuple[float, ...]:
 
 
 def links_box(reading: readings.Reading, alignment: WordAlignment) -> GoldLinks | None:
-    """Edit the gold links as text.
-
-    Returns None, with the reason on the page, if they cannot be parsed.
-    """
+    """Edit the gold links as text; None, with the reason on the page, if they cannot be parsed."""
     sentences = session_object(SentenceLinks)
     restored = sentences.before_box(reading.identity, LINKS.value)
     if restored is not None:
@@ -272,10 +262,7 @@ def links_box(reading: readings.Reading, alignment: WordAlignment) -> GoldLinks 
 
 
 def ranking(cross: Sequence[AttentionMap], links: GoldLinks, words: int) -> None:
-    """Draw a table of all aligners on this sentence, best first.
-
-    Selecting a row shows that aligner.
-    """
+    """Draw a table of all aligners on this sentence, best first; selecting a row shows that aligner."""
     st.markdown(tr("**Heads as aligners of this sentence**, best first"), help=tr(ABOUT_AER))
     if not links.possible:
         st.caption(tr("Link a few words in the picture to rank all heads by agreement with your links."))
@@ -329,21 +316,6 @@ def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
             "linked_to": st.column_config.TextColumn(tr("Linked to"), help=tr("The target words linked to it.")),
         }
     show_table(table, height="content" if len(table) < 16 else 420, column_config=columns)
-
-
-def coverage_text(weights: Tensor) -> str:
-    """Say in numbers how well weights [T, S], whose rows sum to 1, cover the source."""
-    scores = (coverage_penalty, coverage_deviation, absentmindedness_out, absentmindedness_in, attention_confidence)
-    penalty, deviation, out, back, confidence = (decimal(score(weights), 2) for score in scores)
-    return tr(
-        "Coverage penalty {penalty}, deviation {deviation}; absentmindedness {out} from the target, {back} from the "
-        "source; attention confidence {confidence}",
-        penalty=penalty,
-        deviation=deviation,
-        out=out,
-        back=back,
-        confidence=confidence,
-    )
 
 
 sentence()

@@ -51,7 +51,7 @@ def cut_toggle() -> bool:
 
 
 def cutting(reading: readings.Reading, kind: Kind, tokens: TokenView, attention: AttentionMap) -> Cutting:
-    """Return the cuts to mark in a drawing of one layer, and what a click does."""
+    """Return the cuts to mark in a drawing of one layer, and the function that handles a click."""
     places = word_links.positions(reading.explain(), kind, tokens.words, tokens.hide_special)
     value, renormalise = NUMBER.value or 0.0, bool(REST.value)
 
@@ -121,11 +121,11 @@ def _text(cut: Cut) -> str:
 
 def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     """Draw the change of each token, and the translation before and after."""
-    found, theme = cut_weights.effect(reading, cuts), page_theme()
-    before, tokens = found.before.log_probs, found.before.predicted_tokens
+    effect, theme = cut_weights.effect(reading, cuts), page_theme()
+    before, tokens = effect.before.log_probs, effect.before.predicted_tokens
     st.markdown(tr("**Log-probability of the translation above**, token by token: blue is less probable, orange more"))
-    st.html(ablation.changed_tokens(tokens, before, found.changes, theme))
-    now, change = decimal(sum(found.after.log_probs), 2), decimal(found.change, 2, sign=True)
+    st.html(ablation.changed_tokens(tokens, before, effect.changes, theme))
+    now, change = decimal(sum(effect.after.log_probs), 2), decimal(effect.change, 2, sign=True)
     st.markdown(
         tr(
             "Without cuts: **{before}**, now **{now}**: a change of **{change}** nats.",
@@ -134,8 +134,8 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
             change=change,
         )
     )
-    draw = partial(export_changes, tokens, found.changes, theme=theme)
-    downloads("cut-tokens", draw, lambda: ablation.tokens_table(tokens, before, found.changes))
+    draw = partial(export_changes, tokens, effect.changes, theme=theme)
+    downloads("cut-tokens", draw, lambda: ablation.tokens_table(tokens, before, effect.changes))
     st.markdown(tr("**Translation**: without cuts and with them"))
     changed_translation(
         reading.translation.hypotheses[0].tokens,
@@ -143,7 +143,7 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
         (reading.model.digest, reading.search, cuts),
         "cut",
     )
-    gap = found.gap(cuts)
+    gap = effect.gap(cuts)
     check_badge(marked("weights as set"), gap < TOLERANCE, ABOUT_BADGE, tr("largest difference {gap:.1g}", gap=gap))
     downloads("cuts", table=lambda: pd.DataFrame({"cut": list(map(str, cuts))}))
 
@@ -154,17 +154,17 @@ def _search(reading: readings.Reading, kind: Kind) -> None:
     if not targets:
         st.caption(tr("Select a word of the translation to search for few cuts that change it."), help=tr(ABOUT_SEARCH))
         return
-    found = cut_weights.cut_search(reading, targets[-1], kind)
+    search = cut_weights.cut_search(reading, targets[-1], kind)
     token = plain(isolated(readable(reading.explain().predicted_tokens[targets[-1]])))
     st.markdown(tr("**Few cuts that change {token}**", token=token), help=tr(ABOUT_SEARCH))
-    job_control(found.job, "find-cuts", marked("Search"), partial(_found, reading, found, token))
+    job_control(search.job, "find-cuts", marked("Search"), partial(_found, reading, search, token))
 
 
-def _found(reading: readings.Reading, found: FoundCuts, token: str) -> None:
+def _found(reading: readings.Reading, search: FoundCuts, token: str) -> None:
     """Draw the result of a search so far."""
-    if not found.states:
+    if not search.states:
         return
-    last = found.states[-1]
+    last = search.states[-1]
     winner = plain(readable(reading.model.translator.piece(last.winner)))
     lead = decimal(last.margin, 2, sign=True)
     st.caption(

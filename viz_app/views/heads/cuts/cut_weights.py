@@ -40,10 +40,7 @@ class Cuts:
     problem: str = ""
 
     def of(self, reading: Reading) -> tuple[Cut, ...]:
-        """Return the cuts of a reading.
-
-        At first and after going back, those of the address.
-        """
+        """Return the cuts of a reading; at first and after going back, those of the address."""
         about = reading.model.digest, reading.translation.source
         if (named := CUT.take()) is not None:
             self.about = about
@@ -106,9 +103,9 @@ class CutSearchSlot(JobSlot[FoundCuts]):
 
 
 def cut_search(about: Reading, position: int, kind: Kind) -> FoundCuts:
-    """Return the session's search for cuts that change a predicted token.
+    """Return the session's search for cuts in one kind of attention that change a predicted token.
 
-    The cuts are in one kind of attention. It is not running at first.
+    It is not running at first.
     """
 
     def begun() -> FoundCuts:

@@ -105,7 +105,7 @@ def _export_row(
     heads: list[int],
     content: str,
 ) -> None:
-    """Offer what is shown as files: the BertViz page, and the same heads as pictures."""
+    """Offer the view as files: the BertViz page, and the same heads as pictures."""
     theme = page_theme()
     singles = [(each.layer, head) for each in maps for head in range(each.num_heads)]
     if view == HEAD_VIEW:

@@ -28,7 +28,7 @@ def output_box(about: readings.Reading, step: range | None) -> Output | None:
     if setting_segments(address.OUTPUT, tr("Gradient of"), tr_values(CHOICES), hide_label=True) == "whole":
         return None
     words = [tokens for side, tokens in readings.selected_words(about) if side == "target"]
-    found = tuple(sorted(position for tokens in ([step] if step else words) for position in tokens))
-    if not found:
+    positions = tuple(sorted(position for tokens in ([step] if step else words) for position in tokens))
+    if not positions:
         st.caption(tr(NOTHING_SELECTED))
-    return found or None
+    return positions or None

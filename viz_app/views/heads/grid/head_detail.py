@@ -46,10 +46,7 @@ NOTHING_TO_COMBINE = marked("Select heads too: the mean or the maximum of the se
 
 @dataclass
 class StepWords:
-    """The words that were selected when the decoding step was.
-
-    The later of the two selections is shown.
-    """
+    """The words that were selected when the decoding step was; the later of the two selections is shown."""
 
     words: "tuple[WordSelection, ...]" = ()
 
@@ -69,10 +66,7 @@ def mass_box(view: str) -> float | None:
 
 
 def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | None:
-    """Select a decoding step, as a row of the maps.
-
-    Returns None for all steps, as in the encoder.
-    """
+    """Select a decoding step, as a row of the maps; None for all steps, as in the encoder."""
     attention = tokens.apply(reading.explain().maps[kind][0])
     if attention.predicted_tokens is None:
         return None
@@ -266,10 +260,7 @@ def _script(
 
 
 def file_name(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> str:
-    """Name the file of a drawing, without its suffix.
-
-    Layers and heads are counted from 0.
-    """
+    """Name the file of a drawing, without its suffix; layers and heads are counted from 0."""
     weights = view.weights
     if attention.layer < 0:
         numbers = "-and-".join(weights.name(attention.layer, head).lower().replace(" ", "-") for head in heads)

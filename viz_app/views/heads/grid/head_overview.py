@@ -25,6 +25,7 @@ from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Sort, label_counts
 from viz_app.drawing.theme import Theme
 from viz_app.drawing.weight_tables import grid_table
 from viz_app.language import marked, tr, tr_count, tr_lower, tr_values
+from viz_app.language.phrases import translated
 from viz_app.session import address, chosen_heads, gradient_output, python_code, readings
 from viz_app.session.attributions import (
     METHOD_NAMES,
@@ -85,7 +86,7 @@ def grid_boxes(methods: Sequence[Method]) -> tuple[Sort, Method]:
 
 
 def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
-    """Select what the heads do that the grid is limited to.
+    """Select the labels that the grid is limited to.
 
     Below the choice, the criteria are listed, with the number of heads that meet them.
     """
@@ -101,7 +102,7 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
                     "- **{name}**, {count} heads: {criterion}.",
                     count,
                     name=tr(name),
-                    criterion=plain(tr(DEFINITIONS[name])),
+                    criterion=plain(translated(DEFINITIONS[name])),
                 )
                 for name, count in sorted(counts.items(), key=lambda each: each[1] == 0)
             )
@@ -110,10 +111,7 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
 
 
 def about_method(reading: readings.Reading, kind: Kind, weights: MethodChoice) -> None:
-    """Describe a method, and how far it ranks tokens like the raw weights.
-
-    Nothing is drawn for the raw weights.
-    """
+    """Describe a method other than the raw weights, and how far it ranks tokens like them."""
     method = weights.method
     if method == "attention":
         return
@@ -182,10 +180,7 @@ def grid_key(view: HeadsView) -> str:
 
 
 def shown_maps(maps: Sequence[AttentionMap], order: Sequence[head_names.LayerHead] | None) -> Sequence[AttentionMap]:
-    """Return the maps to draw.
-
-    In the order of layers, combinations of the selected heads are left out.
-    """
+    """Return the maps to draw; in the order of layers, combinations of the selected heads are left out."""
     return maps if order is not None else [attention for attention in maps if attention.layer != head_names.CHOSEN]
 
 

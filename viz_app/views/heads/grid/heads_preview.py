@@ -39,9 +39,8 @@ class _Preview:
     theme: Theme
 
     def data(self, other: Reading) -> dict[str, Any]:
-        """Return the data of the grid and of the large drawings.
-
-        They are those that `head_overview.grid` and `head_detail.large` draw.
+        """Return the data of the grid and of the large drawings, as `head_overview.grid` and `head_detail.large`
+        draw them.
         """
         heads, arrangement = self.heads(other), replace(self.arrangement, cards=self.judge(other))
         maps = chosen_heads.with_combined(other.maps(self.view.kind, self.view.tokens), heads)
@@ -49,14 +48,14 @@ class _Preview:
         view = self.view if (self.view.step or 0) < len(steps) else replace(self.view, step=None)
         links = view.links(other.explain())
         place = view.highlight_of((), links)
-        found: dict[str, Any] = {}
+        data: dict[str, Any] = {}
         if (order := arrangement.order()) != []:
             shown = head_overview.shown_maps(maps, order)
             options = head_overview.grid_options(view, arrangement, place, links)
-            found[head_overview.grid_key(view)] = grid_payload(shown, self.theme, heads, **options)
+            data[head_overview.grid_key(view)] = grid_payload(shown, self.theme, heads, **options)
         if not self.is_cutting and view.view != "Table":
-            found |= self._large(view, maps, heads, place, links)
-        return found
+            data |= self._large(view, maps, heads, place, links)
+        return data
 
     def _large(
         self,
@@ -68,14 +67,14 @@ class _Preview:
     ) -> dict[str, Any]:
         by_layer = {attention.layer: attention for attention in maps}
         groups = head_detail.grouped(view, [head for head in heads if head[0] in by_layer])
-        options, found = head_detail.drawing_options(view, groups, place, links), dict[str, Any]()
+        options, data = head_detail.drawing_options(view, groups, place, links), dict[str, Any]()
         for number, (layer, group) in enumerate(groups):
-            found[head_detail.drawing_key(view, number)] = (
+            data[head_detail.drawing_key(view, number)] = (
                 map_payload(by_layer[layer], group[0], self.theme, **options)
                 if view.view == "Map"
                 else lines_payload(by_layer[layer], group, self.theme, **options)
             )
-        return found
+        return data
 
 
 def offer(
@@ -86,9 +85,7 @@ def offer(
     judge: Judge,
     is_cutting: bool,
 ) -> None:
-    """Offer what the page shows for other sentences.
-
-    Nothing is offered for methods that take longer than the raw weights.
+    """Offer the current view of the page for other sentences, unless its method takes longer than the raw weights.
 
     Args:
         judge: returned the cards of `arrangement`.

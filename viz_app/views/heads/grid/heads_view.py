@@ -35,13 +35,10 @@ class HeadsView:
         return word_selection.links(explanation, self.kind, self.tokens)
 
     def highlight(self, reading: Reading) -> Highlight:
-        """Return the rows and columns of the selected words.
-
-        If a decoding step is selected, it is the only row.
-        """
+        """Return the rows and columns of the selected words; if a decoding step is selected, it is the only row."""
         return self.highlight_of(word_selection.selected_names(reading), self.links(reading.explain()))
 
     def highlight_of(self, names: Collection[str], links: Links) -> Highlight:
         """Return the rows and columns of words with these names, likewise."""
-        found = word_selection.highlighted(names, links)
-        return found if self.step is None else {"query": [self.step], "key": found["key"]}
+        highlight = word_selection.highlighted(names, links)
+        return highlight if self.step is None else {"query": [self.step], "key": highlight["key"]}

@@ -124,10 +124,7 @@ def joint_cells(reading: readings.Reading, joint: JointMap, tokens: TokenView, l
 
 
 def joint_cell(joint: JointMap, row: int, column: int) -> tuple[Kind | None, int, int]:
-    """Return the kind of attention of a cell, None if none, and its place there.
-
-    The place is its row and column in the map of that kind.
-    """
+    """Return the kind of attention of a cell, None if none, and its row and column in the map of that kind."""
     if row < joint.source_rows:
         kind: Kind | None = "encoder_self" if column < joint.source_columns else None
         return kind, row, column

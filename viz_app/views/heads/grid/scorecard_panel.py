@@ -78,20 +78,17 @@ def _scored(
 
 
 def judge(reading: readings.Reading, kind: Kind) -> Judge:
-    """Return a function from a reading to its cards.
+    """Return a function from a reading to the cards by which heads are sorted and labelled.
 
-    By them, heads are sorted and labelled: those on the sentence or, if selected, on the sample. The function needs no
-    visitor, and takes other readings too.
+    These are on the sentence or, if selected, on the sample. The function needs no visitor, and takes other readings
+    too.
     """
     on_sample = sample_cards(reading, kind) if BASIS.requested == "Sample" else None
     return sentence_judge(kind) if on_sample is None else lambda other: on_sample
 
 
 def sentence_judge(kind: Kind) -> Judge:
-    """Return a function from a reading to the cards on its sentence.
-
-    There is one for every head, by its raw weights.
-    """
+    """Return a function from a reading to the cards of all heads on its sentence, by their raw weights."""
     sample, links = session_object(Sample).sentences, session_object(SentenceLinks)
 
     def cards(reading: readings.Reading) -> list[ScoreCard]:
@@ -102,10 +99,7 @@ def sentence_judge(kind: Kind) -> Judge:
 
 
 def sample_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard] | None:
-    """Return the card of every head on the sample.
-
-    Returns None if this checkpoint has not been scored on it.
-    """
+    """Return the card of every head on the sample; None if this checkpoint has not been scored on it."""
     cards = session_object(Sample).cards(reading.model)
     if cards is None:
         return None
@@ -128,10 +122,7 @@ def _error_rates(reading: readings.Reading, gold: SentenceLinks) -> Mapping[Head
 
 
 def basis_box(reading: readings.Reading) -> None:
-    """Select whether heads are judged by the sentence or by the sample.
-
-    Nothing is drawn before the sample is scored.
-    """
+    """Select whether heads are judged by the sentence or by the sample, once the sample is scored."""
     if session_object(Sample).cards(reading.model) is not None:
         setting_segments(BASIS, tr("Measured on"), tr_values(BASES), hide_label=True)
 
@@ -139,35 +130,35 @@ def basis_box(reading: readings.Reading) -> None:
 def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
     """Draw the score-cards of the selected heads, and their labels in words.
 
-    Above them, the rank correlations of another method than the raw weights.
+    For a method other than the raw weights, its rank correlations stand above them.
     """
     if view.weights.method != "attention":
         _correlations(reading, view, heads)
     heads = [head for head in heads if head[0] >= 0]
     if view.weights.per_layer or not heads:
         return
-    found = {"Sentence": sentence_judge(view.kind)(reading), "Sample": sample_cards(reading, view.kind) or []}
+    by_basis = {"Sentence": sentence_judge(view.kind)(reading), "Sample": sample_cards(reading, view.kind) or []}
     is_raw = view.weights.method == "attention"
     title = tr("**Score-cards**") if is_raw else tr("**Score-cards** of the raw weights")
     st.markdown(title, help=tr(ABOUT_CARDS))
-    for name, text in label_texts(found, heads):
+    for name, text in label_texts(by_basis, heads):
         st.caption(f"**{name}** {plain(text)}")
     show_table(
-        card_table(found, heads), height="content", column_config={"measure": tr("Measure"), "scale": tr("Scale")}
+        card_table(by_basis, heads), height="content", column_config={"measure": tr("Measure"), "scale": tr("Scale")}
     )
     if reading.model.explanation is None:
         sample_box(reading)
 
 
-def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> pd.DataFrame:
-    """Make a row for each measure, and a column for each head and basis.
+def card_table(by_basis: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> pd.DataFrame:
+    """Make a row for each measure, and a column for each head and basis (the text on which heads were scored).
 
-    A basis is what heads were scored on. Measures that no card has are left out.
+    Measures that no card has are left out.
     """
     cards = {
         head_names.name_of(*head) if basis == "Sentence" else tr("{head}, sample", head=head_names.name_of(*head)): card
         for head in heads
-        for basis, each in found.items()
+        for basis, each in by_basis.items()
         for card in each
         if (card.head.layer, card.head.head) == head
     }
@@ -183,16 +174,16 @@ def card_table(found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_na
 
 
 def label_texts(
-    found: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
+    by_basis: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
 ) -> list[tuple[str, str]]:
-    """Return the name of each head, with a text on what it does, on each basis."""
+    """Return the name of each head, with a text on its labels, on each basis."""
     return [
         (
             head_names.name_of(*head),
             f"{tr(LABEL_TEXTS[basis], does=head_does(card) or tr('mixed'))} {sentences(card)}".rstrip(),
         )
         for head in heads
-        for basis, each in found.items()
+        for basis, each in by_basis.items()
         for card in each
         if (card.head.layer, card.head.head) == head
     ]

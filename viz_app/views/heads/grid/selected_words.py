@@ -60,9 +60,8 @@ def combined_table(
 ) -> pd.DataFrame:
     """Combine several rows, or several columns, of the maps of some heads.
 
-    Rows have a line for each column of the map, columns a line for each row.
-
-    A column of the table is a head. With a single head, each selected word also has a column.
+    Rows have a line for each column of the map, columns a line for each row. A column of the table is a head. With a
+    single head, each selected word also has a column.
     """
     first = heads[0][0]
     others: Axis = "key" if axis == "query" else "query"

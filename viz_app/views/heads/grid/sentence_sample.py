@@ -84,10 +84,7 @@ class Sample(MayHoldModel):
         return self.job if self.job is not None and not self.job.finished and self.digest == model.digest else None
 
     def cards(self, model: Model) -> list[ScoreCard] | None:
-        """Return the card of every head on `sentences`.
-
-        Returns None if this checkpoint has not been scored on them.
-        """
+        """Return the card of every head on `sentences`; None if this checkpoint has not been scored on them."""
         return None if self.is_missing() else sample_scores(model, self.sentences).cards
 
     def is_missing(self) -> bool:
@@ -96,9 +93,8 @@ class Sample(MayHoldModel):
 
 
 def restore_sample(model: Model) -> None:
-    """Score the shipped sample if the address asks for it and the session has none.
-
-    Then the address says which sample is shown.
+    """Score the shipped sample if the address asks for it and the session has none, then write the shown one to the
+    address.
 
     Raises:
         ValueError: as `Sample.begin`.
@@ -113,8 +109,5 @@ def restore_sample(model: Model) -> None:
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)
 def frequencies(model: Model, sentences: tuple[str, ...]) -> Mapping[str, float]:
-    """Return the frequency of each piece in these sentences.
-
-    Rarer ones are ranked by the vocabulary.
-    """
+    """Return the frequency of each piece in these sentences; rarer ones are ranked by the vocabulary."""
     return piece_frequencies(model.translator.tokenizer, sentences)

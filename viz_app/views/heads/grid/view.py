@@ -24,6 +24,7 @@ from viz_app.session.state import session_object
 from viz_app.views.heads.cuts import cut_panel
 from viz_app.views.heads.grid import (
     bertviz_view,
+    distance_panel,
     head_detail,
     head_overview,
     heads_preview,
@@ -125,6 +126,7 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
     heads_preview.offer(reading, shown, heads, arrangement, judge, is_cutting=cuts is not None)
     with overview:
         head_overview.grid(reading, shown, maps, heads, arrangement)
+        distance_panel.distances(reading, kind, heads)
     with detail:
         head_detail.large(reading, shown, maps, heads, cuts)
         if cuts:

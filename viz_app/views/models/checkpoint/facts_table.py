@@ -1,7 +1,4 @@
-"""Facts about open models side by side.
-
-The paper's base model is in the last column.
-"""
+"""Facts about open models side by side, with the paper's base model in the last column."""
 
 import html
 from collections.abc import Sequence
@@ -10,8 +7,8 @@ from typing import TYPE_CHECKING
 from core.export.attention_arrays import attention_facts
 from core.formats.model_facts import architecture_facts, model_facts
 from core.model.preset_configs import PRESETS
-from viz_app.drawing.core_texts import translated
-from viz_app.language import marked, tr
+from viz_app.language import capital, marked, tr
+from viz_app.language.phrases import translated
 from viz_app.session.models import Model
 from viz_app.session.open_models import distinct_names
 
@@ -22,34 +19,31 @@ PAPER = marked("Paper, base model")
 MAX_SHOWN = 120  # characters of a cell
 
 
-def facts_by_model(found: Sequence[Model]) -> dict[str, dict[str, str]]:
+def facts_by_model(models: Sequence[Model]) -> dict[str, dict[str, str]]:
     """Return the facts about each model and the paper's base model, by name."""
-    names = distinct_names(found)
+    names = distinct_names(models)
     facts = {
         names[each.digest]: attention_facts(each.explanation)
         if each.explanation is not None
         else model_facts(each.translator.model, each.translator.tokenizer, each.translator.training)
-        for each in found
+        for each in models
     }
     return {**facts, PAPER: architecture_facts(PRESETS["base"])}
 
 
 def fact_names(facts: dict[str, dict[str, str]]) -> list[str]:
-    """Return the names of all facts, in the order of display.
-
-    It is that of the model with the most.
-    """
+    """Return the names of all facts, in the order of the model with the most."""
     return list(dict.fromkeys(name for each in sorted(facts.values(), key=len, reverse=True) for name in each))
 
 
 def facts_html(facts: dict[str, dict[str, str]]) -> str:
-    """Draw the facts as an HTML table; what is as in the paper is grey.
+    """Draw the facts as an HTML table, grey where they are as in the paper.
 
     Names and values come from untrusted files: all text is escaped.
     """
     columns = "".join(f"<th>{html.escape(tr(name))}</th>" for name in facts)
     rows = "".join(
-        f"<tr><th>{html.escape(tr(name[:1].upper() + name[1:]))}</th>"
+        f"<tr><th>{html.escape(capital(tr(name)))}</th>"
         + "".join(_cell(each.get(name, "\u2013"), facts[PAPER].get(name)) for each in facts.values())
         + "</tr>"
         for name in fact_names(facts)
@@ -61,10 +55,7 @@ def facts_html(facts: dict[str, dict[str, str]]) -> str:
 
 
 def _cell(value: str, of_paper: str | None) -> str:
-    """A cell; of a long text the beginning is shown, and the rest after a click.
-
-    A list of a hundred languages is an example.
-    """
+    """A cell; of a long text, such as a list of a hundred languages, the rest is shown after a click."""
     text = translated(value)
     shown = html.escape(text)
     if len(text) > MAX_SHOWN:

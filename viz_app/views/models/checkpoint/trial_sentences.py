@@ -34,9 +34,7 @@ DEFAULT = "en"
 
 
 def sentences_in(language: str) -> tuple[tuple[str, str, str], bool]:
-    """Return three sentences in a language, or else in English.
-
-    The second value is whether they are in that language.
+    """Return three sentences in a language, or else in English, and whether they are in that language.
 
     Args:
         language: code such as `de`, `deu` or `de_DE`; "" if it is not known.

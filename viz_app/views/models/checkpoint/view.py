@@ -1,7 +1,4 @@
-"""Checkpoint: the open models side by side, and three sentences.
-
-The sentences are translated by the current model.
-"""
+"""Checkpoint: the open models side by side, and three sentences translated by the current model."""
 
 from dataclasses import replace
 from functools import partial
@@ -97,10 +94,7 @@ def trial(model: Model) -> None:
 
 
 def translated(model: Model, sentence: str, number: int) -> Reading | None:
-    """Draw a sentence and its translation.
-
-    None, with the reason on the page, if there is none.
-    """
+    """Draw a sentence and its translation; None, with the reason on the page, if there is none."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"trial-{number}"):
         st.button(
             isolated(plain(sentence)),

@@ -15,14 +15,14 @@ from viz_app.drawing.plotly_chart import bare_axis, empty_figure, escaped, with_
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 
-# What a run's numbers are called, and their units.
+# Names of a run's numbers, with their units.
 MEASURES = {
     "nll": marked("Negative log-likelihood per token, nats"),
     "perplexity": marked("Perplexity per token"),
     "tokens_per_second": marked("Target tokens per second"),
     "rate": marked("Learning rate"),
 }
-# What is compared over the rows of Table 3, and how it is written.
+# Names of the measures compared over the rows of Table 3.
 ROW_MEASURES = {
     "perplexity": marked("Perplexity"),
     "bleu": marked("BLEU"),
@@ -73,9 +73,7 @@ def values(lines: Sequence[LogLine], kind: str, measure: str) -> tuple[list[int]
 
 
 def curves(lines: Sequence[LogLine], measure: str, theme: Theme) -> go.Figure:
-    """Plot one measure over the steps.
-
-    Training as a thin line, validation as a line with markers.
+    """Plot one measure over the steps: training as a thin line, validation as a line with markers.
 
     Raises:
         KeyError: There is no such measure.
@@ -87,7 +85,7 @@ def curves(lines: Sequence[LogLine], measure: str, theme: Theme) -> go.Figure:
     ):
         steps, numbers = values(lines, kind, measure)
         if steps:
-            with np.errstate(over="ignore"):  # what is too large is a gap, as what is not finite
+            with np.errstate(over="ignore"):  # too large values become gaps, like those that are not finite
                 single = np.array(numbers).astype(np.float32)
             has_logarithm |= bool(((single > 0) & np.isfinite(single)).any())
             figure.add_scatter(
@@ -150,10 +148,7 @@ def schedule(mine: Schedule, last_step: int, theme: Theme, logged: Sequence[LogL
 
 
 def schedule_steps(mine: Schedule, last_step: int) -> list[int]:
-    """Return the steps at which a schedule is drawn.
-
-    Evenly spaced ones, and its corners.
-    """
+    """Return the steps at which a schedule is drawn: evenly spaced ones, and its corners."""
     even = np.linspace(1, last_step, min(POINTS, last_step)).round().astype(int).tolist()
     corners = [step for step in (mine.warmup, PAPER.warmup, last_step - mine.cooldown) if 1 <= step <= last_step]
     return sorted({*even, *corners})
@@ -176,10 +171,9 @@ def curves_table(lines: Sequence[LogLine]) -> pd.DataFrame:
 
 
 def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool = False) -> go.Figure:
-    """Plot the rows of Table 3.
+    """Plot the rows of Table 3, measured values as circles, the paper's as open diamonds.
 
-    Measured values as circles, the paper's as open diamonds. Of a row with several seeds, the circle is the mean, and a
-    bar goes from the lowest to the highest.
+    Of a row with several seeds, the circle is the mean, and a bar goes from the lowest to the highest.
 
     Args:
         table: As `python -m train table3` writes it, a line for each row and seed.
@@ -249,10 +243,7 @@ def _step_hover() -> str:
 
 
 def _seed_texts(counts: pd.Series, numbers: pd.DataFrame) -> list[str]:
-    """Return the part of each row's hover text about its seeds.
-
-    Nothing where all have the same value.
-    """
+    """Return the part of each row's hover text about its seeds, or nothing where all have the same value."""
     return [
         tr(", mean of {count} seeds, {lowest:.3g} to {highest:.3g}", count=count, lowest=lowest, highest=highest)
         if highest > lowest

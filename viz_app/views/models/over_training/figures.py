@@ -45,15 +45,15 @@ def step_name(step: int) -> str:
 
 
 def score_curves(
-    found: Sequence[Development], steps: Sequence[int], selected: Development, step: int, score: str, theme: Theme
+    heads: Sequence[Development], steps: Sequence[int], selected: Development, step: int, score: str, theme: Theme
 ) -> go.Figure:
-    """Plot one score of all heads over the snapshots, which stand at equal distances.
+    """Plot one score of all heads over the snapshots, at equal distances.
 
     The selected head is a strong line in its colour, with a ring where its score has settled.
     """
     figure = empty_figure(theme, 360, margin=(56, 12, 12, 52))
     places = list(range(len(steps)))
-    for each in (*(each for each in found if each.head != selected.head), selected):
+    for each in (*(each for each in heads if each.head != selected.head), selected):
         is_selected, mark = each.head == selected.head, theme.head_mark(each.head.head)
         figure.add_scatter(
             x=places,
@@ -95,11 +95,11 @@ def score_curves(
 
 
 def roles_grid(
-    found: Sequence[Development], steps: Sequence[int], selected: Development, step: int, score: str, theme: Theme
+    heads: Sequence[Development], steps: Sequence[int], selected: Development, step: int, score: str, theme: Theme
 ) -> CellGrid:
     """Return a grid with a row for each head and a column for each snapshot.
 
-    A cell has the head's role, bold from where on it is taken, and is coloured by the score.
+    A cell has the head's role, bold from the step at which it is taken, and is coloured by the score.
     """
     shades = theme.sequential
 
@@ -129,33 +129,30 @@ def roles_grid(
     colors = tuple(shades[round(share * (len(shades) - 1))] for share in (0, 0.25, 0.5, 0.75, 1))
     return CellGrid(
         columns=[step_name(each) for each in steps],
-        rows=[(head_name(*each.head[1:]), [cell(each, number) for number in range(len(steps))]) for each in found],
+        rows=[(head_name(*each.head[1:]), [cell(each, number) for number in range(len(steps))]) for each in heads],
         name=tr("Roles of heads by step"),
         cell_width=6,
         legend=Legend(legend, colors, "0", "1"),
     )
 
 
-def roles_text(found: Sequence[Development], steps: Sequence[int]) -> str:
-    """Say how many heads have a role in the end.
-
-    Also by which step half and all of them have it.
-    """
-    taken = sorted(each.taken for each in found if each.taken is not None)
+def roles_text(heads: Sequence[Development], steps: Sequence[int]) -> str:
+    """Say how many heads have a role in the end, and by which step half and all of them have it."""
+    taken = sorted(each.taken for each in heads if each.taken is not None)
     if not taken:
-        return tr("None of these {count} heads meets a criterion in the end.", count=len(found))
+        return tr("None of these {count} heads meets a criterion in the end.", count=len(heads))
     half, last = (step_name(steps[number]) for number in (taken[(len(taken) - 1) // 2], taken[-1]))
     if half == last:
         return tr(
             "{taken} of {count} heads have a role in the end, all of them by step {last}.",
             taken=len(taken),
-            count=len(found),
+            count=len(heads),
             last=last,
         )
     return tr(
         "{taken} of {count} heads have a role in the end: half of these by step {half}, all by step {last}.",
         taken=len(taken),
-        count=len(found),
+        count=len(heads),
         half=half,
         last=last,
     )
@@ -185,10 +182,7 @@ def head_text(each: Development, steps: Sequence[int]) -> str:
 
 
 def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> CellGrid:
-    """Return a grid with a row for each level, and a column for each snapshot.
-
-    The levels are those of the decoder, the last on top.
-    """
+    """Return a grid with a row for each level of the decoder, the last on top, and a column for each snapshot."""
     shades = theme.sequential
 
     def cell(each: SnapshotReading, level: int) -> GridCell:
@@ -219,10 +213,7 @@ def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> C
 
 
 def loss(lines: Sequence[LogLine], steps: Sequence[int], step: int, theme: Theme) -> go.Figure:
-    """Plot the loss of the run, with a line at each snapshot.
-
-    The line at the current one is the strongest.
-    """
+    """Plot the loss of the run, with a line at each snapshot, the strongest at the current one."""
     figure = training_curves.curves(lines, "nll", theme)
     for each in steps:
         is_current = each == step
@@ -240,9 +231,8 @@ def lens_table(readings: Sequence[SnapshotReading]) -> "pd.DataFrame":
 
 
 def translations_table(readings: Sequence[SnapshotReading]) -> "pd.DataFrame":
-    """Return the translation of each snapshot.
-
-    The log-probability is that which it gives the last one's.
+    """Return the translation of each snapshot, with the log-probability that the snapshot gives the last
+    translation.
     """
     import pandas as pd
 

@@ -76,10 +76,7 @@ def training_at(path: Path) -> OpenedTraining:
 
 
 def shipped_history(model: models.Model) -> Path | None:
-    """Return the shipped history of a model's training, or else that of `FALLBACK`.
-
-    None if neither is shipped.
-    """
+    """Return the shipped history of a model's training, or else that of `FALLBACK`; None if neither is shipped."""
     checkpoints = models.shipped_paths()
     candidates = [path for path in checkpoints.values() if str(path) == model.path]
     candidates += [checkpoints[FALLBACK]] if FALLBACK in checkpoints else []
@@ -92,10 +89,9 @@ def _checkpoint_of(shipped: Path) -> Path:
 
 
 def training_box() -> OpenedTraining | None:
-    """Select a training run.
+    """Select a training run; None, with the reason on the page, if there is none to show.
 
-    An upload that is refused changes nothing but for the reason on the page. Returns None if there is no training to
-    show, for a reason that is on the page, too.
+    An upload that is refused changes nothing but for the reason on the page.
     """
     model, upload = readings.model(), session_object(Upload)
     shipped = shipped_history(model)

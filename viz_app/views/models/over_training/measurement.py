@@ -1,7 +1,4 @@
-"""A sentence, and a sample of sentences, at every snapshot of a training run.
-
-Both grow step by step.
-"""
+"""A sentence, and a sample of sentences, at every snapshot of a training run; both grow step by step."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -71,7 +68,7 @@ def _sentence(history: History, search: Search) -> Sentence:
 
 @dataclass
 class Measurement:
-    """A sentence and the sample, so far."""
+    """The measurement of a sentence and the sample, so far."""
 
     history: History
     search: Search
@@ -117,9 +114,7 @@ def measurement(history: History, search: Search) -> Measurement:
 
 
 def _steps(history: History, search: Search, sentence: Sentence, sample: SnapshotSample) -> Iterator[int]:
-    """Measure the last snapshot, then the others in order.
-
-    All others are given its translations.
+    """Measure the last snapshot, then the others in order, which are given its translations.
 
     Raises:
         ValueError: the sentence cannot be translated, or is too long; or a snapshot is damaged.
@@ -143,9 +138,9 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Snapsho
                 )
             if not sample.pairs:
                 sample.frequencies = piece_frequencies(translator.tokenizer, SHIPPED)
-                found = translator.translate_batch(SHIPPED, 1)
+                translated = translator.translate_batch(SHIPPED, 1)
                 sample.pairs = [
-                    (source, each.hypotheses[0].token_ids) for source, each in zip(SHIPPED, found, strict=True)
+                    (source, each.hypotheses[0].token_ids) for source, each in zip(SHIPPED, translated, strict=True)
                 ]
             if step not in sentence.readings:
                 sentence.readings[step] = read_snapshot(
@@ -156,16 +151,16 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Snapsho
         yield 1
 
 
-def snapshot_pass(training: OpenedTraining, found: Measurement, step: int) -> MapPass:
+def snapshot_pass(training: OpenedTraining, measured: Measurement, step: int) -> MapPass:
     """Return the pass of a snapshot over the fixed target."""
-    history, source, target = found.history, found.search.text, found.sentence.target
+    history, source, target = measured.history, measured.search.text, measured.sentence.target
     path = python_code.shown_path(training.path)
     return replayed(
         (history.digest, source, tuple(target)),
-        found.sentence.readings[step].explanation.maps,
+        measured.sentence.readings[step].explanation.maps,
         lambda: history.translator(step),
         lambda translator: translator.explain(source, target),
-        f"{target_part(path, found.search)}\ntranslator = history.translator({step})\n"
+        f"{target_part(path, measured.search)}\ntranslator = history.translator({step})\n"
         "replay = lambda: translator.explain(source, target)",
         variant=step,
     )
@@ -174,13 +169,10 @@ def snapshot_pass(training: OpenedTraining, found: Measurement, step: int) -> Ma
 # --- Python ---------------------------------------------------------------------------------------------------------
 
 
-def script(training: OpenedTraining, found: Measurement, part: str, file: str) -> str:
-    """Return a script that measures the sentence at all snapshots.
-
-    It writes the table of a part.
-    """
+def script(training: OpenedTraining, measured: Measurement, part: str, file: str) -> str:
+    """Return a script that measures the sentence at all snapshots, and writes the table of a part."""
     path = python_code.shown_path(training.path)
-    return python_code.script(file, readings_part(path, found.search), part)
+    return python_code.script(file, readings_part(path, measured.search), part)
 
 
 def readings_part(path: str, search: Search) -> str:
@@ -196,10 +188,7 @@ readings = {{step: read_snapshot(each, step, *settings) for step, each in histor
 
 
 def target_part(path: str, search: Search) -> str:
-    """Open the snapshots as `history`, and translate with the last one.
-
-    The sentence and its translation are `source` and `target`.
-    """
+    """Open the snapshots as `history`, and translate `source` to `target` with the last one."""
     return f"""
 from core.analysis.over_training.history import open_history
 history = open_history({path!r})

@@ -1,7 +1,4 @@
-"""Selection on the page Over training, and the playback of its steps.
-
-A step, a head and a score can be selected.
-"""
+"""Selection of a step, a head and a score on the page Over training, and the playback of its steps."""
 
 import re
 import time
@@ -37,16 +34,13 @@ class Playing:
     since: float = 0.0
 
     def switch(self, steps: Sequence[int]) -> None:
-        """Start or stop. From the last step it starts at the first."""
+        """Start or stop; from the last step it starts at the first."""
         self.is_on = not self.is_on
         if self.is_on and STEP.value in (None, steps[-1]):
             STEP.set(steps[0])
 
     def advance(self, steps: Sequence[int]) -> None:
-        """Go to the next step if it is time, and stop at the last one.
-
-        Call it before the slider is drawn.
-        """
+        """Go to the next step if it is time, and stop at the last one; to be called before the slider is drawn."""
         current = STEP.value
         if not self.is_on or current is None or current != self.shown:
             return
@@ -58,7 +52,7 @@ class Playing:
             STEP.set(later[0])
 
     def keep_shown(self, step: int) -> None:
-        """Note which step is drawn."""
+        """Record the step that is drawn."""
         if step != self.shown:
             self.shown, self.since = step, time.monotonic()
 

@@ -1,7 +1,4 @@
-"""One snapshot: its translation, all heads of a kind, and the selected head.
-
-The latter is large, with its score-card.
-"""
+"""One snapshot: its translation, all heads of a kind, and the selected head, large and with its score-card."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -58,7 +55,7 @@ def translation(now: SnapshotReading, last: SnapshotReading) -> None:
     )
 
 
-def overview(training: OpenedTraining, found: Measurement, now: SnapshotReading, head: Head) -> None:
+def overview(training: OpenedTraining, measured: Measurement, now: SnapshotReading, head: Head) -> None:
     """Draw all heads of a kind at a snapshot; a click selects one."""
     kind, theme = head.kind, page_theme()
     maps = now.explanation.maps[kind]
@@ -82,20 +79,20 @@ table = grid_table(readings[{now.step}].explanation.maps[{kind!r}], {heads})""".
         lambda file_format: export_panels(panels, file_format, theme, title=scale),
         lambda: grid_table(maps, heads),
         title=title,
-        python=partial(script, training, found, part),
+        python=partial(script, training, measured, part),
     )
 
 
-def large(training: OpenedTraining, found: Measurement, now: SnapshotReading, head: Head) -> None:
+def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading, head: Head) -> None:
     """Draw the selected head at a snapshot, beside the same head at the last one."""
-    theme, name, last = page_theme(), ablation.head_title(head), found.last
+    theme, name, last = page_theme(), ablation.head_title(head), measured.last
     pair = [(each.step, each.explanation.maps[head.kind][head.layer]) for each in (now, last)]
     names = {"head": name, "step": step_name(now.step), "last": step_name(last.step)}
     titles = tr("**{head}** at step {step}", **names), tr("**{head}** at the end, step {last}", **names)
     for column, key, title, (step, attention) in zip(st.columns(2), ("now", "end"), titles, pair, strict=True):
         with column:
             st.markdown(title)
-            of = measurement.snapshot_pass(training, found, step)
+            of = measurement.snapshot_pass(training, measured, step)
             map_with_products(attention, head.head, theme, of, key=f"trained_map_{key}")
     shown, axes = dict(pair), pair[0][1]
     scale = tr("weight, {head}", head=name)
@@ -113,14 +110,14 @@ table = maps_table(maps, {head.head})""".strip()
         ),
         lambda: figures.maps_table(shown, head.head),
         title=tr("{head} at step {step} and at the end, step {last}", **names),
-        python=partial(script, training, found, part),
+        python=partial(script, training, measured, part),
     )
 
 
-def card(found: Measurement, step: int, head: Head, on_sample: bool) -> None:
+def card(measured: Measurement, step: int, head: Head, on_sample: bool) -> None:
     """Draw the score-card of the selected head at a snapshot and at the last one."""
-    by_step = dict(zip(found.steps, found.cards(on_sample), strict=True))
-    now, end = (next(card for card in by_step[at] if card.head == head) for at in (step, found.steps[-1]))
+    by_step = dict(zip(measured.steps, measured.cards(on_sample), strict=True))
+    now, end = (next(card for card in by_step[at] if card.head == head) for at in (step, measured.steps[-1]))
     does = {
         "head": ablation.head_title(head),
         "now": head_does(now) or tr(figures.MIXED),

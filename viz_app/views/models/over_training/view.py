@@ -1,7 +1,4 @@
-"""Over training: a sentence and the heads at every snapshot of a training run.
-
-The page also shows when heads take their roles.
-"""
+"""Over training: a sentence and the heads at every snapshot of a training run, and when heads take their roles."""
 
 from dataclasses import replace
 from functools import partial
@@ -100,34 +97,34 @@ def page() -> None:
         st.caption(tr("Enter a sentence above to follow it over a training run."))
         return
     text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are not words
-    found = measurement.measurement(training.history, replace(reading.search, text=text))
-    job_control(found.job, "over_training", tr("Measure"), partial(playable, training, found))
+    measured = measurement.measurement(training.history, replace(reading.search, text=text))
+    job_control(measured.job, "over_training", tr("Measure"), partial(playable, training, measured))
 
 
-def playable(training: OpenedTraining, found: Measurement) -> None:
+def playable(training: OpenedTraining, measured: Measurement) -> None:
     """Draw the snapshots, one after the other while they are played."""
     run_every = PAUSE if session_object(Playing).is_on else None
-    part(snapshots, run_every=run_every)(training, found)
+    part(snapshots, run_every=run_every)(training, measured)
 
 
-def snapshots(training: OpenedTraining, found: Measurement) -> None:
-    """Draw the selected snapshot, and what changes over all that are measured so far."""
-    if not found.steps:
+def snapshots(training: OpenedTraining, measured: Measurement) -> None:
+    """Draw the selected snapshot, and the changes over all that are measured so far."""
+    if not measured.steps:
         return
-    step = step_box(found)
-    now = found.sentence.readings[step]
-    snapshot_view.translation(now, found.last)
+    step = step_box(measured)
+    now = measured.sentence.readings[step]
+    snapshot_view.translation(now, measured.last)
     if training.history.in_eight_bits:
         st.caption(tr(ROUNDED))
     kind = kind_box()
-    head, bases = selected_head(kind, found.last.explanation.maps[kind]), {each: tr(each) for each in BASES}
+    head, bases = selected_head(kind, measured.last.explanation.maps[kind]), {each: tr(each) for each in BASES}
     with st.container(key="side-by-side"):
         left, right = st.columns([4, 7], gap="large")
         with left:
-            snapshot_view.overview(training, found, now, head)
-            snapshot_view.card(found, step, head, (BASIS.requested or BASES[0]) == BASES[0])
+            snapshot_view.overview(training, measured, now, head)
+            snapshot_view.card(measured, step, head, (BASIS.requested or BASES[0]) == BASES[0])
         with right:
-            snapshot_view.large(training, found, now, head)
+            snapshot_view.large(training, measured, now, head)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         view = setting_segments(address.TRAINED_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
         of_heads = view in (ROLES, SCORE)
@@ -144,20 +141,20 @@ def snapshots(training: OpenedTraining, found: Measurement) -> None:
             width=260,
         )
     if of_heads:
-        heads(training, found, step, head, score, view, basis == BASES[0])
+        heads(training, measured, step, head, score, view, basis == BASES[0])
     elif view == LAYERS:
-        layers(training, found, step)
+        layers(training, measured, step)
     elif view == TRANSLATIONS:
-        translations(training, found)
+        translations(training, measured)
     else:
-        loss(training, found, step)
+        loss(training, measured, step)
     st.caption(tr(NOT_MEANT))
-    badge(found)
+    badge(measured)
 
 
-def step_box(found: Measurement) -> int:
+def step_box(measured: Measurement) -> int:
     """Select a snapshot; while that is not measured yet, the last one is shown."""
-    steps, playing = found.history.steps, session_object(Playing)
+    steps, playing = measured.history.steps, session_object(Playing)
     was_on = playing.is_on
     playing.advance(steps)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -169,7 +166,7 @@ def step_box(found: Measurement) -> int:
             shortcut="P",
             on_click=playing.switch,
             args=(steps,),
-            disabled=not found.job.finished,
+            disabled=not measured.job.finished,
         )
         step = STEP.draw(
             st.select_slider,
@@ -182,21 +179,21 @@ def step_box(found: Measurement) -> int:
     playing.keep_shown(step)
     if pressed or was_on != playing.is_on:
         st.rerun()  # `run_every` is set where the fragment is called
-    if step in found.steps:
+    if step in measured.steps:
         return step
     st.caption(tr("Step {step} is not measured yet: the last one is shown.", step=step_name(step)))
     return steps[-1]
 
 
 def heads(
-    training: OpenedTraining, found: Measurement, step: int, head: Head, score: str, view: str, on_sample: bool
+    training: OpenedTraining, measured: Measurement, step: int, head: Head, score: str, view: str, on_sample: bool
 ) -> None:
     """Draw the roles, or one score, of all heads of a kind over the snapshots."""
-    theme, steps, kind = page_theme(), found.steps, head.kind
+    theme, steps, kind = page_theme(), measured.steps, head.kind
     if score == "agreement" and kind != "cross":
         st.caption(tr("Self-attention links no words: select another score, or cross-attention."))
         return
-    of_kind = [[card for card in each if card.head.kind == kind] for each in found.cards(on_sample)]
+    of_kind = [[card for card in each if card.head.kind == kind] for each in measured.cards(on_sample)]
     all_heads = developments(of_kind, score)
     selected = next(each for each in all_heads if each.head == head)
     st.markdown(f"**{figures.roles_text(all_heads, steps)}**", help=tr(ABOUT_ROLES, tolerance=TOLERANCE))
@@ -226,36 +223,31 @@ table = roles_table(development_columns(history.steps, developments(cards, {scor
         draw,
         lambda: figures.roles_table(development_columns(steps, all_heads)),
         title=tr("When heads take their roles") if view == ROLES else title,
-        python=partial(script, training, found, code),
+        python=partial(script, training, measured, code),
     )
 
 
-def layers(training: OpenedTraining, found: Measurement, step: int) -> None:
-    """Draw the logit lens of the selected snapshot, and of all.
-
-    A click selects a step.
-    """
-    lens, piece, theme = found.sentence.readings[step].lens, found.history.tokenizer.target.piece, page_theme()
+def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
+    """Draw the logit lens of the selected snapshot, and of all; a click selects a step."""
+    lens, piece, theme = measured.sentence.readings[step].lens, measured.history.tokenizer.target.piece, page_theme()
     st.markdown(
         tr("**The most probable token after each layer**, at step {step}", step=step_name(step)), help=tr(ABOUT_LENS)
     )
     at_step = lens_figures.lens_grid(lens, piece, theme)
     cell_grid(at_step, key="trained_lens")
     st.caption(lens_figures.decided_text(lens.decided))
-    part = f"""
-from viz_app.drawing.lens import lens_table
-table = lens_table(readings[{step}].lens, history.tokenizer.target.piece)""".strip()
+    part = f"table = readings[{step}].lens.table()"
     downloads(
         "trained-lens",
         partial(export_grid, at_step, theme=theme, title=tr(lens_figures.PROBABILITY)),
-        lambda: lens_figures.lens_table(lens, piece),
+        lens.table,
         title=tr("Most probable token after each layer, at step {step}", step=step_name(step)),
-        python=partial(script, training, found, part),
+        python=partial(script, training, measured, part),
     )
-    shown = [found.sentence.readings[each] for each in found.steps]
+    shown = [measured.sentence.readings[each] for each in measured.steps]
     st.markdown(tr("**How probable each layer finds the last translation**"), help=tr(ABOUT_LAYERS))
     grid = figures.lens_grid(shown, step, theme)
-    cell_grid(grid, lambda place: STEP.set(found.steps[place[1]]), key="trained_layers")
+    cell_grid(grid, lambda place: STEP.set(measured.steps[place[1]]), key="trained_layers")
     part = (
         "from viz_app.views.models.over_training.figures import lens_table\ntable = lens_table(list(readings.values()))"
     )
@@ -264,13 +256,13 @@ table = lens_table(readings[{step}].lens, history.tokenizer.target.piece)""".str
         partial(export_grid, grid, theme=theme, title=tr(figures.PROBABILITY)),
         lambda: figures.lens_table(shown),
         title=tr("Probability by layer over training"),
-        python=partial(script, training, found, part),
+        python=partial(script, training, measured, part),
     )
 
 
-def translations(training: OpenedTraining, found: Measurement) -> None:
+def translations(training: OpenedTraining, measured: Measurement) -> None:
     """Draw the translations of all snapshots."""
-    table = figures.translations_table([found.sentence.readings[each] for each in found.steps])
+    table = figures.translations_table([measured.sentence.readings[each] for each in measured.steps])
     config = {
         "step": st.column_config.NumberColumn(tr("Step"), format="localized", width=80),
         "translation": st.column_config.TextColumn(tr("Own translation")),
@@ -279,17 +271,17 @@ def translations(training: OpenedTraining, found: Measurement) -> None:
     show_table(table, height="content", column_config=config)
     name = "translations_table"
     part = f"from viz_app.views.models.over_training.figures import {name}\ntable = {name}(list(readings.values()))"
-    downloads("trained-translations", table=lambda: table, python=partial(script, training, found, part))
+    downloads("trained-translations", table=lambda: table, python=partial(script, training, measured, part))
 
 
-def loss(training: OpenedTraining, found: Measurement, step: int) -> None:
+def loss(training: OpenedTraining, measured: Measurement, step: int) -> None:
     """Draw the loss of the run, with its snapshots."""
     lines = training.history.log
     if not lines:
         st.info(tr("These snapshots have no log: open the run's folder, or a file of `python -m train history`."))
         return
     st.markdown(tr("**Loss of the run**: a line at each snapshot, the strong one at the selected step"))
-    chart = figures.loss(lines, found.steps, step, page_theme())
+    chart = figures.loss(lines, measured.steps, step, page_theme())
     title = tr(training_curves.MEASURES["nll"])
     show_chart(chart, "trained_loss", title)
     code = f"""
@@ -308,9 +300,9 @@ table = curves_table(open_history({python_code.shown_path(training.path)!r}).log
     )
 
 
-def badge(found: Measurement) -> None:
+def badge(measured: Measurement) -> None:
     """Compare the replay of the last snapshot with its search."""
-    last = found.last
+    last = measured.last
     pairs = zip(last.translation.token_log_probs, last.explanation.log_probs, strict=False)
     gap = max(abs(own - replayed) for own, replayed in pairs)
     detail = tr("largest difference {gap:.1g} nats", gap=gap)

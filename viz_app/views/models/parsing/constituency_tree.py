@@ -5,7 +5,7 @@ from typing import Any
 
 from core.parsing.trees import Tree
 from viz_app.components.component import component_beside, draw
-from viz_app.views.models.parsing.figures.constituency_tree import tree_nodes, width
+from viz_app.views.models.parsing.figures import tree_nodes, width
 
 _component = component_beside(__file__)
 

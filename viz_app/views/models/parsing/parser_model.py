@@ -15,9 +15,7 @@ SHIPPED = shipped_checkpoint("parsing")
 
 
 def parser_for(model: Model) -> "tuple[Model, Parser]":
-    """Return the current model if it is a parser, else another parser.
-
-    That is an open one, or else the shipped parsing checkpoint.
+    """Return the current model if it is a parser, else an open one, or else the shipped parsing checkpoint.
 
     Raises:
         ModelError: there is no parser; the message says what to do.

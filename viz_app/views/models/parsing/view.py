@@ -31,8 +31,14 @@ from viz_app.session.python_code import model_part, script
 from viz_app.session.state import session_object
 from viz_app.views.models.parsing import parser_model
 from viz_app.views.models.parsing.constituency_tree import tree_drawing
-from viz_app.views.models.parsing.figures.bracket_attention import bracket_map, bracket_table
-from viz_app.views.models.parsing.figures.constituency_tree import TreeNode, constituent_table, export_tree, tree_nodes
+from viz_app.views.models.parsing.figures import (
+    TreeNode,
+    bracket_map,
+    bracket_table,
+    constituent_table,
+    export_tree,
+    tree_nodes,
+)
 
 NODE = address.NODE  # the selected node
 MEAN = marked("Mean of all")
@@ -110,9 +116,8 @@ def substitute(current: Model, parser: Model) -> None:
 
 
 def selected_node(parse: Parse, nodes: list[TreeNode]) -> int:
-    """Return the selected node.
-
-    It is the last one clicked, at first the one in the address, or else the first below the root.
+    """Return the selected node: the last one clicked, at first the one in the address, or else the first below the
+    root.
     """
     selected, named = session_object(SelectedNode), NODE.take()
     if named is not None:
@@ -189,9 +194,7 @@ def about_search(model: Model, parse: Parse) -> None:
 
 
 def bracket_boxes(node: TreeNode, cross: Sequence[AttentionMap]) -> tuple[str, DecoderKind, int | None]:
-    """Select the bracket of a node, the attention, and the head of the tints.
-
-    The attention is what the map shows; the head tints the words of the tree.
+    """Select the bracket of a node, the attention shown by the map, and the head that tints the words of the tree.
 
     Returns:
         One of `HALVES`, the kind, and the head, counted from the first of the first layer; None for the mean of all.
@@ -223,10 +226,7 @@ def tree_files(model: Model, parse: Parse) -> None:
 
 
 def heads_map(model: Model, parse: Parse, position: int, shown: SymbolAttention) -> None:
-    """Draw the attention of all heads at one position.
-
-    Below are the products behind the cell that was clicked.
-    """
+    """Draw the attention of all heads at one position and, below, the products behind the cell that was clicked."""
     of, name = text_pass(model, parse.text, parse.token_ids), tr("All heads")
     cells = MapCells("bracket_map", of, partial(bracket_cell, shown, position))
     attention_map(bracket_map(shown), 0, page_theme(), key=cells.key, on_cell=cells.click, name=lambda *_: name)
@@ -269,7 +269,7 @@ def tree_part(model: Model, parse: Parse) -> str:
 from core.parsing.parser import Parser
 parse = Parser(translator).parse({list(parse.words)})
 print(parse.tree)
-from viz_app.views.models.parsing.figures.constituency_tree import constituent_table
+from viz_app.views.models.parsing.figures import constituent_table
 table = constituent_table(parse)""".strip()
 
 
@@ -277,7 +277,7 @@ def bracket_part(position: int, kind: DecoderKind) -> str:
     """Make the `table` of the attention when a symbol was written, after `tree_part`."""
     return f"""
 from core.analysis.heads.bracket_attention import symbol_attention
-from viz_app.views.models.parsing.figures.bracket_attention import bracket_table
+from viz_app.views.models.parsing.figures import bracket_table
 explanation = translator.explain(parse.text, parse.token_ids)
 table = bracket_table(symbol_attention(explanation, parse.words, {position}, {kind!r}))""".strip()
 

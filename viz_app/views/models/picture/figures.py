@@ -1,7 +1,9 @@
-"""Cross-attention of characters to the patches of a picture."""
+"""Cross-attention of characters to the patches of a picture, on the page and in files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,8 +14,18 @@ from core.capture import AttentionMap
 from core.images.patches import Pixels
 from core.results import Explanation
 from core.text.byte_pieces import Word, is_special
+from viz_app.drawing.display_text import decimal
+from viz_app.drawing.export.canvas import (
+    LABEL_POINTS,
+    Format,
+    check_format,
+    color_scale,
+    paper,
+    saved,
+)
 from viz_app.drawing.head_grid import readable_on
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import LIGHT, Theme
+from viz_app.language import tr
 
 LEVELS = 256
 SPACE = "\u2423"  # of the character that is a space
@@ -67,10 +79,9 @@ def named_maps(explanation: Explanation) -> list[AttentionMap]:
 
 
 def head_map(explanation: Explanation, layer: int, head: int) -> tuple[AttentionMap, int]:
-    """Return the map of a head, and the number of the head in it.
+    """Return the map of a head, or of the mean of all for a negative layer, and the number of the head in it.
 
-    For a negative layer, it is the mean of all. A row for each character, a column for each patch, named by its column
-    and row.
+    A row for each character, a column for each patch, named by its column and row.
     """
     maps = named_maps(explanation)
     if layer >= 0:
@@ -80,15 +91,14 @@ def head_map(explanation: Explanation, layer: int, head: int) -> tuple[Attention
 
 
 def shown_character(token: str) -> str:
-    """Return a character as it is shown: a space as a mark that can be seen."""
+    """Return a character for display, with a visible mark for a space."""
     return SPACE if token == "\u2581" else token
 
 
 def tinted_picture(image: Pixels, weights: NDArray[np.float32], patch_size: int, theme: Theme) -> NDArray[np.uint8]:
     """Return a picture of coloured patches: [height, columns * size, 3].
 
-    Their colours are those of their weights, from 0 to 1. The ink is black or white, whichever can be read on its
-    patch.
+    Each has the colour of its weight, from 0 to 1, and black or white ink, whichever is readable on it.
     """
     shades, inks = _shades_and_inks(theme)
     level = np.repeat(np.repeat((weights.clip(0, 1) * (LEVELS - 1)).round().astype(int), patch_size, 0), patch_size, 1)
@@ -114,10 +124,58 @@ def attention_table(explanation: Explanation) -> pd.DataFrame:
 
 @cache
 def _shades_and_inks(theme: Theme) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Return the colours, and the ink that can be read on each: both [`LEVELS`, 3]."""
+    """Return the colours, and the ink that is readable on each: both [`LEVELS`, 3]."""
     shades = theme.shades(LEVELS)
     return shades, np.array([[int(readable_on(_hex(shade))[1:3], 16)] * 3 for shade in shades], dtype=np.float64)
 
 
 def _hex(color: NDArray[np.uint8]) -> str:
     return "#" + "".join(f"{channel:02x}" for channel in color.tolist())
+
+
+INCHES = 0.026  # of a pixel of the picture
+GAP = 5  # pixels between two pictures
+MIN_WIDTH = 140  # pixels, for the colour scale below
+LABELS, SCALE = 0.9, 0.6  # inches: of the labels, and of the colour scale
+
+
+def export_pictures(
+    image: Pixels, characters: Sequence[CharacterAttention], patch_size: int, file_format: Format, theme: Theme = LIGHT
+) -> bytes:
+    """Draw the picture for each character, the first on top, with its probability.
+
+    The picture consists of pixels, so it is a bitmap in SVG and PDF too; text and lines are vectors.
+
+    Raises:
+        ValueError: the format is not one of `FORMATS`.
+    """
+    check_format(file_format)
+    tinted = [tinted_picture(image, each.weights, patch_size, theme) for each in characters]
+    height, width = tinted[0].shape[:2]
+    room = max(width, MIN_WIDTH)
+    figure, axes = paper(room * INCHES + LABELS, (height + GAP) * len(tinted) * INCHES + SCALE, theme)
+    tops = (height + GAP) * np.arange(len(tinted))
+    # One bitmap of all pictures and one collection of all lines: each takes matplotlib about as long as a single one.
+    bitmap = np.concatenate([np.pad(each, ((0, GAP), (0, 0), (0, 0))) for each in tinted])
+    opaque = np.tile(np.arange(height + GAP) < height, len(tinted))  # the gaps between the pictures are not
+    alpha = np.where(opaque, 255, 0).astype(np.uint8)[:, None, None].repeat(width, 1)
+    axes.imshow(
+        np.concatenate([bitmap, alpha], -1), extent=(0, width, len(bitmap), 0), interpolation="nearest", zorder=2
+    )
+    lines: dict[str, Any] = {"color": theme.faint, "linewidth": 0.4, "alpha": 0.3, "zorder": 3}
+    columns, rows = np.arange(0, width + 1, patch_size), np.arange(0, height + 1, patch_size)
+    axes.vlines(np.tile(columns, len(tops)), tops.repeat(len(columns)), (tops + height).repeat(len(columns)), **lines)
+    axes.hlines((tops[:, None] + rows).ravel(), 0, width, **lines)
+    axes.set_xlim(-0.5, room + 0.5)
+    axes.set_ylim(tops[-1] + height + 0.5, -0.5)
+    axes.set_aspect("equal")
+    axes.set_xticks([])
+    labels = [f"{each.character}  {decimal(each.probability, 2)}" for each in characters]
+    axes.set_yticks([top + height / 2 for top in tops])
+    for text in axes.set_yticklabels(labels, fontsize=LABEL_POINTS, color=theme.text):
+        text.set_parse_math(False)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    color_scale(figure, axes, list(theme.sequential), 0, 1, tr("attention weight of a patch"), theme)
+    return saved(figure, file_format)

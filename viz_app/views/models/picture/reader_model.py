@@ -1,13 +1,20 @@
-"""The model of the page Read a picture."""
+"""The model of the page Read a picture, and what it has read, cached for all sessions."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
 
 from core.files.shipped_files import shipped_checkpoint
 from viz_app.language import tr
-from viz_app.session.models import Model, ModelError, model_at
+from viz_app.session.models import MODEL_HASH, Model, ModelError, model_at
 
 if TYPE_CHECKING:
     from core.images.line_reader import LineReader
+    from core.images.patches import Pixels
+    from core.results import Explanation, ScoredText
+
 
 SHIPPED = shipped_checkpoint("lines")
 
@@ -29,3 +36,22 @@ def reader_for(model: Model) -> "tuple[Model, LineReader]":
             model=model.name,
         )
     )
+
+
+PICTURE_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
+    **MODEL_HASH,
+    np.ndarray: lambda image: (image.shape, image.tobytes()),
+}
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=PICTURE_HASH)
+def read(model: Model, image: "Pixels", _reader: "LineReader") -> "tuple[ScoredText, Explanation]":
+    """Read a picture and explain each character.
+
+    The results of all sessions are shared.
+
+    Raises:
+        ValueError: as `LineReader.read`.
+    """
+    line = _reader.read(image)
+    return line, _reader.explain(image, line.token_ids)

@@ -17,9 +17,14 @@ from viz_app.session import address, readings
 from viz_app.session.map_pass import MapPass, replayed
 from viz_app.session.models import Model, ModelError
 from viz_app.session.python_code import model_part, script
-from viz_app.views.models.picture import line_readers
-from viz_app.views.models.picture.export import export_pictures
-from viz_app.views.models.picture.figures import attention_table, character_attention, head_map, named_maps
+from viz_app.views.models.picture import reader_model
+from viz_app.views.models.picture.figures import (
+    attention_table,
+    character_attention,
+    export_pictures,
+    head_map,
+    named_maps,
+)
 from viz_app.views.models.picture.picture_input import Picture, picture_input
 from viz_app.views.models.picture.reader_model import reader_for
 
@@ -134,7 +139,7 @@ def page(model: Model) -> None:
         if picture is None:
             st.caption(tr("Type a text or upload a picture of one."))
             return
-        line, explanation = line_readers.read(model, picture.image, reader)
+        line, explanation = reader_model.read(model, picture.image, reader)
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return

@@ -1,4 +1,4 @@
-"""Facts of a training run, which its folder or its checkpoint has: untrusted."""
+"""Untrusted facts of a training run, from its folder or its checkpoint."""
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -25,7 +25,7 @@ class RunRecordError(Exception):
 
 
 def checked_facts(facts: Mapping[str, Any], file: str) -> dict[str, Any]:
-    """Return the facts of a run, with settings that are numbers as the page needs.
+    """Return the facts of a run, after checking the settings that the page needs as numbers.
 
     Args:
         facts: untrusted.
@@ -63,9 +63,7 @@ def checked_facts(facts: Mapping[str, Any], file: str) -> dict[str, Any]:
 
 
 def start_note(facts: dict[str, Any], last_step: int) -> str:
-    """Say which checkpoint a run started from, in a sentence.
-
-    If the log has the runs before, too: at which steps they began.
+    """Say in a sentence which checkpoint a run started from and, if the log has them, at which steps its runs began.
 
     Args:
         facts: of the run.
@@ -91,9 +89,9 @@ def start_note(facts: dict[str, Any], last_step: int) -> str:
 
 
 def run_starts(facts: dict[str, Any]) -> list[int]:
-    """Return the steps at which a run and those before it began.
+    """Return the steps at which a run and those before it began, counted from the start of the first one.
 
-    They are counted from the start of the first one. Empty if the facts do not tell.
+    Empty if the facts do not tell.
     """
     before = steps_of_runs(facts.get("init"))
     known = [steps for steps in before if steps is not None]
@@ -101,7 +99,7 @@ def run_starts(facts: dict[str, Any]) -> list[int]:
 
 
 def has_all_runs(facts: dict[str, Any], last_step: int) -> bool:
-    """Whether a log that ends with `last_step` has the runs before, too."""
+    """Whether a log that ends with `last_step` also covers the runs before."""
     starts = run_starts(facts)
     return len(starts) > 1 and isinstance(facts.get("steps"), int) and last_step == starts[-1] + facts["steps"]
 

@@ -73,9 +73,7 @@ class Run:
 
 
 def shipped_run(model: models.Model) -> Run:
-    """Read the records of a shipped checkpoint.
-
-    They have its name with other suffixes.
+    """Read the records of a shipped checkpoint, which have its name with other suffixes.
 
     Args:
         model: if it is not a shipped one, the records are of the checkpoint that the app starts with.
@@ -122,9 +120,7 @@ def run_in(folder: Path) -> Run:
 
 
 def card_text(run: Run) -> str:
-    """Return the model card of a run in Markdown, without its metadata.
-
-    Returns "" if it has none.
+    """Return the model card of a run in Markdown, without its metadata; "" if it has none.
 
     Raises:
         RunRecordError: it cannot be read.
@@ -147,7 +143,7 @@ def runs_in(folder: Path) -> list[Path]:
 def tables_in(folder: Path) -> list[Path]:
     """List the folders with results of Table 3 in a folder, the largest first.
 
-    That is the folder itself if it has some, or if none has.
+    The folder itself is listed if it has some, or if none has.
     """
     is_table = os.path.lexists(folder / TABLE_3)
     sizes = {} if is_table else {path: _size(path / TABLE_3) for path in model_paths.entries(folder).values()}
@@ -161,9 +157,7 @@ def _size(path: Path) -> int:
 
 
 def table_3(folder: Path) -> pd.DataFrame | None:
-    """Read the results of `python -m train table3` in a folder.
-
-    Returns None if there are none.
+    """Read the results of `python -m train table3` in a folder; None if there are none.
 
     Raises:
         RunRecordError: the file is damaged.
@@ -240,7 +234,7 @@ def _content(path: Path, most_bytes: int) -> bytes:
 
 
 def _name(path: Path) -> str:
-    """Name of a file or folder with that of the folder it is in, for messages."""
+    """Name of a file or folder after that of the folder it is in, for messages."""
     return f"{path.parent.name}/{path.name}".strip("/") or str(path)
 
 
@@ -254,8 +248,8 @@ def _lines(log: Path) -> tuple[LogLine, ...]:
 def _body(markdown: str) -> str:
     """Return a card without its metadata, its pictures and its links to other files.
 
-    The page shows the scores and draws the curves itself, and the app has no addresses of files. No bracket within the
-    brackets: a search for their ends would take the square of the text's length.
+    The page shows the scores and draws the curves itself, and the app has no addresses of files. The pattern allows no
+    bracket within the brackets, as a search for their ends would take the square of the text's length.
     """
     text = re.sub(r"\A---\n.*?\n---\n", "", markdown, flags=re.DOTALL)
     text = re.sub(r"!\[[^\[\]]*\]\([^()]*\)\s*", "", text)

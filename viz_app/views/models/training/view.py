@@ -184,10 +184,7 @@ def status(run: run_records.Run) -> str:
 
 
 def facts_of(run: run_records.Run) -> dict[str, Any]:
-    """Return the settings of a run.
-
-    For the shipped run, they are in the metadata of its checkpoint.
-    """
+    """Return the settings of a run; those of the shipped run are in the metadata of its checkpoint."""
     model = readings.model()
     is_of_run = model.explanation is None and model.name == run.name
     return run.facts or run_facts.checked_facts(model.translator.training if is_of_run else {}, model.name)
@@ -283,13 +280,13 @@ def samples(run: run_records.Run) -> None:
     """Draw a sentence and its translations at different steps."""
     if not has_log(run):
         return
-    found = of_kind(run.lines, "sample")
-    sentences = list(dict.fromkeys(line["source"] for line in found))
+    lines = of_kind(run.lines, "sample")
+    sentences = list(dict.fromkeys(line["source"] for line in lines))
     if not sentences:
         st.info(tr("There are no samples yet; the first validation writes some."))
         return
     sentence = address.SAMPLE.draw(st.selectbox, tr("Sentence"), sentences)
-    mine = [line for line in found if line["source"] == sentence]
+    mine = [line for line in lines if line["source"] == sentence]
     st.caption(tr("Reference: {text}", text=plain(mine[-1]["reference"])))
     rows = [(f"{line['step']:,}", plain(line["translation"])) for line in mine]
     st.table(pd.DataFrame(rows, columns=[tr("Step"), tr("Translation")]), hide_index=True, border="horizontal")
@@ -300,7 +297,7 @@ from pandas import DataFrame
 table = DataFrame(of_kind(lines, "sample")).drop(columns="kind")""".strip()
     downloads(
         "samples",
-        table=lambda: pd.DataFrame(found).drop(columns="kind"),
+        table=lambda: pd.DataFrame(lines).drop(columns="kind"),
         python=lambda file: python_code.script(file, code),
     )
 

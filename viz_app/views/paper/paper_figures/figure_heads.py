@@ -69,9 +69,7 @@ FIGURES: dict[str, PaperFigure] = {
 
 
 def encoder_maps(model: Model, sentence: str) -> Sequence[AttentionMap]:
-    """Return the encoder's attention to a sentence.
-
-    The figures need no more, so nothing is translated.
+    """Return the encoder's attention to a sentence, without translating it, as the figures need no more.
 
     Raises:
         ValueError: the sentence is empty or too long.
@@ -80,10 +78,7 @@ def encoder_maps(model: Model, sentence: str) -> Sequence[AttentionMap]:
 
 
 def nearest_layer(num_layers: int) -> tuple[int, str]:
-    """Return the layer to show, counted from 0, and a note.
-
-    The note is "" if the model has as many layers as the paper's.
-    """
+    """Return the layer to show, counted from 0, and a note, "" if the model has as many layers as the paper's."""
     layer = min(LAYER, num_layers)
     if num_layers == PAPER_LAYERS:
         return layer - 1, ""
@@ -101,9 +96,7 @@ def nearest_layer(num_layers: int) -> tuple[int, str]:
 
 
 def sharpest_heads(attention: AttentionMap, query: int | None, count: int | None) -> list[int]:
-    """Choose heads by their weights.
-
-    The heads of another model have other numbers than the paper's.
+    """Choose heads by their weights, as the heads of another model have other numbers than the paper's.
 
     Args:
         query: the word whose lines are drawn; None: all words.

@@ -1,7 +1,4 @@
-"""Attention in the style of the paper's appendix.
-
-Two rows of upright words joined by lines.
-"""
+"""Attention in the style of the paper's appendix: two rows of upright words joined by lines."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -53,9 +50,7 @@ def appendix_figure(
     *,
     name: Callable[[int, int], str] = head_name,
 ) -> bytes:
-    """Draw panels one above the other, queries above keys.
-
-    The opacity of a line is its weight.
+    """Draw panels one above the other, queries above keys, with lines whose opacity is the weight.
 
     Where only some queries have lines, each key also has a square for each head, with their mean weight as opacity.
 
@@ -91,10 +86,7 @@ def figure_width(panels: Sequence[LinePanel]) -> float:
 
 
 def appendix_table(panels: Sequence[LinePanel]) -> pd.DataFrame:
-    """Return the weights behind the lines, a row each.
-
-    Panels, positions, layers and heads are counted from 0.
-    """
+    """Return the weights behind the lines, a row each; panels, positions, layers and heads are counted from 0."""
     tables: list[pd.DataFrame] = []
     for number, panel in enumerate(panels):
         table = lines_table(panel.attention, panel.heads)

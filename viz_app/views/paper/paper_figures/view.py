@@ -41,10 +41,7 @@ paper's proves nothing by itself.
 
 @part
 def page() -> None:
-    """Draw the page below the sentence.
-
-    The sentence matters only for the selection of the page Heads.
-    """
+    """Draw the page below the sentence, which matters only for the selection of the page Heads."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         figure = setting_segments(
             address.FIGURE, tr("Figure"), {each: figure_name(each) for each in (*FIGURES, SELECTION)}, hide_label=True
@@ -85,10 +82,7 @@ def figure_name(figure: str) -> str:
 
 
 def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
-    """Name a figure and its heads for the caption of a slide.
-
-    The sentence is named too if the figure is one of the paper's.
-    """
+    """Name a figure and its heads for the caption of a slide, and the sentence if the figure is one of the paper's."""
     heads = dict.fromkeys(head_names.name_of(each.attention.layer, head) for each in panels for head in each.heads)
     if figure == SELECTION:
         kind = tr(head_names.KIND_NAMES[panels[0].attention.kind])
@@ -140,10 +134,7 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
 
 
 def word_box(attention: AttentionMap, default: str, number: str) -> int:
-    """Select the word whose lines are drawn, as a position.
-
-    At first it is the paper's word, if the sentence has it.
-    """
+    """Select the word whose lines are drawn, as a position; at first the paper's word, if the sentence has it."""
     texts = [readable(token) for token in attention.query_tokens]
     names = [text if text not in texts[:place] else f"{text} ({place + 1})" for place, text in enumerate(texts)]
     first = names.index(default) if default in names else 0
@@ -153,10 +144,7 @@ def word_box(attention: AttentionMap, default: str, number: str) -> int:
 
 
 def heads_box(attention: AttentionMap, query: int | None, count: int | None, number: str, about: Hashable) -> list[int]:
-    """Select heads, counted from 0.
-
-    At first, and whenever `about` changes, the sharpest ones are selected.
-    """
+    """Select heads, counted from 0; at first, and whenever `about` changes, the sharpest ones."""
     names = [head_names.name_of(attention.layer, head) for head in range(attention.num_heads)]
     widget = address.PAPER_HEADS[number]
     widget.preset_for(about, lambda: [names[head] for head in figure_heads.sharpest_heads(attention, query, count)])
@@ -165,9 +153,9 @@ def heads_box(attention: AttentionMap, query: int | None, count: int | None, num
 
 
 def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
-    """Draw what is selected on the page Heads, layer by layer.
+    """Draw the selection of the page Heads, layer by layer; if words are selected, only their lines.
 
-    If words are selected, only their lines are drawn. Returns as `paper_figure`.
+    Returns as `paper_figure`.
     """
     reading = readings.reading()
     if reading is None:

@@ -1,1 +1,1 @@
-"""The view Positions: positional encodings and what attention makes of them."""
+"""The view Positions: positional encodings, and their part in attention."""

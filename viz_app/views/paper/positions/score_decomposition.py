@@ -82,27 +82,27 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         head = names.index(address.SCORE_HEAD.draw(st.selectbox, tr("Head"), names, width=110))
         as_table = table_box()
     try:
-        found = _score_parts(reading, kind)
+        parts = _score_parts(reading, kind)
     except ValueError as error:
         st.info(sentence_case(str(error)))
         return
     if as_table:
-        show_table(position_tables.score_table(found, head))
+        show_table(position_tables.score_table(parts, head))
     else:
-        draw(reading, found, head, theme)
+        draw(reading, parts, head, theme)
     st.caption(
         tr(
             "Checked now: the {count} parts sum to the model's own scores, with an error of at most {error:.1g} in all "
             "{heads} heads.",
-            count=len(found.parts),
-            error=found.error,
+            count=len(parts.parts),
+            error=parts.error,
             heads=heads,
         )
     )
     downloads(
         f"scores-{kind}-layer0-head{head}",
-        partial(export, found, head, theme),
-        lambda: position_tables.score_table(found, head),
+        partial(export, parts, head, theme),
+        lambda: position_tables.score_table(parts, head),
         title=tr("Scores of the first layer, {kind}, {head}", kind=tr_lower(KINDS[kind]), head=head_name(0, head)),
         python=lambda file: script(file, model_part(reading.model), scores_part(reading, kind, head)),
     )
@@ -122,19 +122,19 @@ def table_box() -> bool:
     return address.POSITIONS_TABLE.draw(st.toggle, tr("Table"))
 
 
-def named_maps(found: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":
+def named_maps(parts: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]":
     """Return the scores and their parts by name, and their largest absolute value."""
-    maps = {marked("Score"): found.total[head]} | {PART_NAMES[part]: each[head] for part, each in found.parts.items()}
-    return maps, max(float(matrix[found.allowed].abs().max()) for matrix in maps.values())
+    maps = {marked("Score"): parts.total[head]} | {PART_NAMES[part]: each[head] for part, each in parts.parts.items()}
+    return maps, max(float(matrix[parts.allowed].abs().max()) for matrix in maps.values())
 
 
-def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> bytes:
+def export(parts: ScoreParts, head: int, theme: Theme, file_format: Format) -> bytes:
     """Draw the same maps as a file."""
-    maps, most = named_maps(found, head)
+    maps, most = named_maps(parts, head)
     panels = [
-        (tr(name), matrix.masked_fill(~found.allowed, float("nan")).float().numpy()) for name, matrix in maps.items()
+        (tr(name), matrix.masked_fill(~parts.allowed, float("nan")).float().numpy()) for name, matrix in maps.items()
     ]
-    tokens = (found.tokens, found.tokens)
+    tokens = (parts.tokens, parts.tokens)
     return export_panels(
         [panels[: len(panels) // 2], panels[len(panels) // 2 :]],
         file_format,
@@ -145,14 +145,11 @@ def export(found: ScoreParts, head: int, theme: Theme, file_format: Format) -> b
     )
 
 
-def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) -> None:
-    """Draw the scores and their parts on one scale.
-
-    Below them, the products behind the cell that was clicked.
-    """
-    maps, most = named_maps(found, head)
-    shares = {PART_NAMES[part]: share for part, share in found.shares(head).items()}
-    of, shown = reading_pass(reading), Head(found.kind, 0, head)
+def draw(reading: readings.Reading, parts: ScoreParts, head: int, theme: Theme) -> None:
+    """Draw the scores and their parts on one scale and, below, the products behind the cell that was clicked."""
+    maps, most = named_maps(parts, head)
+    shares = {PART_NAMES[part]: share for part, share in parts.shares(head).items()}
+    of, shown = reading_pass(reading), Head(parts.kind, 0, head)
     cells = MapCells("scores", of, head_cells(of.maps[shown[:2]], shown))
     cell = cells.selected(lambda cell: cell.head == shown)
     lit: Highlight = NO_HIGHLIGHT if cell is None else {"query": [cell.query], "key": [cell.key]}
@@ -162,7 +159,7 @@ def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) 
         with place:
             st.markdown(f"**{tr(name)}**" + (f": {shares[name]:.0%}" if name in shares else ""))
             attention_map(
-                score_map(matrix, found, most),
+                score_map(matrix, parts, most),
                 0,
                 theme,
                 key=f"score_{name}",
@@ -172,18 +169,18 @@ def draw(reading: readings.Reading, found: ScoreParts, head: int, theme: Theme) 
                 name=partial("{0}, {1}".format, tr(name), head_name(0, head)),
                 most=most,
             )
-    if "relative" in found.parts:
+    if "relative" in parts.parts:
         st.caption(tr(DISTANCE))
     st.caption(tr(WHOLE_SCORE))
     cells.show(lambda cell: cell.head == shown)
 
 
-def score_map(matrix: "Tensor", found: ScoreParts, most: float) -> AttentionMap:
+def score_map(matrix: "Tensor", parts: ScoreParts, most: float) -> AttentionMap:
     """Return scores as a map of values from -1 to 1; NaN where the mask hides the key.
 
     Args:
         matrix: [Q, K], any part of one head's scores, or their sum.
         most: The largest absolute score of all maps on one scale.
     """
-    values = (matrix / most).masked_fill(~found.allowed, float("nan"))
-    return AttentionMap(found.kind, 0, values[None], found.tokens, found.tokens, mask=found.allowed)
+    values = (matrix / most).masked_fill(~parts.allowed, float("nan"))
+    return AttentionMap(parts.kind, 0, values[None], parts.tokens, parts.tokens, mask=parts.allowed)

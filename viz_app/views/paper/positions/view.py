@@ -176,14 +176,14 @@ def encodings_to_draw() -> tuple[Tensor, str, str]:
     if whose == PAPER:
         note = f"{sinusoids} {tr('The model has learned positions instead.')}"
         return sinusoidal_encoding(count, width()), note, python
-    found = model_positions(model.translator.model, count)
+    encodings = model_positions(model.translator.model, count)
     return (
-        found,
+        encodings,
         tr(
             "The positions learned by {model}: {count}, of which {drawn} are drawn.",
             model=plain(model.name),
             count=config.max_positions,
-            drawn=len(found),
+            drawn=len(encodings),
         ),
         learned_part(model, count),
     )
@@ -204,10 +204,10 @@ def table_part(call: str) -> str:
 
 def encoding(theme: Theme) -> PositionsPicture:
     """Draw all dimensions of all positions."""
-    found, note, python = encodings_to_draw()
+    encodings, note, python = encodings_to_draw()
     return PositionsPicture(
-        positions.encoding_heatmap(found, theme),
-        lambda: position_tables.encoding_table(found),
+        positions.encoding_heatmap(encodings, theme),
+        lambda: position_tables.encoding_table(encodings),
         note,
         f"{python}\n{table_part('encoding_table(found)')}",
     )
@@ -237,13 +237,13 @@ def sinusoids(theme: Theme) -> PositionsPicture:
 
 def similarity(theme: Theme) -> PositionsPicture:
     """Draw the similarity of all pairs of positions."""
-    found, note, python = encodings_to_draw()
+    encodings, note, python = encodings_to_draw()
     names: dict[Measure, str] = {"dot": tr("Dot product"), "cosine": tr("Cosine"), "distance": tr("Distance")}
     measure = setting_segments(address.MEASURE, tr("Measure"), names)
-    figure = positions.position_similarity(found, theme, measure)
+    figure = positions.position_similarity(encodings, theme, measure)
     return PositionsPicture(
         figure,
-        lambda: position_tables.similarity_table(found, measure),
+        lambda: position_tables.similarity_table(encodings, measure),
         note,
         f"{python}\n{table_part(f'similarity_table(found, {measure!r})')}",
     )
@@ -268,20 +268,22 @@ def rotation(theme: Theme) -> PositionsPicture:
 def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
     """Compare the learned positions of a model with sinusoids."""
     model, count = readings.model(), count_box()
-    found = model_positions(model.translator.model, count)
-    mine, paper = (position_similarity(each, "cosine") for each in (found, sinusoidal_encoding(len(found), width())))
+    learned = model_positions(model.translator.model, count)
+    mine, paper = (
+        position_similarity(each, "cosine") for each in (learned, sinusoidal_encoding(len(learned), width()))
+    )
     above = mine.new_ones(mine.shape).triu(1).bool()
     correlation = decimal(spearman(mine[above], paper[above]), 2)
     note = tr(
         LEARNED_NOTE,
-        count=len(found),
+        count=len(learned),
         correlation=correlation,
-        learned=float(found.norm(dim=1).mean()),
+        learned=float(learned.norm(dim=1).mean()),
         sinusoidal=(width() / 2) ** 0.5,
     )
     return PositionsPicture(
-        positions.by_distance(found, theme),
-        lambda: position_tables.by_distance_table(found),
+        positions.by_distance(learned, theme),
+        lambda: position_tables.by_distance_table(learned),
         note,
         f"{learned_part(model, count)}\n{table_part('by_distance_table(found)')}",
     )

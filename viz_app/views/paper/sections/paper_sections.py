@@ -11,7 +11,7 @@ class PaperSection:
     """A section of "Attention Is All You Need".
 
     Attributes:
-        about: what the section says, in one sentence.
+        about: summary of the section, in one sentence.
         sentence: to try.
         see: what to look for on the page.
         page: name of the page in the address.

@@ -1,4 +1,4 @@
-"""The paper, section by section: what each says, and where to see it."""
+"""The paper, section by section: a summary of each, and where to see it."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ page with a sentence in a new tab; type your own there. The links are for the sh
 
 
 def card(section: PaperSection) -> None:
-    """Draw a section: what it says, what to look for, and the link."""
+    """Draw a section: its summary, what to look for, and the link."""
     with st.container(border=True, key=f"section_{section.number.replace('.', '_')}"):
         left, right = st.columns([3, 4], gap="large")
         with left:

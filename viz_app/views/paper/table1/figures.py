@@ -43,10 +43,7 @@ HEIGHT = 430
 
 
 def matching_costs(costs: Sequence[Cost], layer: str, at: Sizes, along: Along | None = None) -> list[Cost]:
-    """Return the measurements of a layer at these sizes, in order.
-
-    With `along` "n" (or "d"), n (or d) may be any.
-    """
+    """Return the measurements of a layer at these sizes, in order; n (or d) may differ with `along` "n" (or "d")."""
 
     def fits(cost: Cost) -> bool:
         return (
@@ -80,10 +77,7 @@ def costs_table(costs: Sequence[Cost], at: Sizes, along: Along) -> pd.DataFrame:
 
 
 def traces_table(traces: Traces, at: Sizes) -> pd.DataFrame:
-    """Return the counts, a row for each layer and n, with the O() predictions.
-
-    Values are missing where there is no path.
-    """
+    """Return the counts, a row for each layer and n, with the O() predictions; missing where there is no path."""
     rows = [
         {
             "layer": tr(LAYER_TYPES[layer].name),
@@ -132,16 +126,13 @@ def cost_curves(costs: Sequence[Cost], quantity: Quantity, at: Sizes, along: Alo
 
 
 def growth_curves(traces: Traces, counted: Counted, at: Sizes, theme: Theme) -> go.Figure:
-    """Plot counts in small instances over n.
-
-    Dashed: the O() prediction, scaled to meet the last count.
-    """
+    """Plot counts in small instances over n, and dashed the O() prediction, scaled to meet the last count."""
     figure = empty_figure(theme, HEIGHT, margin=(64, 44, 16, 48))
     values: list[float] = []
     ns = sorted({n for _, n in traces})
     for index, (layer, layer_type) in enumerate(LAYER_TYPES.items()):
-        found = [(n, getattr(traces[layer, n], counted)) for n in ns if (layer, n) in traces]
-        points: list[tuple[int, float]] = [(n, value) for n, value in found if value is not None]
+        traced = [(n, getattr(traces[layer, n], counted)) for n in ns if (layer, n) in traces]
+        points: list[tuple[int, float]] = [(n, value) for n, value in traced if value is not None]
         values += [value for _, value in points]
         if len(points) > 1:
             bound = layer_type.sequential_bound if counted == "sequential" else layer_type.path_bound
@@ -235,10 +226,7 @@ def formula(text: str) -> str:
 
 
 def table_1(costs: Sequence[Cost], at: Sizes) -> str:
-    """Return the paper's Table 1 with the numbers of these sizes as HTML.
-
-    Unmeasured cells are empty.
-    """
+    """Return the paper's Table 1 with the numbers of these sizes as HTML; unmeasured cells are empty."""
     head = "".join(
         f"<th>{html.escape(title)}</th>"
         for title in (

@@ -49,7 +49,7 @@ class LayerMeasurement:
     """A measurement on this machine.
 
     Attributes:
-        at: the sizes it was asked for.
+        at: the requested sizes.
         costs: measured so far.
     """
 
@@ -107,9 +107,8 @@ def measurement() -> LayerMeasurement | None:
 
 
 def write_address(shown: LayerMeasurement | None) -> None:
-    """Write the sizes of the measurement that is shown to the address.
-
-    They are n, d, k and r, such as `64.512.3.8`; None removes them.
+    """Write the sizes n, d, k and r of the shown measurement to the address, such as `64.512.3.8`; None removes
+    them.
     """
     sizes = (shown.at.n, shown.at.d, shown.at.k, shown.at.r) if shown else ()
     MEASURED.take()

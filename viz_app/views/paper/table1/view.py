@@ -172,9 +172,8 @@ def measurements(at: Sizes) -> CostTable:
 
 
 def requested_sizes() -> Sizes | None:
-    """Return the sizes of the measurement that the address names.
-
-    Returns None, with the reason on the page, if they are not possible.
+    """Return the sizes of the measurement that the address names; None, with the reason on the page, if they are
+    invalid.
     """
     try:
         return layer_costs.read_address()

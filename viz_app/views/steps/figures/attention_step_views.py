@@ -1,7 +1,4 @@
-"""The steps of an attention sub-layer as views.
-
-They are query, keys, scores, mask, softmax, values, heads and the output matrix.
-"""
+"""Views of the steps of attention: query, keys, scores, mask, softmax, values, heads and the output matrix."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

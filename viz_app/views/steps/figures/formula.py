@@ -1,6 +1,6 @@
-"""Formulas: the part of LaTeX that the pages need, as a tree of MathML tags.
+"""Formulas: the part of LaTeX that the pages need, as a tree of MathML tags, which `step_formula.js` draws.
 
-`step_formula.js` draws it: browsers draw MathML itself well only where a font with mathematical metrics is installed.
+Browsers themselves draw MathML well only where a font with mathematical metrics is installed.
 """
 
 import re
@@ -45,10 +45,7 @@ def math_text(tree: MathTree) -> str:
 
 
 def _row(tokens: list[re.Match[str]], latex: str) -> list[MathTree]:
-    """Take elements up to a closing brace or the end.
-
-    Sub- and superscripts go to the element before them.
-    """
+    """Take elements up to a closing brace or the end, with sub- and superscripts on the element before them."""
     row: list[MathTree] = []
     while tokens and tokens[0][0] != "}":
         if tokens[0][0] not in ("_", "^"):

@@ -1,7 +1,4 @@
-"""Steps outside attention as views.
-
-They are embedding, position, norms, residuals and the feed-forward network.
-"""
+"""Views of the steps outside attention: embedding, position, norms, residuals and the feed-forward network."""
 
 from core.analysis.token_path.steps import (
     EmbeddingSteps,

@@ -1,7 +1,4 @@
-"""The last steps of a token as views.
-
-They are the encoder's output, or logits, probabilities and the beam search.
-"""
+"""Views of the last steps of a token: the encoder's output, or logits, probabilities and the beam search."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -57,7 +54,7 @@ def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) 
 
 
 def _logits_view(steps: OutputSteps, tokens: Sequence[str], width: int) -> StepView:
-    """Return the logits, with the products that each is the sum of.
+    """Return the logits, each with the products that sum to it.
 
     Args:
         tokens: Those with a logit.
@@ -90,7 +87,7 @@ def _logits_view(steps: OutputSteps, tokens: Sequence[str], width: int) -> StepV
 
 
 def _softmax_view(steps: OutputSteps, tokens: Sequence[str]) -> StepView:
-    """Return the probabilities, as `_logits_view` the logits."""
+    """Return the probabilities, in the form of `_logits_view`."""
     logits, probabilities = steps.logits.tolist(), steps.probabilities.tolist()
     return StepView(
         name="output-softmax",
@@ -170,10 +167,7 @@ def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepVie
 
 
 def _products_title(token: str, total: float, logit: float) -> str:
-    """Say what the products of a token sum to.
-
-    In a model with a bias of the logits, the logit differs.
-    """
+    """Name the sum of the products of a token, which differs from the logit in a model with a bias of the logits."""
     values = {"token": readable(token), "total": decimal(total, 3)}
     if math.isclose(total, logit, abs_tol=1e-9):
         return tr("{token}: the products of state and embedding sum to {total}", **values)

@@ -13,7 +13,6 @@ from core.analysis.token_path.steps import (
     ResidualSteps,
     StackSteps,
     TokenPath,
-    path_columns,
 )
 from core.capture import KINDS
 from viz_app.language import tr
@@ -77,8 +76,8 @@ def group_of(part: str) -> str:
     """Return the group of a part: `cross_norm` -> `Cross-attention`."""
     if part.startswith("feed_forward"):
         return tr(FEED_FORWARD)
-    found = [GROUPS[kind] for kind in KINDS if part.startswith(kind)]
-    return tr(found[0] if found else INPUT if part in ("embedding", "input_norm", "layers_below") else OUTPUT)
+    kinds = [GROUPS[kind] for kind in KINDS if part.startswith(kind)]
+    return tr(kinds[0] if kinds else INPUT if part in ("embedding", "input_norm", "layers_below") else OUTPUT)
 
 
 def step_named(views: Sequence[StepView], name: str) -> StepView:
@@ -92,5 +91,5 @@ def step_table(path: TokenPath, part: str, quantities: tuple[str, ...]) -> "pd.D
     """Return the numbers of one step, as `python -m core step` prints them."""
     import pandas as pd
 
-    table = pd.DataFrame(path_columns(path, part, quantities))
+    table = pd.DataFrame(path.table(part, quantities))
     return table.astype({"row": "Int64", "index": "Int64"})

@@ -72,10 +72,7 @@ class Block:
 
     @property
     def limit(self) -> float:
-        """The largest absolute value of all rows without a limit of their own.
-
-        1 if there is none.
-        """
+        """The largest absolute value of all rows without a limit of their own, 1 if there is none."""
         return max((largest(row.values) for row in self.rows if row.limit is None), default=0) or 1.0
 
     @property
@@ -100,12 +97,12 @@ class StepView:
         title: Of the step.
         section: Of the paper.
         formula: In the paper's symbols, as `math_tree` reads it.
-        text: What happens here, in a sentence.
+        text: Description of the step, in a sentence.
         facts: Single numbers by name.
         blocks: Vectors; rows of the last one can be picked if there are details.
-        details: For each row of the last block, what is behind it.
+        details: For each row of the last block, the numbers behind it.
         picked: The row picked first.
-        part, quantities: Of the table of these numbers, see `path_columns`.
+        part, quantities: Of the table of these numbers, see `TokenPath.table`.
     """
 
     name: str

@@ -97,7 +97,7 @@ def _place(node: BeamNode | None) -> list[int] | None:
 def _run(token: str) -> list[Span]:
     """Return a token's spans within the text of its hypothesis.
 
-    A character of several bytes appears at its last byte: before it, other characters are still possible.
+    A character of several bytes appears at its last byte, as other characters are possible before that.
     """
     if isinstance(token, BytePiece) and token.num_bytes > 1 and token.spells:
         return [(token.spells, "")] if token.number == token.num_bytes else []

@@ -24,9 +24,7 @@ NAMES = {
 
 
 def export_tree(tree: BeamTree, file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """Draw the whole search, a row for each position, best candidates left.
-
-    The best hypothesis is coloured.
+    """Draw the whole search, a row for each position, best candidates left, with the best hypothesis in colour.
 
     Raises:
         ValueError: The format is not one of `FORMATS`.

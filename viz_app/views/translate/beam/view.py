@@ -52,10 +52,7 @@ class SelectedCandidate:
         readings.show_candidate(reading, tree.hypothesis(end or node))
 
     def find(self, reading: readings.Reading, tree: BeamTree) -> BeamNode | None:
-        """Return the candidate if the target begins with it, else the target's end.
-
-        That is the end of the current target in the tree.
-        """
+        """Return the candidate if the target begins with it, else the end of the current target in the tree."""
         target = reading.hypothesis.token_ids
         is_shown = self.token_ids and target[: len(self.token_ids)] == self.token_ids
         return tree.node(self.token_ids if is_shown else target)

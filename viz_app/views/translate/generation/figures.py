@@ -1,4 +1,4 @@
-"""A translation as it is generated: rows of tokens, one for each step."""
+"""A translation as it is generated: rows of tokens, one for each step, on the page, in tables and in files."""
 
 import html
 import math
@@ -12,8 +12,10 @@ from core.decoding import MaskPredictState, SpeculativeStep
 from core.decoding.text_codec import TextCodec
 from core.results import ScoredText
 from core.text.byte_pieces import MASK
+from viz_app.drawing.export.canvas import CHARACTER, Format, check_format, cut, letters
+from viz_app.drawing.export.token_boxes import FREE, Box, draw_boxes
 from viz_app.drawing.head_grid import readable_on
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
 
 State = Literal["predicted", "accepted", "rejected", "chosen", "masked", "kept"]
@@ -58,11 +60,8 @@ class TokenRow(NamedTuple):
     cells: tuple[TokenCell, ...]
 
 
-def search_rows(found: Sequence[tuple[str, ScoredText]]) -> list[TokenRow]:
-    """A row for each search: its best translation.
-
-    Each step has added one token to it.
-    """
+def search_rows(best: Sequence[tuple[str, ScoredText]]) -> list[TokenRow]:
+    """A row for each search: its best translation, to which each step has added one token."""
     return [
         TokenRow(
             name,
@@ -71,15 +70,12 @@ def search_rows(found: Sequence[tuple[str, ScoredText]]) -> list[TokenRow]:
                 for position, (token, log_prob) in enumerate(zip(text.tokens, text.token_log_probs, strict=True))
             ),
         )
-        for name, text in found
+        for name, text in best
     ]
 
 
 def speculative_rows(steps: Sequence[SpeculativeStep], codec: TextCodec) -> list[TokenRow]:
-    """A row for each check: the drafted tokens, then the large model's own.
-
-    The drafted ones are accepted or rejected.
-    """
+    """A row for each check: the drafted tokens, accepted or rejected, then the large model's own."""
     rows: list[TokenRow] = []
     start = 0
     for number, step in enumerate(steps, start=1):
@@ -98,19 +94,16 @@ def speculative_rows(steps: Sequence[SpeculativeStep], codec: TextCodec) -> list
 
 
 def mask_predict_rows(states: Sequence[MaskPredictState], codec: TextCodec) -> list[TokenRow]:
-    """A row for each iteration: all tokens.
-
-    Those predicted in it and those to be masked next are marked.
-    """
+    """A row for each iteration: all tokens, with marks for those predicted in it and those to be masked next."""
     rows: list[TokenRow] = []
     for state in states:
         pieces, fed = codec.pieces(state.token_ids), codec.pieces(state.fed_ids)
         states_of: list[State] = ["predicted" if each == MASK else "kept" for each in fed]
         for position in state.masked_next:
             states_of[position] = "masked"
-        found = enumerate(zip(pieces, states_of, state.token_log_probs, strict=True))
+        cells = enumerate(zip(pieces, states_of, state.token_log_probs, strict=True))
         name = tr("Iteration {number}", number=state.iteration)
-        rows.append(TokenRow(name, tuple(TokenCell(at, *each) for at, each in found)))
+        rows.append(TokenRow(name, tuple(TokenCell(at, *each) for at, each in cells)))
     return rows
 
 
@@ -134,7 +127,7 @@ def rows_table(rows: Sequence[TokenRow]) -> pd.DataFrame:
 
 
 def cell_color(cell: TokenCell, theme: Theme) -> str:
-    """Colour behind a token: the stronger, the more probable; none for rejected ones."""
+    """Colour behind a token, stronger for a more probable one; none for rejected ones."""
     probability = 0.0 if cell.log_prob is None else math.exp(cell.log_prob)
     return theme.sequential[round(STRONGEST * probability * (len(theme.sequential) - 1))]
 
@@ -155,10 +148,7 @@ def rows_html(rows: Sequence[TokenRow], theme: Theme, selected: int | None = Non
 
 
 def _columns(row: TokenRow) -> list[list[TokenCell]]:
-    """The cells of each position from 0 on.
-
-    Speculative decoding has two where a token was rejected.
-    """
+    """The cells of each position from 0 on, two in speculative decoding where a token was rejected."""
     count = max((cell.position for cell in row.cells), default=-1) + 1
     return [[cell for cell in row.cells if cell.position == position] for position in range(count)]
 
@@ -174,3 +164,47 @@ def _cell_html(cells: Sequence[TokenCell], theme: Theme) -> str:
 
 def _ink(cell: TokenCell, theme: Theme) -> str:
     return theme.faint if cell.state == "rejected" else readable_on(cell_color(cell, theme))
+
+
+HEIGHT, PITCH = 0.36, 0.68  # inches of a box, and from row to row
+
+
+def export_rows(rows: Sequence[TokenRow], file_format: Format, theme: Theme = LIGHT, *, title: str = "") -> bytes:
+    """Draw the tokens of each row in the columns of their positions, with probability and mark below.
+
+    A rejected token and the one that replaces it stand side by side.
+
+    Raises:
+        ValueError: The format is not one of `FORMATS`.
+    """
+    check_format(file_format)
+    widths: dict[tuple[int, int], float] = {}  # of the boxes of a position, by their order in it
+    for row in rows:
+        for position, order, text, _ in _boxes(row):
+            widths[position, order] = max(widths.get((position, order), 0.0), letters(text) * CHARACTER + 0.15, 0.5)
+    places, x = dict[tuple[int, int], float](), max((letters(row.name) for row in rows), default=0) * CHARACTER
+    for place in sorted(widths):
+        places[place], x = x, x + widths[place] + FREE
+    boxes = [
+        ((places[position, order], number * PITCH, widths[position, order]), _box(row.cells[at], theme))
+        for number, row in enumerate(rows)
+        for position, order, _, at in _boxes(row)
+    ]
+    names = [(0.0, number * PITCH + HEIGHT / 2, row.name) for number, row in enumerate(rows)]
+    return draw_boxes(boxes, HEIGHT, (x, len(rows) * PITCH), title, file_format, theme, names)
+
+
+def _boxes(row: TokenRow) -> list[tuple[int, int, str, int]]:
+    """Position, order within it, text and index of each cell."""
+    seen: dict[int, int] = {}
+    boxes: list[tuple[int, int, str, int]] = []
+    for at, cell in enumerate(row.cells):
+        order = seen.get(cell.position, 0)
+        seen[cell.position] = order + 1
+        text = max(cut(readable(cell.token)), cell.note, key=len)
+        boxes.append((cell.position, order, text, at))
+    return boxes
+
+
+def _box(cell: TokenCell, theme: Theme) -> Box:
+    return Box(readable(cell.token), cell_color(cell, theme), cell.note, cell.state in ("predicted", "chosen"))

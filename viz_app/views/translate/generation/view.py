@@ -1,7 +1,4 @@
-"""Generation: one token after the other, several checked at once, or all at once.
-
-Those generated all at once are then predicted again.
-"""
+"""Generation: one token after the other, several checked at once, or all at once and then predicted again."""
 
 from functools import partial
 from typing import Any
@@ -26,18 +23,27 @@ from viz_app.session.fields import Field, part
 from viz_app.session.models import ModelError
 from viz_app.session.python_code import script
 from viz_app.session.readings import Search
-from viz_app.views.translate.generation import code_parts, measured_runs
-from viz_app.views.translate.generation.compared_models import ComparedModels, compared_models
-from viz_app.views.translate.generation.export import export_rows
+from viz_app.views.translate.generation.compared_models import (
+    RUNS,
+    ComparedModels,
+    TimedResult,
+    compared_models,
+    drafted,
+    mask_predict_part,
+    refined,
+    searched,
+    searches_part,
+    speculative_part,
+)
 from viz_app.views.translate.generation.figures import (
     TokenRow,
+    export_rows,
     mask_predict_rows,
     rows_html,
     rows_table,
     search_rows,
     speculative_rows,
 )
-from viz_app.views.translate.generation.measured_runs import TimedResult
 
 HOW_TO_READ = marked("""
 The paper's model writes one token after the other; section 7 names "making generation less sequential" as a goal.
@@ -89,40 +95,40 @@ def number_box(label: str, setting: Field[int], most: int, about: str) -> int:
     return setting.draw(st.slider, label, 1, most, help=about, width=220)
 
 
-def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]]:
+def speculative(compared: ComparedModels, search: Search) -> list[dict[str, object]]:
     """Draw speculative decoding, and return its line of the comparison."""
     st.markdown(
-        tr("**Speculative decoding** with {model}", model=plain(found.draft.name))
-        if found.draft
+        tr("**Speculative decoding** with {model}", model=plain(compared.draft.name))
+        if compared.draft
         else tr("**Speculative decoding**")
     )
-    if found.draft is None:
+    if compared.draft is None:
         st.info(
             tr(
                 "There is no smaller model with the vocabulary of {model} to draft for it: open one in the sidebar "
                 "(docs/generation.md says how to train one).",
-                model=plain(found.one_by_one.name),
+                model=plain(compared.one_by_one.name),
             )
         )
         return []
-    if found.one_by_one.translator.search_options(1).first_is_certain:
+    if compared.one_by_one.translator.search_options(1).first_is_certain:
         st.info(
             tr(
                 "Every translation of {model} begins with a forced token, which drafts do not take into account.",
-                model=plain(found.one_by_one.name),
+                model=plain(compared.one_by_one.name),
             )
         )
         return []
     draft_tokens = number_box(
         tr("Drafted tokens"), address.DRAFT_TOKENS, 8, tr("How many tokens are drafted for each check.")
     )
-    run = measured_runs.drafted(found.one_by_one, found.draft, search.text, draft_tokens)
-    rows = speculative_rows(run.result, found.one_by_one.translator)
-    drafted = sum(len(step.drafted) for step in run.result)
+    run = drafted(compared.one_by_one, compared.draft, search.text, draft_tokens)
+    rows = speculative_rows(run.result, compared.one_by_one.translator)
+    num_drafted = sum(len(step.drafted) for step in run.result)
     accepted = sum(step.accepted for step in run.result)
-    code = code_parts.speculative_part(found, found.draft, search.text, draft_tokens)
+    code = speculative_part(compared, compared.draft, search.text, draft_tokens)
     title = tr(
-        "Speculative decoding, {accepted} of {drafted} drafted tokens accepted", accepted=accepted, drafted=drafted
+        "Speculative decoding, {accepted} of {drafted} drafted tokens accepted", accepted=accepted, drafted=num_drafted
     )
     picture(rows, "speculative", title, code)
     last = run.result[-1].hypothesis.token_ids
@@ -132,7 +138,7 @@ def speculative(found: ComparedModels, search: Search) -> list[dict[str, object]
             len(last),
             len(run.result),
             run,
-            tr("{passes} of the draft model", passes=drafted),
+            tr("{passes} of the draft model", passes=num_drafted),
         )
     ]
 
@@ -161,9 +167,9 @@ def line(name: str, tokens: int, passes: int, run: TimedResult[Any], besides: st
     }
 
 
-def mask_predict(found: ComparedModels, search: Search) -> list[dict[str, object]]:
+def mask_predict(compared: ComparedModels, search: Search) -> list[dict[str, object]]:
     """Draw mask-predict and its attention, and return its line of the comparison."""
-    model = found.at_once
+    model = compared.at_once
     st.markdown(tr("**Mask-predict** by {model}", model=plain(model.name)) if model else tr("**Mask-predict**"))
     if model is None:
         st.info(tr("There is no model without causal mask: open one in the sidebar (see docs/generation.md)."))
@@ -175,13 +181,13 @@ def mask_predict(found: ComparedModels, search: Search) -> list[dict[str, object
         candidates = number_box(
             tr("Length candidates"), address.LENGTH_CANDIDATES, 8, tr("Lengths to try; the likeliest wins.")
         )
-        run = measured_runs.refined(model, search.text, iterations, candidates)
+        run = refined(model, search.text, iterations, candidates)
         states, at = run.result, shown_iteration(len(run.result))
     rows = mask_predict_rows(states, model.translator)
-    code = code_parts.mask_predict_part(model, search.text, iterations, candidates)
+    code = mask_predict_part(model, search.text, iterations, candidates)
     picture(rows, "mask-predict", tr("Mask-predict, {count} iterations", count=len(states)), code, at - 1)
     try:
-        attention(found, search, states[at - 1], (iterations, candidates), at)
+        attention(compared, search, states[at - 1], (iterations, candidates), at)
     except ValueError as error:
         st.error(sentence_case(str(error)))
     besides = tr("{count} lengths at once", count=candidates) if candidates > 1 else ""
@@ -189,7 +195,7 @@ def mask_predict(found: ComparedModels, search: Search) -> list[dict[str, object
 
 
 def attention(
-    found: ComparedModels, search: Search, state: MaskPredictState, settings: tuple[int, int], at: int
+    compared: ComparedModels, search: Search, state: MaskPredictState, settings: tuple[int, int], at: int
 ) -> None:
     """Draw the attention of one iteration.
 
@@ -197,8 +203,8 @@ def attention(
         settings: iterations and length candidates.
         at: number of the iteration, counted from 1.
     """
-    assert found.at_once is not None
-    explanation = found.at_once.translator.explain_iteration(search.text, state)
+    assert compared.at_once is not None
+    explanation = compared.at_once.translator.explain_iteration(search.text, state)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         kind: Kind = setting_segments(
             address.GENERATION_KIND, tr("Attention"), tr_values(head_names.KIND_NAMES), hide_label=True
@@ -214,7 +220,7 @@ def attention(
     )
     theme = page_theme()
     attention_map(maps[layer], head, theme, key="generation_map")
-    code = code_parts.mask_predict_part(found.at_once, search.text, *settings, at - 1)
+    code = mask_predict_part(compared.at_once, search.text, *settings, at - 1)
     downloads(
         "mask-predict-attention",
         lambda file_format: export_map(maps[layer], head, file_format, theme),
@@ -234,21 +240,18 @@ def attention(
     )
 
 
-def one_by_one(found: ComparedModels, search: Search) -> list[dict[str, object]]:
-    """Draw the searches for one token after the other.
-
-    Returns their lines of the comparison.
-    """
+def one_by_one(compared: ComparedModels, search: Search) -> list[dict[str, object]]:
+    """Draw the searches for one token after the other, and return their lines of the comparison."""
     st.markdown(
-        tr("**One token after the other**: {model}, one token per decoder pass", model=plain(found.one_by_one.name))
+        tr("**One token after the other**: {model}, one token per decoder pass", model=plain(compared.one_by_one.name))
     )
     settings = {
         tr("Greedy search"): (1, 0.0),
         tr("Beam search, {size}", size=search.beam_size): (search.beam_size, search.length_penalty),
     }
-    runs = {name: measured_runs.searched(found.one_by_one, search.text, *each) for name, each in settings.items()}
+    runs = {name: searched(compared.one_by_one, search.text, *each) for name, each in settings.items()}
     rows = search_rows([(name, run.result) for name, run in runs.items()])
-    code = code_parts.searches_part(found, search.text, settings)
+    code = searches_part(compared, search.text, settings)
     picture(rows, "one-by-one", tr("One token after the other"), code)
     return [line(name, len(run.result.token_ids), len(run.result.token_ids), run) for name, run in runs.items()]
 
@@ -261,18 +264,18 @@ def page() -> None:
         st.caption(tr("Enter a sentence above to see how its translation is generated."))
         return
     try:
-        found = compared_models(reading.model)
+        compared = compared_models(reading.model)
     except ModelError as error:
         st.info(plain(str(error)))
         return
     st.markdown(tr("**Generation**: one token after the other, or less sequentially"), help=tr(HOW_TO_READ))
     try:
-        parts = [part(found, reading.search) for part in (one_by_one, speculative, mask_predict)]
+        parts = [part(compared, reading.search) for part in (one_by_one, speculative, mask_predict)]
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
     table = pd.DataFrame([each for part in parts for each in part])
-    st.markdown(tr("**Side by side**"), help=tr(ABOUT_TIMES, runs=measured_runs.RUNS))
+    st.markdown(tr("**Side by side**"), help=tr(ABOUT_TIMES, runs=RUNS))
     show_table(table)
     downloads("generation", None, lambda: table, title=tr("Ways to generate a translation"))
 

@@ -1,7 +1,4 @@
-"""The file of the page Score a file: its sentences, and its words opened.
-
-Sentences are scored step by step.
-"""
+"""The file of the page Score a file, whose sentences are scored step by step, and its words opened."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -74,7 +71,7 @@ class ScoredFile(MayHoldModel):
             self.model, self.lines, self.job = None, [], None
 
     def open(self, score: WordScore) -> None:
-        """Show a word in its translation, on all pages. Call it in a callback."""
+        """Show a word in its translation, on all pages; call it in a callback."""
         assert self.model is not None
         search = readings.Search(score.line.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
         readings.show_target(self.model, search, score.line.target.token_ids, [("target", score.tokens)])

@@ -1,7 +1,4 @@
-"""Score a file: the words of a file of sentences, worst first.
-
-A click shows a word in its translation.
-"""
+"""Score a file: the words of a file of sentences, worst first; a click shows a word in its translation."""
 
 from typing import Any
 
@@ -141,10 +138,7 @@ def results(scored: ScoredFile) -> None:
 
 
 def words_part(name: str, text: str) -> str:
-    """Make the `table` of the words in Python.
-
-    It is made from the text or, if that is long, from its file.
-    """
+    """Make the `table` of the words in Python, from the text or, if that is long, from its file."""
     content = repr(text) if len(text) <= EMBEDDED else f"read_text(Path({name!r}))"
     imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\nfrom core.text.text_files import read_text\n"
     return f"""{imports}from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words

@@ -1,7 +1,4 @@
-"""Tokens and hypotheses as HTML and as tables.
-
-Tokens may be any text and are escaped.
-"""
+"""Tokens and hypotheses as HTML and as tables; tokens may be any text and are escaped."""
 
 import html
 import math
@@ -21,10 +18,7 @@ NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 
 
 def token_table(explanation: Explanation) -> "pd.DataFrame":
-    """Return a row for each position.
-
-    Columns: the predicted token, its probability, and its alternatives.
-    """
+    """Return a row for each position: the predicted token, its probability, and its alternatives."""
     import pandas as pd
 
     runners_up = [
@@ -69,9 +63,7 @@ def _counted(target: ScoredText) -> str:
 
 
 def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
-    """Compare two translations.
-
-    First their sums, then their tokens from the first difference on.
+    """Compare two translations: first their sums, then their tokens from the first difference on.
 
     Returns:
         `row`: "log-prob", "score", then the numbers of the rows; `own`, `other`: the tokens beside each other, above

@@ -31,9 +31,7 @@ class ForcedInput:
 
 
 def force_token(about: readings.Reading, position: int, text: str, typed: bool) -> None:
-    """Force a token, or a typed word, at a position; the search continues from it.
-
-    Call it in a callback.
+    """Force a token, or a typed word, at a position, from which the search continues; call it in a callback.
 
     Args:
         text: the name of a token, or any text if it was `typed`.
@@ -64,10 +62,7 @@ def word_problem(about: readings.Reading) -> tuple[int, str, str] | None:
 
 
 def fill_in(about: readings.Reading) -> None:
-    """Fill the box with the current translation, once for each reading.
-
-    Call it before the box is drawn.
-    """
+    """Fill the box with the current translation, once for each reading, before the box is drawn."""
     state = session_object(ForcedInput)
     if state.filled_for != about.identity or TEXT.value is None:
         state.filled_for = about.identity
@@ -75,7 +70,7 @@ def fill_in(about: readings.Reading) -> None:
 
 
 def score_text(about: readings.Reading) -> None:
-    """Force the text in the box as a whole translation. Call it in a callback."""
+    """Force the text in the box as a whole translation; call it in a callback."""
     translator, search, state = about.model.translator, about.search, session_object(ForcedInput)
     state.text_problem = None
     try:
@@ -102,9 +97,7 @@ def num_forced(about: readings.Reading) -> int:
 def selected_position(about: readings.Reading) -> int | None:
     """Return the position whose alternatives are shown.
 
-    It is that of the word selected last, or that of the last forced token.
-
-    None if there is neither.
+    It is that of the word selected last, or of the last forced token; None if there is neither.
     """
     for side, word in reversed(readings.selected_words(about)):
         if side == "target":

@@ -110,8 +110,12 @@ def _begun(tokens: tuple[str, ...], position: int) -> str:
 
 
 def _options(written: str, log_prob: float, alternatives: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
-    found = [(token, value) for token, value in alternatives if token_role(token) in WRITTEN]
-    return found if any(token == written for token, _ in found) else [*found, (written, log_prob)]
+    written_options = [(token, value) for token, value in alternatives if token_role(token) in WRITTEN]
+    return (
+        written_options
+        if any(token == written for token, _ in written_options)
+        else [*written_options, (written, log_prob)]
+    )
 
 
 def _numbers(log_prob: float) -> dict[str, float]:

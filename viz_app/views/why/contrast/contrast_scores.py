@@ -1,7 +1,4 @@
-"""Scores and deletion curves of a reading, and the selection.
-
-The alternative and the methods can be selected.
-"""
+"""Scores and deletion curves of a reading, and the selection of the alternative and the methods."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,8 +49,8 @@ class PredictionScores:
     @property
     def is_whole(self) -> bool:
         """Whether all methods are done."""
-        found = self.found
-        return found is not None and len(found.scores) == len(methods_of(found.contrast.translator.config))
+        result = self.found
+        return result is not None and len(result.scores) == len(methods_of(result.contrast.translator.config))
 
 
 @dataclass
@@ -97,9 +94,9 @@ def _steps(about: Reading, position: int, against: int | None, known: Prediction
         return
     source, target = about.translation.source, about.hypothesis.token_ids
     try:
-        for found in contrast_steps(about.model.translator, source, target, position, against=against):
-            known.found = found
-            yield int(len(found.scores) > 0)
+        for result in contrast_steps(about.model.translator, source, target, position, against=against):
+            known.found = result
+            yield int(len(result.scores) > 0)
     except RuntimeError as error:
         raise ValueError(str(error)) from error
 
@@ -114,19 +111,16 @@ def curves(about: Reading, position: int, against: int | None, _found: ContrastA
     return deletion_curves(_found)
 
 
-def scores_part(found: ContrastAttribution) -> str:
+def scores_part(result: ContrastAttribution) -> str:
     """Compute the scores in Python as `found`, after `reading_part`."""
-    contrast = found.contrast
+    contrast = result.contrast
     return f"""
 from core.analysis.attribution.contrast_methods import attribute_contrast
 found = attribute_contrast(translator, source, target, {contrast.position}, against={contrast.against})""".strip()
 
 
 def against_box(about: Reading, position: int) -> int | None:
-    """Select B, at first the most probable other token.
-
-    None for the predicted token alone.
-    """
+    """Select B, at first the most probable other token; None for the predicted token alone."""
     pieces = alternatives(about, position)
     default = pieces[0] if pieces else NOTHING
     if RATHER.value not in (None, NOTHING):
@@ -147,10 +141,7 @@ def against_box(about: Reading, position: int) -> int | None:
 
 
 def row_words(about: Reading, position: int, tokens: TokenView) -> list[str]:
-    """Name the word of the sentence that each row of the bars belongs to.
-
-    `<s>` belongs to none: "".
-    """
+    """Name the word of the sentence that each row of the bars belongs to, "" for `<s>`."""
     explanation = about.explain()
     source, fed = (word_selection.links(explanation, kind, tokens)["key"] for kind in ("cross", "decoder_self"))
     prefix = axis_groups(explanation.fed_tokens[: position + 1], tokens.words, tokens.hide_special)

@@ -1,16 +1,33 @@
-"""The faithfulness of all methods on a sample of sentences, for one session."""
+"""The faithfulness of all methods on a sample of sentences, for one session, and its drawings."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
-from core.analysis.attribution.faithfulness import Example, sample_curves
-from viz_app.language import marked
+import streamlit as st
+
+from core.analysis.attribution.contrast_methods import ContrastMethod
+from core.analysis.attribution.faithfulness import Curves, Example, mean_curves, rank_methods, sample_curves
+from viz_app.controls.charts import show_chart
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.language import marked, tr
+from viz_app.session import python_code, readings
 from viz_app.session.address import FAITHFUL_SAMPLE
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME, sample_name
 from viz_app.session.state import MayHoldModel, session_object
+from viz_app.views.why.contrast import figures
 from viz_app.views.why.contrast.contrast_scores import scored
+
+CURVES_TABLE = "from viz_app.views.why.contrast.figures import curves_table\ntable = curves_table(curves)"
+RANKING_TABLE = """
+from core.analysis.attribution.faithfulness import rank_methods
+from viz_app.views.why.contrast.figures import ranking_table
+table = ranking_table(rank_methods(examples))""".strip()
 
 
 @dataclass
@@ -32,7 +49,7 @@ class FaithfulnessSample(MayHoldModel):
     job: Job | None = None
 
     def begin(self, model: Model, sentences: tuple[str, ...], contrastive: bool) -> None:
-        """Measure these sentences, in place of what was measured before."""
+        """Measure these sentences, instead of those before."""
         examples = list[Example]()
 
         def steps() -> Iterator[int]:
@@ -44,10 +61,7 @@ class FaithfulnessSample(MayHoldModel):
         self.job = Job(steps(), len(sentences), marked("sentences"))
 
     def forget_model(self, digest: str) -> None:
-        """Drop the job of a model that is closed, and all cached scores.
-
-        They hold their model.
-        """
+        """Drop the job of a model that is closed, and all cached scores, which hold their model."""
         if self.job is not None and self.digest == digest:
             self.job.close()
             self.digest, self.examples, self.job = "", [], None
@@ -63,7 +77,7 @@ class FaithfulnessSample(MayHoldModel):
         return self.job if self.digest == model.digest else None
 
     def write_address(self) -> None:
-        """Write to the address which sample is measured."""
+        """Write the measured sample to the address."""
         if self.job is not None:
             FAITHFUL_SAMPLE.take()
             FAITHFUL_SAMPLE.put(sample_name(self.sentences))
@@ -92,3 +106,75 @@ from itertools import islice
 from core.analysis.attribution.faithfulness import sample_curves
 measured = islice(sample_curves(translator, sentences, {measured.contrastive}), {len(measured.examples)})
 examples = [example.curves for example in measured]""".strip()
+
+
+def draw_curves(
+    name: str, curves: Curves, methods: list[ContrastMethod], contrastive: bool, code: tuple[str, ...]
+) -> None:
+    """Draw deletion curves with their exports."""
+    theme = page_theme()
+    title = "p(A) / (p(A) + p(B))" if contrastive else "p(A)"
+    figure = figures.curves_figure(curves, methods, title, theme)
+    show_chart(figure, name, tr("Probability by share of deleted tokens, a line for each method"))
+    downloads(
+        name,
+        partial(export_chart, figure, theme=theme),
+        lambda: figures.curves_table(curves),
+        title=tr("Probability without the tokens that a method ranks highest"),
+        of_sentence=name == "contrast-curves",
+        python=lambda file: python_code.script(file, *code),
+    )
+
+
+def result() -> None:
+    """Draw the ranking of the methods on the sample, as far as it is measured."""
+    measured = sample()
+    if not measured.examples:
+        return
+    examples = [example.curves for example in measured.examples]
+    ranking = rank_methods(examples)
+    st.markdown(figures.verdict(ranking, len(examples)))
+    code = sample_part(python_code.model_part(readings.model()), measured)
+    mean = "from core.analysis.attribution.faithfulness import mean_curves\ncurves = mean_curves(examples)"
+    left, right = st.container(key="difference").columns([5, 6], gap="large")
+    with left:
+        table = figures.ranking_table(ranking)
+        show_table(
+            table,
+            height="content",
+            column_order=["method", "aopc", "above_random", "low", "high", "beats_random", "is_best"],
+            column_config={
+                "method": st.column_config.TextColumn(tr("Method")),
+                "aopc": st.column_config.ProgressColumn("AOPC", format="%.3f", min_value=0, max_value=1),
+                "above_random": st.column_config.NumberColumn(
+                    tr("Above random"), format="%+.3f", help=tr("Mean difference from the random orders.")
+                ),
+                "low": st.column_config.NumberColumn(
+                    tr("Lower bound"), format="%+.3f", help=tr("95 % interval of that difference.")
+                ),
+                "high": st.column_config.NumberColumn(
+                    tr("Upper bound"), format="%+.3f", help=tr("95 % interval of that difference.")
+                ),
+                "beats_random": st.column_config.CheckboxColumn(
+                    tr("Beats random"), help=tr("By a paired t-test at 5 %, corrected for the number of methods.")
+                ),
+                "is_best": st.column_config.CheckboxColumn(
+                    tr("Best"),
+                    help=tr(
+                        "Not shown to be worse than the best, which is chosen on one half of the sentences and "
+                        "measured on the other."
+                    ),
+                ),
+            },
+        )
+        downloads(
+            "faithfulness",
+            table=lambda: table,
+            of_sentence=False,
+            python=lambda file: python_code.script(file, code, RANKING_TABLE),
+        )
+    with right:
+        methods: list[ContrastMethod] = [method for method in figures.METHOD_NAMES if method in examples[0]]
+        draw_curves(
+            "faithfulness-curves", mean_curves(examples), methods, measured.contrastive, (code, mean, CURVES_TABLE)
+        )

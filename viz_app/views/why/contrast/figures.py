@@ -59,14 +59,14 @@ class BarRow(NamedTuple):
     indices: range
 
 
-def token_rows(found: ContrastAttribution, words: bool, hide_special: bool) -> list[BarRow]:
+def token_rows(result: ContrastAttribution, words: bool, hide_special: bool) -> list[BarRow]:
     """Return the rows of source and prefix.
 
     Args:
         words: Whether the tokens of a word are one row.
         hide_special: Whether `<s>` and `</s>` are left out.
     """
-    contrast, rows, first = found.contrast, list[BarRow](), 0
+    contrast, rows, first = result.contrast, list[BarRow](), 0
     for side, tokens in (("source", contrast.source_tokens), ("prefix", contrast.prefix_tokens)):
         for group in axis_groups(tokens, words, hide_special):
             of_group = tokens[group.start : group.stop]
@@ -76,14 +76,14 @@ def token_rows(found: ContrastAttribution, words: bool, hide_special: bool) -> l
     return rows
 
 
-def row_scores(found: ContrastAttribution, method: ContrastMethod, rows: Sequence[BarRow]) -> list[float]:
+def row_scores(result: ContrastAttribution, method: ContrastMethod, rows: Sequence[BarRow]) -> list[float]:
     """Return the score of each row, the sum over its tokens."""
-    scores = found.scores[method]
+    scores = result.scores[method]
     return [float(scores[row.indices.start : row.indices.stop].sum()) for row in rows]
 
 
 def bars_grid(
-    found: ContrastAttribution,
+    result: ContrastAttribution,
     methods: Sequence[ContrastMethod],
     rows: Sequence[BarRow],
     theme: Theme,
@@ -101,7 +101,7 @@ def bars_grid(
     neutral = theme.sequential[round(0.6 * SHADE * (len(theme.sequential) - 1))]
     columns: list[list[GridCell]] = []
     for method in methods:
-        values = row_scores(found, method, rows)
+        values = row_scores(result, method, rows)
         longest, signed = max(map(abs, values), default=0.0) or 1.0, method in SIGNED
         cells: list[GridCell] = []
         for row, value in zip(rows, values, strict=True):
@@ -139,13 +139,13 @@ def bars_grid(
     )
 
 
-def correlation_grid(found: ContrastAttribution, methods: Sequence[ContrastMethod], theme: Theme) -> CellGrid:
+def correlation_grid(result: ContrastAttribution, methods: Sequence[ContrastMethod], theme: Theme) -> CellGrid:
     """Return a grid of the rank correlations between methods."""
 
     def cell(first: ContrastMethod, second: ContrastMethod) -> GridCell | None:
         if first == second:
             return None
-        value = found.correlation(first, second)
+        value = result.correlation(first, second)
         known = 0.0 if math.isnan(value) else value
         color = theme.diverging[round((known + 1) / 2 * (len(theme.diverging) - 1))]
         text = "\u2013" if math.isnan(value) else decimal(value, 2)
@@ -165,10 +165,7 @@ def correlation_grid(found: ContrastAttribution, methods: Sequence[ContrastMetho
 
 
 def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: Theme, height: int = 360) -> go.Figure:
-    """Plot the probability over the share of deleted tokens.
-
-    There is a line for each method, and one for random orders.
-    """
+    """Plot the probability over the share of deleted tokens: a line for each method, and one for random orders."""
     figure = empty_figure(theme, height, (52, 100, 12, 44))
     with_layout(
         figure,
@@ -200,49 +197,43 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
     )
 
 
-def scores_table(found: ContrastAttribution, rows: Sequence[BarRow]) -> "pd.DataFrame":
-    """Return a row for each word or token: side, position, and scores.
-
-    The position is the first one, from 0; there is a score for each method.
-    """
+def scores_table(result: ContrastAttribution, rows: Sequence[BarRow]) -> "pd.DataFrame":
+    """Return a row for each word or token: side, first position (from 0), and a score for each method."""
     import pandas as pd
 
-    num_source = len(found.contrast.source_tokens)
+    num_source = len(result.contrast.source_tokens)
     return pd.DataFrame(
         {
             "side": [row.side for row in rows],
             "position": [row.indices.start - num_source * (row.side == "prefix") for row in rows],
             "token": [row.name for row in rows],
-            **{method: row_scores(found, method, rows) for method in found.scores},
+            **{method: row_scores(result, method, rows) for method in result.scores},
         }
     )
 
 
-def methods_table(found: ContrastAttribution, curves: Curves) -> "pd.DataFrame":
-    """Return a row for each method: AOPC, sum and completeness gap.
-
-    AOPC is on this sentence; the others are of scores in nats.
-    """
+def methods_table(result: ContrastAttribution, curves: Curves) -> "pd.DataFrame":
+    """Return a row for each method: AOPC on this sentence, and sum and completeness gap of scores in nats."""
     import pandas as pd
 
     return pd.DataFrame(
         {
             "method": [tr(NAMES[method]) for method in curves],
             "aopc": [area_over_curve(curve) for curve in curves.values()],
-            "sum": [float(found.scores[method].sum()) if method in SIGNED else None for method in curves],
-            "gap": [found.gap(method) if method in SIGNED else None for method in curves],
+            "sum": [float(result.scores[method].sum()) if method in SIGNED else None for method in curves],
+            "gap": [result.gap(method) if method in SIGNED else None for method in curves],
         }
     )
 
 
-def correlations_table(found: ContrastAttribution) -> "pd.DataFrame":
+def correlations_table(result: ContrastAttribution) -> "pd.DataFrame":
     """Return the rank correlation of each method with every other."""
     import pandas as pd
 
     return pd.DataFrame(
         {
-            "method": list(found.scores),
-            **{method: [found.correlation(other, method) for other in found.scores] for method in found.scores},
+            "method": list(result.scores),
+            **{method: [result.correlation(other, method) for other in result.scores] for method in result.scores},
         }
     )
 
@@ -255,7 +246,7 @@ def curves_table(curves: Curves) -> "pd.DataFrame":
 
 
 def ranking_table(ranking: Ranking) -> "pd.DataFrame":
-    """Return a row for each method, that with the largest mean first.
+    """Return a row for each method, the one with the largest mean first.
 
     The difference from the control has its 95 % interval, and a p-value corrected for the number of methods.
     """

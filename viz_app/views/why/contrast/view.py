@@ -1,6 +1,5 @@
-"""Why A rather than B: which tokens made a prediction, by several methods.
-
-The tokens are those of source and prefix; the page also says which method to trust.
+"""Why A rather than B: the tokens of source and prefix that made a prediction, by several methods, and which to
+trust.
 """
 
 import math
@@ -14,10 +13,9 @@ from core.analysis.attribution.contrast_methods import (
     ContrastMethod,
     methods_of,
 )
-from core.analysis.attribution.faithfulness import RANDOM, Curves, mean_curves, rank_methods
+from core.analysis.attribution.faithfulness import RANDOM
 from core.analysis.tokens.words import readable
 from viz_app.components.cell_grid import cell_grid
-from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -27,7 +25,6 @@ from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.drawing.export.cell_grid import export_grid
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.fields import part
@@ -99,49 +96,49 @@ def page() -> None:
 
 def attribution(reading: Reading, known: PredictionScores, methods: list[ContrastMethod], tokens: TokenView) -> None:
     """Draw the methods that are done so far, and their faithfulness when all are."""
-    found = known.found
-    if found is None:
+    result = known.found
+    if result is None:
         return
-    headline(reading, found)
-    done: list[ContrastMethod] = [method for method in methods if method in found.scores]
+    headline(reading, result)
+    done: list[ContrastMethod] = [method for method in methods if method in result.scores]
     left, right = st.container(key="scores-and-curves").columns([7, 5], gap="large")
     if done:
         with left:
-            scores(reading, found, done, tokens)
-            correlations(reading, found, done)
+            scores(reading, result, done, tokens)
+            correlations(reading, result, done)
     if known.is_whole:
         with right:
-            faithfulness(reading, found, done)
-    if "integrated_gradients" in found.scores:
+            faithfulness(reading, result, done)
+    if "integrated_gradients" in result.scores:
         check_badge(
             tr("integrated gradients are complete"),
-            found.is_complete,
+            result.is_complete,
             tr(ABOUT_BADGE),
             tr(
                 "sum {sum:.4f}, difference {difference:.4f}, gap {gap:.1g}, {points} points",
-                sum=float(found.scores["integrated_gradients"].sum()),
-                difference=found.output - found.baseline,
-                gap=found.gap("integrated_gradients"),
-                points=found.points,
+                sum=float(result.scores["integrated_gradients"].sum()),
+                difference=result.output - result.baseline,
+                gap=result.gap("integrated_gradients"),
+                points=result.points,
             ),
         )
 
 
-def names(reading: Reading, found: ContrastAttribution) -> tuple[str, str]:
+def names(reading: Reading, result: ContrastAttribution) -> tuple[str, str]:
     """Return A and B as Markdown; "" if there is no B."""
-    contrast, piece = found.contrast, reading.model.translator.piece
+    contrast, piece = result.contrast, reading.model.translator.piece
     a, b = reading.explain().predicted_tokens[contrast.position], contrast.against
     return plain(isolated(readable(a))), "" if b is None else plain(isolated(readable(piece(b))))
 
 
-def headline(reading: Reading, found: ContrastAttribution) -> None:
-    """Say what is explained, and how large it is."""
-    a, b = names(reading, found)
-    value, baseline = decimal(found.output, 2, sign=bool(b)), decimal(found.baseline, 2, sign=True)
+def headline(reading: Reading, result: ContrastAttribution) -> None:
+    """Name the explained output, and its size."""
+    a, b = names(reading, result)
+    value, baseline = decimal(result.output, 2, sign=bool(b)), decimal(result.baseline, 2, sign=True)
     if b:
-        ratio = math.exp(min(abs(found.output), 700))
+        ratio = math.exp(min(abs(result.output), 700))
         times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
-        better, other = (a, b) if found.output >= 0 else (b, a)
+        better, other = (a, b) if result.output >= 0 else (b, a)
         text = tr(
             "**{a}** rather than **{b}**: **{value}** nats; {better} is {times} times as probable as {other}. With "
             "unknown tokens: {baseline}.",
@@ -158,7 +155,7 @@ def headline(reading: Reading, found: ContrastAttribution) -> None:
             "**{a}**: log-probability **{value}** nats, probability {probability}. With unknown tokens: {baseline}.",
             a=a,
             value=value,
-            probability=decimal(math.exp(found.output), 3),
+            probability=decimal(math.exp(result.output), 3),
             baseline=baseline,
         )
     st.markdown(text, help=tr(HOW_TO_READ))
@@ -167,19 +164,19 @@ def headline(reading: Reading, found: ContrastAttribution) -> None:
         st.caption(sentence_case(NO_INTEGRAL))
 
 
-def scores(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:
+def scores(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:
     """Draw the scores of source and prefix as bars."""
     theme = page_theme()
-    rows = figures.token_rows(found, tokens.words, tokens.hide_special)
-    words, selected = contrast_scores.row_words(reading, found.contrast.position, tokens), selected_names(reading)
-    grid = figures.bars_grid(found, methods, rows, theme, words, selected)
+    rows = figures.token_rows(result, tokens.words, tokens.hide_special)
+    words, selected = contrast_scores.row_words(reading, result.contrast.position, tokens), selected_names(reading)
+    grid = figures.bars_grid(result, methods, rows, theme, words, selected)
     cell_grid(grid, key="contrast-scores")
-    a, b = names(reading, found)
-    code = python_code.reading_part(reading), contrast_scores.scores_part(found), scores_table_part(tokens)
+    a, b = names(reading, result)
+    code = python_code.reading_part(reading), contrast_scores.scores_part(result), scores_table_part(tokens)
     downloads(
         "contrast",
         partial(export_grid, grid, theme=theme, title=tr(figures.BARS)),
-        lambda: figures.scores_table(found, rows),
+        lambda: figures.scores_table(result, rows),
         title=tr("Why {a} rather than {b}", a=a, b=b) if b else tr("Why {a}", a=a),
         python=lambda file: python_code.script(file, *code),
     )
@@ -193,29 +190,29 @@ table = scores_table(found, token_rows(found, {tokens.words}, {tokens.hide_speci
 
 
 CURVES = "from core.analysis.attribution.faithfulness import deletion_curves\ncurves = deletion_curves(found)"
-CURVES_TABLE = "from viz_app.views.why.contrast.figures import curves_table\ntable = curves_table(curves)"
 CORRELATIONS_TABLE = (
     "from viz_app.views.why.contrast.figures import correlations_table\ntable = correlations_table(found)"
 )
-RANKING_TABLE = """
-from core.analysis.attribution.faithfulness import rank_methods
-from viz_app.views.why.contrast.figures import ranking_table
-table = ranking_table(rank_methods(examples))""".strip()
 
 
-def faithfulness(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod]) -> None:
+def faithfulness(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod]) -> None:
     """Draw this sentence's deletion curves, and AOPC and completeness by method."""
     st.markdown(tr("**Delete the highest tokens** of each method"), help=tr(ABOUT_CURVES))
-    position, against = found.contrast.position, found.contrast.against
+    position, against = result.contrast.position, result.contrast.against
     try:
-        curves = contrast_scores.curves(reading, position, against, found)
+        curves = contrast_scores.curves(reading, position, against, result)
     except ValueError as error:
         st.caption(sentence_case(str(error)))
         return
-    code = python_code.reading_part(reading), contrast_scores.scores_part(found), CURVES, CURVES_TABLE
-    draw_curves("contrast-curves", curves, methods, against is not None, code)
+    code = (
+        python_code.reading_part(reading),
+        contrast_scores.scores_part(result),
+        CURVES,
+        faithfulness_sample.CURVES_TABLE,
+    )
+    faithfulness_sample.draw_curves("contrast-curves", curves, methods, against is not None, code)
     show_table(
-        figures.methods_table(found, {method: curves[method] for method in (*methods, RANDOM)}),
+        figures.methods_table(result, {method: curves[method] for method in (*methods, RANDOM)}),
         height="content",
         column_config={
             "method": st.column_config.TextColumn(tr("Method")),
@@ -232,35 +229,17 @@ def faithfulness(reading: Reading, found: ContrastAttribution, methods: list[Con
     )
 
 
-def draw_curves(
-    name: str, curves: Curves, methods: list[ContrastMethod], contrastive: bool, code: tuple[str, ...]
-) -> None:
-    """Draw deletion curves with their exports."""
-    theme = page_theme()
-    title = "p(A) / (p(A) + p(B))" if contrastive else "p(A)"
-    figure = figures.curves_figure(curves, methods, title, theme)
-    show_chart(figure, name, tr("Probability by share of deleted tokens, a line for each method"))
-    downloads(
-        name,
-        partial(export_chart, figure, theme=theme),
-        lambda: figures.curves_table(curves),
-        title=tr("Probability without the tokens that a method ranks highest"),
-        of_sentence=name == "contrast-curves",
-        python=lambda file: python_code.script(file, *code),
-    )
-
-
-def correlations(reading: Reading, found: ContrastAttribution, methods: list[ContrastMethod]) -> None:
+def correlations(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod]) -> None:
     """Draw the rank correlations between methods."""
     theme = page_theme()
     st.markdown(tr("**Rank correlation** between methods"), help=tr(ABOUT_CORRELATIONS))
-    grid = figures.correlation_grid(found, methods, theme)
+    grid = figures.correlation_grid(result, methods, theme)
     cell_grid(grid, key="contrast-correlations")
-    code = python_code.reading_part(reading), contrast_scores.scores_part(found), CORRELATIONS_TABLE
+    code = python_code.reading_part(reading), contrast_scores.scores_part(result), CORRELATIONS_TABLE
     downloads(
         "contrast-correlations",
         partial(export_grid, grid, theme=theme, title=tr("Spearman's rank correlation")),
-        lambda: figures.correlations_table(found),
+        lambda: figures.correlations_table(result),
         title=tr("Rank correlations between methods"),
         python=lambda file: python_code.script(file, *code),
     )
@@ -292,61 +271,7 @@ def trust() -> None:
             return
         st.rerun()
     if (job := measured.of(model)) is not None:
-        job_control(job, "run_faithfulness", below=result)
-
-
-def result() -> None:
-    """Draw the ranking of the methods on the sample, as far as it is measured."""
-    measured = faithfulness_sample.sample()
-    if not measured.examples:
-        return
-    examples = [example.curves for example in measured.examples]
-    ranking = rank_methods(examples)
-    st.markdown(figures.verdict(ranking, len(examples)))
-    code = faithfulness_sample.sample_part(python_code.model_part(readings.model()), measured)
-    mean = "from core.analysis.attribution.faithfulness import mean_curves\ncurves = mean_curves(examples)"
-    left, right = st.container(key="difference").columns([5, 6], gap="large")
-    with left:
-        table = figures.ranking_table(ranking)
-        show_table(
-            table,
-            height="content",
-            column_order=["method", "aopc", "above_random", "low", "high", "beats_random", "is_best"],
-            column_config={
-                "method": st.column_config.TextColumn(tr("Method")),
-                "aopc": st.column_config.ProgressColumn("AOPC", format="%.3f", min_value=0, max_value=1),
-                "above_random": st.column_config.NumberColumn(
-                    tr("Above random"), format="%+.3f", help=tr("Mean difference from the random orders.")
-                ),
-                "low": st.column_config.NumberColumn(
-                    tr("Lower bound"), format="%+.3f", help=tr("95 % interval of that difference.")
-                ),
-                "high": st.column_config.NumberColumn(
-                    tr("Upper bound"), format="%+.3f", help=tr("95 % interval of that difference.")
-                ),
-                "beats_random": st.column_config.CheckboxColumn(
-                    tr("Beats random"), help=tr("By a paired t-test at 5 %, corrected for the number of methods.")
-                ),
-                "is_best": st.column_config.CheckboxColumn(
-                    tr("Best"),
-                    help=tr(
-                        "Not shown to be worse than the best, which is chosen on one half of the sentences and "
-                        "measured on the other."
-                    ),
-                ),
-            },
-        )
-        downloads(
-            "faithfulness",
-            table=lambda: table,
-            of_sentence=False,
-            python=lambda file: python_code.script(file, code, RANKING_TABLE),
-        )
-    with right:
-        methods: list[ContrastMethod] = [method for method in figures.METHOD_NAMES if method in examples[0]]
-        draw_curves(
-            "faithfulness-curves", mean_curves(examples), methods, measured.contrastive, (code, mean, CURVES_TABLE)
-        )
+        job_control(job, "run_faithfulness", below=faithfulness_sample.result)
 
 
 page()

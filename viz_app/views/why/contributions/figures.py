@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from core import Explanation
-from core.analysis.attribution.logit_attribution import LogitAttribution, term_table
+from core.analysis.attribution.logit_attribution import LogitAttribution
 from core.analysis.attribution.logit_lexicon import Agreement
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.capture import Kind
 from viz_app.drawing.ablation import scale_limit
 from viz_app.drawing.cell_grid import CellGrid, GridCell, signed_cell, signed_legend
-from viz_app.drawing.head_names import head_title
+from viz_app.drawing.head_names import KIND_NAMES, head_title, name_of
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
@@ -36,24 +36,21 @@ PARTS = {
 }
 
 
-def layer_parts(found: LogitAttribution) -> dict[str, list[float]]:
+def layer_parts(terms: LogitAttribution) -> dict[str, list[float]]:
     """Return the contribution of each part, for the input and then for each layer."""
-    layers = len(found.feed_forward)
+    layers = len(terms.feed_forward)
     return {
-        "Cross-attention": [0.0, *found.cross.sum((1, 2)).tolist()],
-        "Self-attention": [0.0, *found.decoder_self.sum((1, 2)).tolist()],
-        "Feed-forward": [0.0, *found.feed_forward.tolist()],
-        "Biases": [0.0, *found.biases.tolist()],
-        "Token": [found.token_embedding, *[0.0] * layers],
-        "Position": [found.position_embedding, *[0.0] * layers],
+        "Cross-attention": [0.0, *terms.cross.sum((1, 2)).tolist()],
+        "Self-attention": [0.0, *terms.decoder_self.sum((1, 2)).tolist()],
+        "Feed-forward": [0.0, *terms.feed_forward.tolist()],
+        "Biases": [0.0, *terms.biases.tolist()],
+        "Token": [terms.token_embedding, *[0.0] * layers],
+        "Position": [terms.position_embedding, *[0.0] * layers],
     }
 
 
-def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> go.Figure:
-    """Stack the contributions of each layer as bars.
-
-    Positive ones are above 0 and negative ones below.
-    """
+def layers_figure(terms: LogitAttribution, theme: Theme, height: int = 270) -> go.Figure:
+    """Stack the contributions of each layer as bars, positive ones above 0 and negative ones below."""
     figure = empty_figure(theme, height, (48, 56, 12, 28))
     with_layout(
         figure,
@@ -62,8 +59,8 @@ def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> g
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
     )
-    names = [tr(INPUT), *(f"L{layer + 1}" for layer in range(len(found.feed_forward)))]
-    for part, values in layer_parts(found).items():
+    names = [tr(INPUT), *(f"L{layer + 1}" for layer in range(len(terms.feed_forward)))]
+    for part, values in layer_parts(terms).items():
         note = "" if part in BAR_KINDS else tr("no heads")
         figure.add_bar(
             x=names,
@@ -84,10 +81,8 @@ def layers_figure(found: LogitAttribution, theme: Theme, height: int = 270) -> g
     return figure
 
 
-def bar_head(found: LogitAttribution, point: Mapping[str, Any]) -> Head | None:
-    """Return the head with the largest contribution to a bar of `layers_figure`.
-
-    It may have either sign.
+def bar_head(terms: LogitAttribution, point: Mapping[str, Any]) -> Head | None:
+    """Return the head with the largest contribution, of either sign, to a bar of `layers_figure`.
 
     Args:
         point: The bar as Plotly names it, by the numbers of its part and of its column.
@@ -100,32 +95,35 @@ def bar_head(found: LogitAttribution, point: Mapping[str, Any]) -> Head | None:
             kind = BAR_KINDS.get(list(PARTS)[part])
         case _:
             return None
-    if kind is None or not 1 <= column <= len(found.feed_forward):
+    if kind is None or not 1 <= column <= len(terms.feed_forward):
         return None
-    terms = (found.cross if kind == "cross" else found.decoder_self)[column - 1].sum(1)  # [H]
-    return Head(kind, column - 1, int(terms.abs().argmax()))
+    of_heads = (terms.cross if kind == "cross" else terms.decoder_self)[column - 1].sum(1)  # [H]
+    return Head(kind, column - 1, int(of_heads.abs().argmax()))
 
 
-def heads_grid(found: LogitAttribution, theme: Theme, selected: Head | None = None) -> CellGrid:
-    """Return a grid with a row for each layer: heads, network and biases.
+def heads_grid(terms: LogitAttribution, theme: Theme, selected: Head | None = None) -> CellGrid:
+    """Return a grid with a row for each layer (heads, network and biases), and the decoder's input below."""
+    layers, num_heads = len(terms.feed_forward), terms.cross.size(1)
+    by_head = terms.heads()
+    limit = scale_limit([*by_head.values(), *terms.feed_forward.tolist(), *terms.biases.tolist()])
 
-    The input of the decoder is below.
-    """
-    layers, num_heads = len(found.feed_forward), found.cross.size(1)
-    by_head = found.heads()
-    limit = scale_limit([*by_head.values(), *found.feed_forward.tolist(), *found.biases.tolist()])
-
-    def head_cell(head: Head) -> GridCell:
-        return signed_cell(by_head[head], head_title(head), limit, theme, marked=head == selected)
-
+    titles = {kind: tr(KIND_NAMES[kind]) for kind in HEAD_KINDS}
+    rest = ((tr("Feed-forward"), terms.feed_forward.tolist()), (tr("Biases"), terms.biases.tolist()))
     rows: list[tuple[str, list[GridCell | None]]] = []
     for layer in range(layers):
-        heads = [head_cell(Head(kind, layer, head)) for kind in HEAD_KINDS for head in range(num_heads)]
-        rest = (("Feed-forward", found.feed_forward), ("Biases", found.biases))
-        cells = [
-            signed_cell(float(by_layer[layer]), f"{tr(name)} L{layer + 1}", limit, theme) for name, by_layer in rest
+        heads = [Head(kind, layer, head) for kind in HEAD_KINDS for head in range(num_heads)]
+        cells: list[GridCell | None] = [
+            signed_cell(
+                by_head[head],
+                f"{titles[head.kind]} {name_of(layer, head.head)}",
+                limit,
+                theme,
+                marked=head == selected,
+            )
+            for head in heads
         ]
-        rows.append((f"L{layer + 1}", [*heads, *cells]))
+        cells += [signed_cell(by_layer[layer], f"{name} L{layer + 1}", limit, theme) for name, by_layer in rest]
+        rows.append((f"L{layer + 1}", cells))
     names = [f"H{head + 1}" for head in range(num_heads)]
     return CellGrid(
         columns=[*names, *names, "FFN", tr("bias")],
@@ -142,30 +140,19 @@ def grid_head(place: tuple[int, int], num_heads: int) -> Head | None:
     return Head(HEAD_KINDS[column // num_heads], layer, column % num_heads) if column < 2 * num_heads else None
 
 
-def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, theme: Theme) -> CellGrid:
-    """Return a grid with a row for each attended token and a column for each layer.
-
-    Its cells are summed over heads.
-    """
-    by_layer = (found.cross if kind == "cross" else found.decoder_self).sum(1)  # [L, K]
-    tokens = explanation.source_tokens if kind == "cross" else explanation.fed_tokens[: found.position + 1]
+def tokens_grid(terms: LogitAttribution, explanation: Explanation, kind: Kind, theme: Theme) -> CellGrid:
+    """Return a grid with a row for each attended token and a column for each layer, summed over heads."""
+    by_layer = (terms.cross if kind == "cross" else terms.decoder_self).sum(1)  # [L, K]
+    tokens = explanation.source_tokens if kind == "cross" else explanation.fed_tokens[: terms.position + 1]
     limit = scale_limit([*by_layer.flatten().tolist(), *by_layer.sum(0).tolist()])
     names = [f"L{layer + 1}" for layer in range(len(by_layer))]
-    rows = [
-        (
-            readable(token),
-            [
-                *(
-                    signed_cell(float(by_layer[layer, key]), f"{readable(token)}, {name}", limit, theme)
-                    for layer, name in enumerate(names)
-                ),
-                signed_cell(
-                    float(by_layer[:, key].sum()), tr("{token}, all layers", token=readable(token)), limit, theme
-                ),
-            ],
-        )
-        for key, token in enumerate(tokens)
-    ]
+    by_token = by_layer.T[: len(tokens)]  # later tokens are masked
+    rows: list[tuple[str, list[GridCell | None]]] = []
+    for label, values, total in zip(map(readable, tokens), by_token.tolist(), by_token.sum(1).tolist(), strict=True):
+        cells: list[GridCell | None] = [
+            signed_cell(value, f"{label}, {name}", limit, theme) for value, name in zip(values, names, strict=True)
+        ]
+        rows.append((label, [*cells, signed_cell(total, tr("{token}, all layers", token=label), limit, theme)]))
     return CellGrid(
         columns=[*names, tr("all")],
         rows=rows,
@@ -174,39 +161,34 @@ def tokens_grid(found: LogitAttribution, explanation: Explanation, kind: Kind, t
     )
 
 
-def token_head(found: LogitAttribution, kind: Kind, place: tuple[int, int]) -> Head:
-    """Return the head with the largest contribution to a cell of `tokens_grid`.
-
-    It may have either sign.
-    """
+def token_head(terms: LogitAttribution, kind: Kind, place: tuple[int, int]) -> Head:
+    """Return the head with the largest contribution, of either sign, to a cell of `tokens_grid`."""
     key, column = place
-    terms = (found.cross if kind == "cross" else found.decoder_self)[..., key].abs()  # [L, H]
-    layer = column if column < len(terms) else int(terms.amax(1).argmax())
-    return Head(kind, layer, int(terms[layer].argmax()))
+    of_heads = (terms.cross if kind == "cross" else terms.decoder_self)[..., key].abs()  # [L, H]
+    layer = column if column < len(of_heads) else int(of_heads.amax(1).argmax())
+    return Head(kind, layer, int(of_heads[layer].argmax()))
 
 
-def terms_table(found: LogitAttribution, explanation: Explanation) -> "pd.DataFrame":
+def terms_table(terms: LogitAttribution) -> "pd.DataFrame":
     """Return a row for each term; layers, heads and positions are counted from 0."""
     import pandas as pd
 
-    return pd.DataFrame(term_table(found, explanation)).astype(dict.fromkeys(("layer", "head", "key"), "Int64"))
+    return pd.DataFrame(terms.table()).astype(dict.fromkeys(("layer", "head", "key"), "Int64"))
 
 
 def head_table(
-    found: LogitAttribution, explanation: Explanation, head: Head, promoted: Sequence[Sequence[str]] | None = None
+    terms: LogitAttribution, explanation: Explanation, head: Head, promoted: Sequence[Sequence[str]] | None = None
 ) -> "pd.DataFrame":
-    """Return a row for each token that a head attends to.
-
-    It has weight, contribution, and the pieces that the head promotes.
+    """Return a row for each token that a head attends to: weight, contribution, and the pieces that the head promotes.
 
     Args:
         promoted: For each source token the pieces that a cross-attention head promotes, best first.
     """
     import pandas as pd
 
-    values = (found.cross if head.kind == "cross" else found.decoder_self)[head.layer, head.head]
-    tokens = explanation.source_tokens if head.kind == "cross" else explanation.fed_tokens[: found.position + 1]
-    weights = explanation.maps[head.kind][head.layer].weights[head.head, found.position]
+    values = (terms.cross if head.kind == "cross" else terms.decoder_self)[head.layer, head.head]
+    tokens = explanation.source_tokens if head.kind == "cross" else explanation.fed_tokens[: terms.position + 1]
+    weights = explanation.maps[head.kind][head.layer].weights[head.head, terms.position]
     table = pd.DataFrame(
         {
             "token": [readable(token) for token in tokens],
@@ -220,10 +202,7 @@ def head_table(
 
 
 def lexicon_table(ranking: Sequence[Agreement]) -> "pd.DataFrame":
-    """Return a row for each cross-attention head, in the order of the ranking.
-
-    Heads are counted from 0, and named.
-    """
+    """Return a row for each cross-attention head, counted from 0 and named, in the order of the ranking."""
     import pandas as pd
 
     return pd.DataFrame(

@@ -1,9 +1,5 @@
-"""Logit terms and lexicons of a reading, and the selection.
+"""Logit terms and lexicons of a reading, and the selection of a token, an alternative and a head."""
 
-A token, an alternative and a head can be selected.
-"""
-
-import re
 from dataclasses import dataclass
 
 import streamlit as st
@@ -11,7 +7,7 @@ import streamlit as st
 from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
 from core.analysis.attribution.logit_lexicon import Agreement, head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import LogitTrace, trace_logits
-from core.analysis.heads.head import Head
+from core.trace import Head, parse_head
 from viz_app.controls.predicted_token import alternative_box
 from viz_app.language import marked, tr
 from viz_app.session import address
@@ -60,25 +56,25 @@ def attributed(about: Reading, position: int, against: Against) -> LogitAttribut
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)
 def lexicon_ranking(about: Reading) -> list[Agreement]:
-    """Return cross-attention heads by how their lexicon agrees with the translation."""
+    """Return cross-attention heads by how well their lexicon agrees with the translation."""
     return rank_lexicons(traced(about))
 
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=READING_HASH)
 def promoted_pieces(about: Reading, head: Head) -> list[list[str]]:
-    """Return what a cross-attention head promotes for each source token, best first."""
+    """Return the pieces that a cross-attention head promotes for each source token, best first."""
     lexicon = head_lexicon(traced(about), head, PROMOTED)
     piece = about.model.translator.tokenizer.target.piece
     return [[piece(token_id) for token_id, _ in entries] for entries in lexicon]
 
 
-def terms_part(found: LogitAttribution) -> str:
+def terms_part(terms: LogitAttribution) -> str:
     """Compute the terms in Python as `found`, after `reading_part`."""
     return f"""
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_trace import trace_logits
 trace = trace_logits(translator, source, target)
-found = attribute_logit(trace, {found.position}, against={found.against!r})""".strip()
+found = attribute_logit(trace, {terms.position}, against={terms.against!r})""".strip()
 
 
 def head_part(head: Head) -> str:
@@ -117,16 +113,13 @@ def against_box(about: Reading, position: int) -> Against:
     return "mean" if chosen == MEAN else about.model.translator.tokenizer.target.token_id(chosen)
 
 
-def term_head(about: Reading, found: LogitAttribution) -> Head:
-    """Return the selected head, and write it to the address.
-
-    By default, it is the one with the largest contribution.
-    """
+def term_head(about: Reading, terms: LogitAttribution) -> Head:
+    """Return the selected head, by default the one with the largest contribution, and write it to the address."""
     state = session_object(SelectedTerm)
     if (named := TERM.take()) is not None:
         head = parsed_head(named.value)
-        state.select(head if head in found.heads() else None)
-    contributions = found.heads()
+        state.select(head if head in terms.heads() else None)
+    contributions = terms.heads()
     if state.head not in contributions:  # none was clicked, or one of another model
         state.head = None
     TERM.put(str(state.head) if state.head else "")
@@ -135,7 +128,8 @@ def term_head(about: Reading, found: LogitAttribution) -> Head:
 
 def parsed_head(name: str) -> Head | None:
     """Parse a decoder head such as `cross L5 H3`; None for other text."""
-    parts = re.fullmatch(r"(decoder|cross) L([1-9]\d{0,2}) H([1-9]\d{0,2})", name)
-    if parts is None:
+    try:
+        head = parse_head(name)
+    except ValueError:
         return None
-    return Head("cross" if parts[1] == "cross" else "decoder_self", int(parts[2]) - 1, int(parts[3]) - 1)
+    return None if head.kind == "encoder_self" else head

@@ -68,37 +68,37 @@ def page() -> None:
         position = token_box(reading)
         against = logit_terms.against_box(reading, position)
     try:
-        found = logit_terms.attributed(reading, position, against)
+        terms = logit_terms.attributed(reading, position, against)
     except RuntimeError as error:
         st.error(sentence_case(str(error)))
         return
     minus = (logit_terms.AGAINST.value or "") if against is not None else ""
-    headline(reading, found, minus)
-    head = logit_terms.term_head(reading, found)
+    headline(reading, terms, minus)
+    head = logit_terms.term_head(reading, terms)
     left, right = st.container(key="side-by-side").columns([4, 7], gap="medium")
     with left:
-        layers(reading, found, head)
+        layers(reading, terms, head)
     with right:
-        heads(found, head)
+        heads(terms, head)
     left, right = st.container(key="difference").columns([5, 6], gap="large")
     with left:
-        tokens(reading, found)
+        tokens(reading, terms)
     with right:
-        one_head(reading, found, head)
+        one_head(reading, terms, head)
         lexicons(reading)
     check_badge(
         tr("terms sum to the logit"),
         passed=True,
         about=tr(ABOUT_BADGE),
-        found=tr("sum {sum:.6f}, logit {logit:.6f}, gap {gap:.1g}", sum=found.total, logit=found.logit, gap=found.gap),
+        found=tr("sum {sum:.6f}, logit {logit:.6f}, gap {gap:.1g}", sum=terms.total, logit=terms.logit, gap=terms.gap),
     )
 
 
-def headline(reading: readings.Reading, found: LogitAttribution, minus: str) -> None:
-    """Say what is split, and how large it is."""
-    token = plain(isolated(readable(reading.explain().predicted_tokens[found.position])))
+def headline(reading: readings.Reading, terms: LogitAttribution, minus: str) -> None:
+    """Name the logit that is split, and its size."""
+    token = plain(isolated(readable(reading.explain().predicted_tokens[terms.position])))
     other = tr(minus) if minus == logit_terms.MEAN else readable(minus)
-    value = decimal(found.logit, 2, sign=bool(minus))
+    value = decimal(terms.logit, 2, sign=bool(minus))
     if minus:
         text = tr(
             "Logit of **{token}** minus {other}: **{value}** nats, the sum of all contributions below",
@@ -115,7 +115,7 @@ def headline(reading: readings.Reading, found: LogitAttribution, minus: str) -> 
 
 TERMS_TABLE = """
 from viz_app.views.why.contributions.figures import terms_table
-table = terms_table(found, explanation)""".strip()
+table = terms_table(found)""".strip()
 LEXICON_TABLE = """
 from core.analysis.attribution.logit_lexicon import rank_lexicons
 from core.analysis.attribution.logit_trace import trace_logits
@@ -123,28 +123,25 @@ from viz_app.views.why.contributions.figures import lexicon_table
 table = lexicon_table(rank_lexicons(trace_logits(translator, source, target))).drop(columns="name")""".strip()
 
 
-def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> None:
-    """Draw the contributions of each layer.
-
-    A click on a bar of attention opens the head that adds most to it.
-    """
+def layers(reading: readings.Reading, terms: LogitAttribution, head: Head) -> None:
+    """Draw the contributions of each layer; a click on a bar of attention opens the head that adds most to it."""
     theme = page_theme()
     st.markdown(
         tr("**By layer and part**: click a bar of attention to open its strongest head"),
         help=tr("Embeddings, feed-forward networks and biases have no heads, so a click on their bars opens none."),
     )
-    figure = contributions.layers_figure(found, theme)
+    figure = contributions.layers_figure(terms, theme)
     key = f"logit-layers-{head}"  # a new chart for each head: Plotly takes a second click on a bar for a deselection
 
     def open_head() -> None:
         points = (Widget[Any](key).value or {"selection": {"points": []}})["selection"]["points"]
-        if points and (clicked := contributions.bar_head(found, points[0])):
+        if points and (clicked := contributions.bar_head(terms, points[0])):
             session_object(SelectedTerm).select(clicked)
 
     name = tr("Contributions by layer and part")
     show_chart(figure, key, name, on_select=open_head, selection_mode="points")
-    table = partial(contributions.terms_table, found, reading.explain())
-    code = python_code.reading_part(reading), logit_terms.terms_part(found), TERMS_TABLE
+    table = partial(contributions.terms_table, terms)
+    code = python_code.reading_part(reading), logit_terms.terms_part(terms), TERMS_TABLE
     downloads(
         "contributions",
         partial(export_chart, figure, theme=theme),
@@ -154,12 +151,12 @@ def layers(reading: readings.Reading, found: LogitAttribution, head: Head) -> No
     )
 
 
-def heads(found: LogitAttribution, head: Head) -> None:
+def heads(terms: LogitAttribution, head: Head) -> None:
     """Draw the contributions of each head; a click opens one."""
     theme = page_theme()
     st.markdown(tr("**By head**: click one to open it below"))
-    grid = contributions.heads_grid(found, theme, head)
-    num_heads = found.cross.size(1)
+    grid = contributions.heads_grid(terms, theme, head)
+    num_heads = terms.cross.size(1)
 
     def select(place: tuple[int, int]) -> None:
         if clicked := contributions.grid_head(place, num_heads):
@@ -173,11 +170,8 @@ def heads(found: LogitAttribution, head: Head) -> None:
     )
 
 
-def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
-    """Draw the contributions by attended token.
-
-    A click opens the head that adds most to a cell.
-    """
+def tokens(reading: readings.Reading, terms: LogitAttribution) -> None:
+    """Draw the contributions by attended token; a click opens the head that adds most to a cell."""
     theme = page_theme()
     titles: dict[Kind, str] = {
         "cross": tr("**By source token**, through cross-attention: click a cell to open its strongest head"),
@@ -185,10 +179,10 @@ def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
     }
     for kind, title in titles.items():
         st.markdown(title)
-        grid = contributions.tokens_grid(found, reading.explain(), kind, theme)
+        grid = contributions.tokens_grid(terms, reading.explain(), kind, theme)
 
         def open_head(place: tuple[int, int], kind: Kind = kind) -> None:
-            session_object(SelectedTerm).select(contributions.token_head(found, kind, place))
+            session_object(SelectedTerm).select(contributions.token_head(terms, kind, place))
 
         cell_grid(grid, open_head, key=f"logit-tokens-{kind}")
         name = "source" if kind == "cross" else "prefix"
@@ -199,10 +193,10 @@ def tokens(reading: readings.Reading, found: LogitAttribution) -> None:
         )
 
 
-def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> None:
-    """Draw what the selected head attends to, contributes and promotes."""
+def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> None:
+    """Draw the tokens that the selected head attends to, its contributions, and the pieces that it promotes."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        value = decimal(found.heads()[head], 2, sign=True)
+        value = decimal(terms.heads()[head], 2, sign=True)
         st.markdown(
             tr("**{head}** contributes **{value}**", head=head_title(head), value=value),
             width="content",
@@ -219,12 +213,12 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
         page_theme(),
         of,
         key="logit-map",
-        place={"query": [found.position], "key": []},
+        place={"query": [terms.position], "key": []},
         links=word_links.links(reading.explain(), head.kind, words=False, hide_special=False),
         name=lambda *_: head_title(head),
     )
     promoted = logit_terms.promoted_pieces(reading, head) if head.kind == "cross" else None
-    table = contributions.head_table(found, reading.explain(), head, promoted)
+    table = contributions.head_table(terms, reading.explain(), head, promoted)
     show_table(
         table,
         height=min(420, 38 + 35 * len(table)),
@@ -235,7 +229,7 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
             "promotes": st.column_config.TextColumn(tr("Promotes")),
         },
     )
-    code = python_code.reading_part(reading), logit_terms.terms_part(found), logit_terms.head_part(head)
+    code = python_code.reading_part(reading), logit_terms.terms_part(terms), logit_terms.head_part(head)
     downloads(
         f"contributions-{str(head).lower().replace(' ', '-')}",
         table=lambda: table,
@@ -244,7 +238,7 @@ def one_head(reading: readings.Reading, found: LogitAttribution, head: Head) -> 
 
 
 def lexicons(reading: readings.Reading) -> None:
-    """Draw cross-attention heads by how their lexicon agrees with the translation."""
+    """Draw cross-attention heads by how well their lexicon agrees with the translation."""
     st.markdown(tr("**Lexicons**: cross-attention heads by agreement with the translation"), help=tr(ABOUT_LEXICON))
     ranking = logit_terms.lexicon_ranking(reading)
     table = contributions.lexicon_table(ranking)

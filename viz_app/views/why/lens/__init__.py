@@ -1,1 +1,1 @@
-"""The view Layer by layer: what each layer would predict."""
+"""The view Layer by layer: the predictions of each layer."""

@@ -5,20 +5,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import ScoredText
-from core.analysis.lens.decoder_lens import encoder_translations
-from core.analysis.lens.logit_lens import LogitLens, logit_lens
-from viz_app.session import address
+from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
+from core.analysis.lens.logit_lens import LENS, LensOptions, LogitLens
+from core.analysis.recorded_call import Call
+from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
 from viz_app.session.state import session_object
 
 CELL = address.CELL  # predicted token and level, counted from 1 and from 0, as 3.5
 TOP = 10  # tokens of a cell
-LENS = f"""
-from core.analysis.lens.logit_lens import logit_lens
-lens = logit_lens(translator, source, target, {TOP})
-piece = translator.tokenizer.target.piece""".strip()
 
 
 @dataclass
@@ -32,34 +28,37 @@ class SelectedCell:
         self.place = place
 
 
+def lens_call(about: Reading) -> Call:
+    """Return the call that reads what each layer of the decoder predicts."""
+    return LENS.call(*python_code.sentence(about), LensOptions(top=TOP))
+
+
 @st.cache_resource(max_entries=24, show_spinner=False, hash_funcs=READING_HASH)
 def lens_of(about: Reading) -> LogitLens:
-    """Return what each layer of the decoder predicts."""
-    return logit_lens(about.model.translator, about.translation.source, about.hypothesis.token_ids, TOP)
+    """Return the predictions of each layer of the decoder."""
+    return lens_call(about).run()
+
+
+def levels_call(model: Model, search: Search, progress: SearchProgress | None = None) -> Call:
+    """Return the call that translates from each encoder level.
+
+    Args:
+        progress: of the search; a script has none.
+    """
+    options = search.text, search.beam_size, search.length_penalty
+    shown = {} if progress is None else {"progress": progress}
+    translations = Call("translations", encoder_translations, (python_code.translator(model), *options), shown)
+    return Call("result", EncoderLens, (translations,))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
-def translations_by_level(
-    model: Model, search: Search, _progress: SearchProgress | None = None
-) -> tuple[ScoredText, ...]:
+def translations_by_level(model: Model, search: Search, _progress: SearchProgress | None = None) -> EncoderLens:
     """Return the translation from each encoder level."""
-    return encoder_translations(model.translator, search.text, search.beam_size, search.length_penalty, _progress)
-
-
-def levels_part(search: Search) -> str:
-    """Make the `table` of the translations from each encoder level in Python."""
-    return f"""
-from core.analysis.lens.decoder_lens import encoder_translations
-from viz_app.drawing.lens import levels_table
-translations = encoder_translations(translator, {search.text!r}, {search.beam_size}, {search.length_penalty})
-table = levels_table(translations)""".strip()
+    return levels_call(model, search, _progress).run()
 
 
 def selected_cell(lens: LogitLens) -> tuple[int, int]:
-    """Return the selected cell and write it to the address.
-
-    By default, it is where a token was decided last.
-    """
+    """Return the selected cell, by default the one where a token was decided last, and write it to the address."""
     state = session_object(SelectedCell)
     if (named := CELL.take()) is not None:
         state.place = parsed_cell(named.value)

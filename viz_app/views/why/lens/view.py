@@ -1,11 +1,10 @@
 """Layer by layer: predictions of decoder layers, translations from encoder layers."""
 
-from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
-from core import ScoredText
+from core.analysis.lens.decoder_lens import EncoderLens
 from core.analysis.lens.logit_lens import LogitLens
 from core.analysis.tokens.words import readable
 from viz_app.components.cell_grid import cell_grid
@@ -19,7 +18,7 @@ from viz_app.drawing import lens as figures
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.language import marked, tr
-from viz_app.session import address, python_code, readings
+from viz_app.session import address, readings
 from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.views.why.lens import layer_readings
@@ -56,7 +55,7 @@ TOLERANCE, SEARCH_TOLERANCE = 1e-4, 1e-3  # nats; of whole translations
 
 @part
 def decoder() -> None:
-    """Draw what each layer of the decoder predicts; a click runs only this part again."""
+    """Draw the predictions of each layer of the decoder; a click runs only this part again."""
     reading = readings.reading()
     if reading is None:
         st.caption(tr("Enter a sentence above to see it layer by layer."))
@@ -71,13 +70,11 @@ def decoder() -> None:
         cell_grid(grid, session_object(SelectedCell).select, key="lens")
         st.caption(figures.decided_text(lens.decided))
         title = tr(figures.PROBABILITY)
-        code = python_code.reading_part(reading), layer_readings.LENS, LENS_TABLE
         downloads(
             "lens",
             partial(export_grid, grid, theme=theme, title=title),
-            lambda: figures.lens_table(lens, piece),
             title=tr("Most probable token after each layer of the decoder"),
-            python=lambda file: python_code.script(file, *code),
+            call=lambda: layer_readings.lens_call(reading).returning(lens).then("table"),
         )
     with right:
         one_cell(lens, reading, *place)
@@ -88,10 +85,10 @@ def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -
     """Draw the most probable tokens of a cell."""
     predicted = plain(isolated(readable(lens.explanation.predicted_tokens[row])))
     st.markdown(tr("**{layer}**, in place of **{token}**", layer=figures.level_name(level), token=predicted))
-    table = figures.top_table(lens, reading.model.translator.tokenizer.target.piece, row, level)
+    table = lens.cell_table(row, level)
     show_table(
         table,
-        height=38 + 35 * len(table),
+        height=38 + 35 * len(table["token"]),
         column_config={
             "token": st.column_config.TextColumn(tr("Token")),
             "probability": st.column_config.ProgressColumn(tr("Probability"), format="%.3f", min_value=0, max_value=1),
@@ -103,20 +100,16 @@ def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -
         if first is None
         else tr("Decided: {layer}.", layer=figures.level_name(first))
     )
-    code = python_code.reading_part(reading), layer_readings.LENS
-    cell = f"from viz_app.drawing.lens import top_table\ntable = top_table(lens, piece, {row}, {level})"
-    downloads("lens-cell", table=lambda: table, python=lambda file: python_code.script(file, *code, cell))
-
-
-LENS_TABLE = "from viz_app.drawing.lens import lens_table\ntable = lens_table(lens, piece)"
+    recorded = layer_readings.lens_call(reading).returning(lens)
+    downloads("lens-cell", call=lambda: recorded.then("cell_table", row, level))
 
 
 def badge(lens: LogitLens) -> None:
     """Compare the last level with the replay."""
     pairs = zip(lens.predicted_log_probs[-1].tolist(), lens.explanation.log_probs, strict=True)
     gap = max(abs(own - replayed) for own, replayed in list(pairs)[lens.explanation.num_forced :])
-    found = tr("largest difference {gap:.1g} nats", gap=gap)
-    check_badge(tr("last layer equals the model"), gap < TOLERANCE, tr(ABOUT_BADGE), found)
+    detail = tr("largest difference {gap:.1g} nats", gap=gap)
+    check_badge(tr("last layer equals the model"), gap < TOLERANCE, tr(ABOUT_BADGE), detail)
 
 
 def encoder() -> None:
@@ -129,15 +122,16 @@ def encoder() -> None:
     progress = search_progress.stoppable(waiting, (reading.model.digest, reading.search), "levels")
     if progress is None:
         return
-    translations = layer_readings.translations_by_level(reading.model, reading.search, progress)
+    found = layer_readings.translations_by_level(reading.model, reading.search, progress)
     waiting.empty()
     with below:
-        levels(reading, translations)
+        levels(reading, found)
 
 
 @part
-def levels(reading: readings.Reading, translations: Sequence[ScoredText]) -> None:
+def levels(reading: readings.Reading, found: EncoderLens) -> None:
     """Draw the translation from the selected level, and a table of all."""
+    translations = found.translations
     last = len(translations) - 1
     level = LEVEL.draw(st.slider, tr("Layers of the encoder"), 0, last, default=last, width=320, help=tr(ABOUT_ENCODER))
     shown, whole = (ablation.words_of(translations[each].tokens) for each in (level, last))
@@ -154,12 +148,12 @@ def levels(reading: readings.Reading, translations: Sequence[ScoredText]) -> Non
             "log_prob": st.column_config.NumberColumn(tr("Log-probability"), format="%.2f", width=120),
         },
     )
-    code = python_code.model_part(reading.model), layer_readings.levels_part(reading.search)
-    downloads("encoder-levels", table=lambda: table, python=lambda file: python_code.script(file, *code))
+    recorded = layer_readings.levels_call(reading.model, reading.search).returning(found)
+    downloads("encoder-levels", call=lambda: recorded.then("table"))
     own, replayed = reading.translation.hypotheses[0].log_prob, translations[last].log_prob
-    found = tr("log-probabilities {own:.4f} and {replayed:.4f}", own=own, replayed=replayed)
+    detail = tr("log-probabilities {own:.4f} and {replayed:.4f}", own=own, replayed=replayed)
     check_badge(
-        tr("last layer equals the translation"), abs(own - replayed) < SEARCH_TOLERANCE, tr(ABOUT_ENCODER_BADGE), found
+        tr("last layer equals the translation"), abs(own - replayed) < SEARCH_TOLERANCE, tr(ABOUT_ENCODER_BADGE), detail
     )
 
 

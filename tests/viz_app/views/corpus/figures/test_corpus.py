@@ -5,14 +5,19 @@ import pytest
 from core.analysis.corpus.index import IndexedSentence
 from core.translator import Translator
 from viz_app.views.corpus.corpus_examples import clicked, examples_payload
-from viz_app.views.corpus.export.corpus_examples import export_examples
-from viz_app.views.corpus.export.parallel_coordinates import export_parallel
-from viz_app.views.corpus.figures.corpus_examples import MarkedText, ShownExample, examples_table, sides
+from viz_app.views.corpus.figures.corpus_examples import (
+    MarkedText,
+    ShownExample,
+    examples_table,
+    export_examples,
+    sides,
+)
 from viz_app.views.corpus.figures.parallel_coordinates import (
     CoordinateAxis,
     CoordinateLine,
     LineGroup,
     ParallelCoordinates,
+    export_parallel,
 )
 from viz_app.views.corpus.parallel_coordinates import parallel_payload, sent_range
 

@@ -10,8 +10,7 @@ from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.views.experiments.head_paths import paths_survey
-from viz_app.views.experiments.head_paths.paths_survey import QuestionSurvey, SurveySlot
-from viz_app.views.experiments.head_paths.selected_path import SelectedPath, parsed_edge
+from viz_app.views.experiments.head_paths.paths_survey import QuestionSurvey, SelectedPath, SurveySlot, parsed_edge
 
 TEXT, TARGET = "The old house.", "345.28.346.2"
 EDGE = Edge(Node("encoder_self", 0, 1), Node("cross", 1, 0), "value")

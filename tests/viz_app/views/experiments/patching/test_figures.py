@@ -25,7 +25,7 @@ def runs(tiny_checkpoint: Path) -> PairRuns:
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_every_patch_has_its_cell(runs: PairRuns, side: patching.Side) -> None:
+def test_every_patch_has_its_cell(runs: PairRuns, side: patching.Stack) -> None:
     effects = patching_map(runs)
     selected = PatchedCell(patching.components_of(side)[1], 1, 2)
     grid = patching.side_grid(effects, [runs], side, "corrupted", LIGHT, selected)

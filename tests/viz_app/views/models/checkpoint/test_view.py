@@ -14,6 +14,7 @@ from core.text.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app import language
 from viz_app.drawing.display_text import plain
+from viz_app.language.catalogue_files import translations
 from viz_app.views.models.checkpoint.facts_table import MAX_SHOWN, PAPER, facts_html, facts_table
 from viz_app.views.models.checkpoint.trial_sentences import ISO_639_3, SENTENCES, sentences_in
 
@@ -35,7 +36,7 @@ def test_facts_are_in_the_language_of_the_visitor_and_the_table_is_in_english(mo
     monkeypatch.setattr(language, "language", lambda: "de")
     facts = {"mine": architecture_facts(PRESETS["base"]), PAPER: architecture_facts(PRESETS["base"])}
     found = facts_html(facts)
-    german = "6 + 6, 8 " + str(language.catalogue("de")["heads"])
+    german = "6 + 6, 8 " + translations("de").gettext("heads")
     assert found.count(f"<td class=usual>{german}</td>") == 2  # as in the paper, in any language
     assert found.count("<td class=usual>") == 2 * len(facts[PAPER])
     assert "6 + 6, 8 heads" in list(facts_table(facts)[PAPER])

@@ -10,8 +10,13 @@ from core.capture import AttentionMap
 from core.images.patches import patch_name
 from core.results import Explanation
 from viz_app.drawing.theme import DARK, LIGHT, Theme
-from viz_app.views.models.picture.export import export_pictures
-from viz_app.views.models.picture.figures import SPACE, attention_table, character_attention, tinted_picture
+from viz_app.views.models.picture.figures import (
+    SPACE,
+    attention_table,
+    character_attention,
+    export_pictures,
+    tinted_picture,
+)
 
 ROWS, COLUMNS = 2, 3
 

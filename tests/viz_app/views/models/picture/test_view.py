@@ -94,7 +94,7 @@ def test_pages_about_text_lead_to_the_page_and_the_model_that_fit(
         healthy(page.run())
         assert not page.error
         noted = any("reads pictures of text, it does not translate" in info.value for info in page.info)
-        assert noted == (each.has_sentence or each.name in ("paper_figures", "corpus")), each
+        assert noted == ("pictures" not in each.models), each
     to_page(page, "translate")
     page.run()
     healthy(page.button(key="translation_model").click().run())

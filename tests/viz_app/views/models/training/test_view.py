@@ -1,4 +1,4 @@
-"""The page Training without a browser: the shipped checkpoint's run, any folder, and what is said where there is
+"""The page Training without a browser: the shipped checkpoint's run, any folder, and messages where there is
 nothing.
 """
 

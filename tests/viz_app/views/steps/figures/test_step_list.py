@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.analysis.beam_tree import beam_tree
-from core.analysis.token_path.steps import OutputSteps, Stack, TokenPath, path_columns
+from core.analysis.token_path.steps import OutputSteps, Stack, TokenPath
 from core.analysis.token_path.token_walk import follow_token
 from core.translator import Translator
 from viz_app.views.steps.figures.step_list import group_of, step_list, step_named, step_table
@@ -46,7 +46,7 @@ def test_every_quantity_of_a_view_is_in_the_table(
         for view in views[stack]:
             table = step_table(path, view.part, view.quantities)
             assert set(table["quantity"]) == set(view.quantities)
-            assert table["value"].tolist() == path_columns(path, view.part, view.quantities)["value"]
+            assert table["value"].tolist() == path.table(view.part, view.quantities)["value"]
             assert table.columns.tolist() == ["part", "quantity", "row", "index", "value"]
             assert isinstance(table["row"].dtype, pd.Int64Dtype)
 

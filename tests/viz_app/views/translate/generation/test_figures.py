@@ -9,10 +9,10 @@ import pytest
 from core.decoding import Hypothesis, SpeculativeStep
 from core.translator import Translator
 from viz_app.drawing.theme import DARK, LIGHT, Theme
-from viz_app.views.translate.generation.export import export_rows
 from viz_app.views.translate.generation.figures import (
     TokenCell,
     TokenRow,
+    export_rows,
     mask_predict_rows,
     rows_html,
     rows_table,

@@ -16,7 +16,7 @@ from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.page_list import PAGES
-from viz_app.views.translate.generation import compared_models, measured_runs
+from viz_app.views.translate.generation import compared_models
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def shipped(
     mask_predict_checkpoint: Path,
 ) -> None:
     """A smaller model of the same vocabulary as the shipped draft, and the tiny mask-predict model. Each runs once."""
-    monkeypatch.setattr(measured_runs, "RUNS", 1)
+    monkeypatch.setattr(compared_models, "RUNS", 1)
     torch.manual_seed(2)
     draft = Transformer(replace(tiny_model.config, num_decoder_layers=1))
     save_checkpoint(tmp_path / "tiny-draft.safetensors", draft, tokenizer)
@@ -79,10 +79,7 @@ def test_other_pages_say_that_they_do_not_fit(start: Start, mask_predict_checkpo
     for page in PAGES[1:]:
         opened(app, page.name)
         notes = [note.value for note in app.info if "predicts all tokens of a translation at once" in note.value]
-        fits = page.name in ("generation", "parsing") or not (
-            page.has_sentence or page.name in ("paper_figures", "corpus")
-        )
-        assert bool(notes) != fits, page.name
+        assert bool(notes) != ("mask-predict" in page.models), page.name
         assert not app.error, page.name
 
 

@@ -1,6 +1,4 @@
-"""The page Translate without a browser: other tokens, other words, other targets, and whether what is shown can be
-trusted.
-"""
+"""The page Translate without a browser: other tokens, other words, other targets, and the checks on them."""
 
 import pytest
 from streamlit.testing.v1 import AppTest

@@ -89,7 +89,7 @@ def test_tables(found: ContrastAttribution) -> None:
 def ranking(*methods: tuple[str, bool, bool]) -> Ranking:
     above = PairedDifference(0.1, 0.05, 0.15, 0.01)
     found = [Faithfulness(method, 0.5, 0.1, above, beats, is_best) for method, is_best, beats in methods]
-    return Ranking(tuple(found), (methods[0][0], "alti"), 0.4567)
+    return Ranking(tuple(found), (methods[0][0], "alti"), 0.4567, 9)
 
 
 def test_the_verdict_names_what_to_trust_and_what_not() -> None:

@@ -33,6 +33,8 @@ def found() -> LogitAttribution:
         cross=cross.double(),
         feed_forward=torch.tensor([1.0, -2.0]).double(),
         biases=torch.tensor([0.125, 0.0]).double(),
+        key_tokens={},
+        piece=str,
     )
 
 

@@ -68,9 +68,8 @@ def bertviz_page(
 
 
 def page_height(maps: Sequence[AttentionMap], view: BertVizView) -> int:
-    """Return the height of the page in pixels, from BertViz's own sizes.
-
-    For the model view at its full width of 970.
+    """Return the height of the page in pixels, from BertViz's own sizes; for the model view at its full width of
+    970.
     """
     tokens = max(len(maps[0].query_tokens), len(maps[0].key_tokens))
     if view == "Head view":
@@ -87,10 +86,7 @@ def _bertviz_html(
     layer: int,
     heads: Sequence[int] | None,
 ) -> str:
-    """Return BertViz's HTML for a notebook.
-
-    Any kind of attention is passed as cross-attention, whose axes may differ.
-    """
+    """Return BertViz's HTML for a notebook, with any kind of attention as cross-attention, whose axes may differ."""
     from bertviz import head_view, model_view  # brings IPython along
 
     shared: dict[str, Any] = {"cross_attention": attention, "prettify_tokens": False, "html_action": "return", **names}

@@ -1,7 +1,4 @@
-"""Tables of the position figures.
-
-Positions, dimensions and tokens are counted from 0.
-"""
+"""Tables of the position figures; positions, dimensions and tokens are counted from 0."""
 
 from collections.abc import Sequence
 
@@ -41,9 +38,7 @@ def similarity_table(encoding: Tensor, measure: Measure = "dot") -> pd.DataFrame
 
 
 def rotation_table(position: int, offset: int, d_model: int) -> pd.DataFrame:
-    """Return a row for each dimension.
-
-    Columns: its value at a position, `offset` later, and the rotated value.
+    """Return a row for each dimension: its value at a position, `offset` later, and the rotated value.
 
     The last two agree: the encoding at `position + offset` is a rotation of that at `position`.
     """
@@ -61,10 +56,7 @@ def rotation_table(position: int, offset: int, d_model: int) -> pd.DataFrame:
 
 
 def by_distance_table(learned: Tensor) -> pd.DataFrame:
-    """Return a row for each distance.
-
-    Columns: cosines of learned and of sinusoidal positions that far apart.
-    """
+    """Return a row for each distance: cosines of learned and of sinusoidal positions that far apart."""
     least, mean, most = similarity_by_distance(learned)
     sinusoidal = similarity_by_distance(sinusoidal_encoding(*learned.shape))[1]
     columns = torch.stack((least, mean, most, sinusoidal), 1).numpy()
@@ -72,16 +64,13 @@ def by_distance_table(learned: Tensor) -> pd.DataFrame:
     return table.rename_axis("distance").reset_index()
 
 
-def score_table(found: ScoreParts, head: int) -> pd.DataFrame:
-    """Return a row for each query and visible key.
-
-    Columns: the parts of the score, their sum, and the model's score.
-    """
-    queries, keys = (places.numpy() for places in found.allowed.nonzero(as_tuple=True))
-    names = np.array([readable(token) for token in found.tokens], dtype=object)
+def score_table(decomposition: ScoreParts, head: int) -> pd.DataFrame:
+    """Return a row for each query and visible key: the parts of the score, their sum, and the model's score."""
+    queries, keys = (places.numpy() for places in decomposition.allowed.nonzero(as_tuple=True))
+    names = np.array([readable(token) for token in decomposition.tokens], dtype=object)
     table = pd.DataFrame({"query_position": queries, "query": names[queries], "key_position": keys, "key": names[keys]})
-    for name, part in found.parts.items():
+    for name, part in decomposition.parts.items():
         table[name] = part[head].numpy()[queries, keys]
-    table["sum"] = found.total[head].numpy()[queries, keys]
-    table["score"] = found.scores[head].numpy()[queries, keys]
+    table["sum"] = decomposition.total[head].numpy()[queries, keys]
+    table["score"] = decomposition.scores[head].numpy()[queries, keys]
     return table

@@ -19,19 +19,14 @@ STEPS = 8  # points of a drawn curve between two positions, so that the fastest 
 
 
 def encoding_heatmap(encoding: Tensor, theme: Theme) -> go.Figure:
-    """Draw an encoding [positions, D].
-
-    Colours up to the largest value, 1 for sinusoids.
-    """
+    """Draw an encoding [positions, D], in colours up to its largest value (1 for sinusoids)."""
     figure = _heatmap(encoding.numpy(), float(encoding.abs().max()), theme, tr("encoding"), 420)
     figure.update_traces(hovertemplate=f"{_numbered('%{y}', '%{x}')}<br>%{{z:.3f}}<extra></extra>")
     return with_layout(figure, xaxis_title_text=tr("dimension"), yaxis_title_text=tr("position"))
 
 
 def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme: Theme) -> go.Figure:
-    """Plot some dimensions over the positions.
-
-    Positions take the values at the dots only.
+    """Plot some dimensions over the positions, which take the values at the dots only.
 
     Raises:
         ValueError: There is no such dimension.
@@ -172,10 +167,7 @@ def _dial(figure: go.Figure, center: float, start: float, turn: float, theme: Th
 
 
 def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
-    """Plot the mean cosine of two positions over their distance.
-
-    Dotted: the range of the learned ones.
-    """
+    """Plot the mean cosine of two positions over their distance, and dotted the range of the learned ones."""
     least, mean, most = (values.numpy() for values in positions.similarity_by_distance(learned))
     paper = positions.similarity_by_distance(sinusoidal_encoding(*learned.shape))[1].numpy()
     distance = np.arange(len(learned), dtype=np.int16)

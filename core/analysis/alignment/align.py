@@ -1,0 +1,90 @@
+"""The analysis `align`: rank all cross-attention heads as word aligners."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tqdm import tqdm
+
+from core.analysis.alignment.aligners import Aligner, rank_aligners
+from core.analysis.alignment.pharaoh import read_gold_pairs
+from core.analysis.attribution.methods import METHODS, Method
+from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.subject import MODEL
+from core.capture import AttentionMap
+from core.translator import Translator
+
+
+@dataclass(frozen=True)
+class AlignOptions:
+    """Options of `align`."""
+
+    source: str = option(help="sentences, words separated by spaces", metavar="FILE")
+    target: str = option(help="their translations, line by line", metavar="FILE")
+    gold: str = option(help="links in the Pharaoh format: 0-0 sure, 1?2 possible, source word first", metavar="FILE")
+    method: Method = option("attention", "attribution method to align by (default: the attention weights)")
+    top: int | None = option(
+        None, "print only the best N aligners", metavar="N", minimum=1, counts="the number of aligners to print"
+    )
+
+
+@dataclass(frozen=True)
+class RankedAligners:
+    """Aligners, lowest alignment error rate first, and the number of sentence pairs that they are measured on."""
+
+    aligners: Sequence[Aligner]
+    num_pairs: int
+
+    def table(self) -> Columns:
+        """A row for each aligner; layers and heads are counted from 0, and empty for a mean over all.
+
+        `rows` says which decoder rows stand for a target word: those fed it, or those that predict it.
+        """
+        scores = [aligner.score for aligner in self.aligners]
+        return {
+            "layer": [aligner.layer for aligner in self.aligners],
+            "head": [aligner.head for aligner in self.aligners],
+            "rows": [aligner.rows for aligner in self.aligners],
+            "error_rate": [score.error_rate for score in scores],
+            "precision": [score.precision for score in scores],
+            "recall": [score.recall for score in scores],
+        }
+
+    def __str__(self) -> str:
+        """The ranking as text; layers and heads are counted from 1."""
+        head = (
+            f"{self.num_pairs} sentence pairs; layers and heads counted from 1\n\n{'head':<9} {'rows':<10} {'AER':>6} "
+            f"{'precision':>10} {'recall':>7}"
+        )
+        lines = [
+            f"{aligner!s:<9} {aligner.rows:<10} {aligner.score.error_rate:6.3f} {aligner.score.precision:10.3f} "
+            f"{aligner.score.recall:7.3f}"
+            for aligner in self.aligners
+        ]
+        return "\n".join([head, *lines])
+
+
+def align(translator: Translator, options: AlignOptions) -> RankedAligners:
+    """Rank every cross-attention head as a word aligner, lowest alignment error rate first.
+
+    Progress is shown on stderr.
+
+    Raises:
+        ValueError: a file is invalid.
+        OSError: a file cannot be read.
+    """
+    pairs = read_gold_pairs(options.source, options.target, options.gold)
+    method = METHODS[options.method]
+
+    def cross_maps(translator: Translator, source: str, target: str) -> Sequence[AttentionMap]:
+        return method(translator, source, target)["cross"]
+
+    aligners = rank_aligners(translator, tqdm(pairs, unit=" pairs", file=sys.stderr), cross_maps)
+    return RankedAligners(aligners[: options.top], len(pairs))
+
+
+def _print(found: RankedAligners, _options: AlignOptions) -> None:
+    print(found)
+
+
+ALIGN = Analysis("align", "rank every cross-attention head as a word aligner", align, AlignOptions, MODEL, write=_print)

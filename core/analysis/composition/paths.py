@@ -1,0 +1,91 @@
+"""The analysis `paths`: which head feeds which, by path patching of every edge."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis.composition.edge_effects import repeated_with_hooks
+from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
+from core.analysis.composition.survey import Survey, survey
+from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.interventions.pair_runs import Metric
+from core.analysis.subject import piece_id, predicted_position
+from core.translator import Translator
+
+
+@dataclass(frozen=True)
+class PathsOptions:
+    """Options of `paths`; the token is that at a position counted from 0."""
+
+    token: int = option(help="number of the predicted token, counted from 1", metavar="N", read=predicted_position)
+    against: int | None = option(
+        None,
+        "the token to compare with (default: the most probable other one)",
+        metavar="PIECE",
+        type=str,
+        read=piece_id,
+    )
+    metric: Metric = option(
+        "difference", "difference of two logits, or log-probability of the token (default: %(default)s)"
+    )
+    replaced_by: ReplacedBy | None = option(
+        None,
+        "what replaces the output of a sender: its mean over positions, zero, or its output for the sentence of "
+        "--corrupted (default: that if there is one, else mean)",
+    )
+    corrupted: str | None = option(None, "second sentence of equal length in tokens", metavar="TEXT")
+    strongest: int = option(200, "edges to measure exactly (default: %(default)s)", metavar="N", minimum=1)
+    all: bool = option(False, "also print the other edges, which are only estimated")
+
+
+@dataclass(frozen=True)
+class HeadPaths:
+    """The edges of a run.
+
+    Attributes:
+        run: the sentence, and what replaces the outputs of senders.
+        edges: with their estimates, and the effects of the strongest.
+        all: whether the table has those without a measured effect, too.
+    """
+
+    run: Replacement
+    edges: Survey
+    all: bool = False
+
+    def table(self) -> Columns:
+        """A row for each edge, the strongest first; layers and heads are counted from 0."""
+        return self.edges.columns(None if self.all else len(self.edges.effects))
+
+    def summary(self) -> str:
+        """How far estimates and weights agree with the measured effects."""
+        runs, edges = self.run.runs, self.edges
+        first, second = map(runs.translator.piece, (runs.token, runs.against))
+        name = f"{first} minus {second}" if runs.metric == "difference" else f"log-probability of {first}"
+        lines = [f"{name}: {self.run.metric:.6f}; {len(edges.edges)} edges, {len(edges.effects)} measured exactly"]
+        lines.append(f"rank correlation of estimates and effects: {edges.estimate_agreement():.3f}")
+        for which, (count, value) in edges.composition_agreement().items():
+            lines.append(f"rank correlation of {which} composition by weights and change, {count} edges: {value:.3f}")
+        checked = edges.checked_edge()
+        if checked is not None:
+            gap = abs(repeated_with_hooks(self.run, checked) - edges.effects[checked])
+            lines.append(f"{checked} repeated with hooks: gap {gap:.1g}")
+        return "\n".join(lines)
+
+
+def paths(translator: Translator, source: str, target: str | Sequence[int], options: PathsOptions) -> HeadPaths:
+    """Patch the direct path from every head to every later one.
+
+    Raises:
+        ValueError: as `record_replacement`.
+    """
+    by = options.replaced_by or ("mean" if options.corrupted is None else "sentence")
+    changed = by, options.corrupted, None, options.against, options.metric
+    run = record_replacement(translator, source, target, options.token, *changed)
+    return HeadPaths(run, survey(run, options.strongest), options.all)
+
+
+PATHS = Analysis(
+    "paths",
+    "patch the direct path from every head to every later one, and see which feeds which",
+    paths,
+    PathsOptions,
+)

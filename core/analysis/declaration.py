@@ -1,0 +1,210 @@
+"""Declaration of an analysis: a function, a dataclass of its options, and a result that knows its table.
+
+From a declaration come the command (`python -m core NAME`, whose arguments are the fields of the options) and, with
+`core.analysis.recorded_call`, the script that repeats a call. A declared analysis looks like this:
+
+    @dataclass(frozen=True)
+    class LensOptions:
+        top: int = option(10, "tokens for each state (default: %(default)s)", metavar="K", minimum=1)
+
+    def logit_lens(translator, source, target, options=LensOptions()) -> LogitLens: ...
+
+    LENS = Analysis("lens", "print the tokens that every layer predicts", logit_lens, LensOptions)
+"""
+
+import argparse
+import dataclasses
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, Union, cast, get_args, get_origin, get_type_hints
+
+from core.analysis.csv_output import write_csv
+from core.analysis.recorded_call import Call
+from core.analysis.subject import SENTENCE, Sentence, Subject
+from core.files.console import show
+
+Columns = Mapping[str, Sequence[object]]  # of equal length, by name
+
+
+class Result(Protocol):
+    """A result of an analysis; it may also have a method `summary`, whose text the command prints on stderr."""
+
+    def table(self) -> Columns:
+        """The numbers, one row for each; layers, heads and positions are counted from 0."""
+        ...
+
+
+# --- options --------------------------------------------------------------------------------------------------------
+
+
+def option(
+    default: Any = dataclasses.MISSING,
+    help: str | None = None,
+    *,
+    metavar: str | tuple[str, ...] | None = None,
+    flag: str | None = None,
+    choices: Sequence[Any] | None = None,
+    minimum: int | None = None,
+    counts: str = "",
+    from_1: bool = False,
+    group: str | None = None,
+    parse: Callable[[Any], Any] | None = None,
+    read: Callable[[Sentence, Any], Any] | None = None,
+    type: Callable[[str], Any] | None = None,
+) -> Any:
+    """Field of a dataclass of options, which is also an argument of the command line.
+
+    A `bool` is a flag, a `tuple[..., ...]` takes several values, and a `Literal` has its values as choices. Without a
+    default, the argument is required.
+
+    Args:
+        help: of the command line; with `%(default)s` for the default.
+        metavar: name of the value there.
+        flag: short name, such as `-o`.
+        choices: allowed values, where the type does not say.
+        minimum: smallest number allowed.
+        counts: what the number counts, for the message about a smaller one.
+        from_1: whether the index, which the field counts from 0, is counted from 1 on the command line.
+        group: name of a group of which the command line takes one at most; one exactly if it ends with `!`.
+        parse: turns the value of the command line into that of the field, before a model is opened.
+        read: the same once it is open, with what the analysis is about, such as `predicted_position`.
+        type: of the command line's value, where it is not that of the field.
+    """
+    settings = {
+        "help": help,
+        "metavar": metavar,
+        "flag": flag,
+        "choices": choices,
+        "minimum": 1 if from_1 else minimum,
+        "counts": "it is counted from 1" if from_1 else counts,
+        "from_1": from_1,
+        "group": group,
+        "parse": parse,
+        "read": read,
+        "type": type,
+    }
+    if default is dataclasses.MISSING:
+        return dataclasses.field(metadata=settings, kw_only=True)
+    return dataclasses.field(default=default, metadata=settings, kw_only=True)
+
+
+def check_minimum(name: str, value: Any, settings: Mapping[str, Any]) -> None:
+    """Check a number of an option.
+
+    Raises:
+        ValueError: it is smaller than the smallest allowed.
+    """
+    if value is not None and settings["minimum"] is not None and value < settings["minimum"]:
+        counts = f": {settings['counts']}" if settings["counts"] else ""
+        raise ValueError(f"{name} ({value}) must be at least {settings['minimum']}{counts}")
+
+
+# --- the declaration ------------------------------------------------------------------------------------------------
+
+
+def print_table(found: Result, _options: object) -> None:
+    """Print the table of a result as CSV, and its summary, if it has one, on stderr."""
+    write_csv(found.table())
+    if summary := getattr(found, "summary", None):
+        show(summary())
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """An analysis.
+
+    Attributes:
+        name: of its command.
+        about: what it does, as a sentence without a capital and a full stop.
+        function: takes what it is about (`subject`) and its options, and returns a `Result`.
+        options: dataclass, each field of which is an `option`; one that the subject's arguments have by the same name
+            has their value.
+        subject: what it is about.
+        write: prints the result, or writes it to a file, for the command; by default the table as CSV.
+    """
+
+    name: str
+    about: str
+    function: Callable[..., Result]
+    options: type[Any]
+    subject: Subject = SENTENCE
+    write: Callable[[Any, Any], None] = print_table
+
+    @property
+    def command(self) -> tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], None]]:
+        """Summary, arguments and function of the command."""
+        return self.about, self.add_arguments, self.run
+
+    def call(self, *arguments: Any) -> Call:
+        """The call of the function as `result`, to be run and to be written as a script."""
+        return Call("result", self.function, arguments)
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the arguments of the subject and of the options."""
+        self.subject.add_arguments(parser)
+        known = {action.dest for action in parser._actions}  # pyright: ignore[reportPrivateUsage]
+        types_of, groups = get_type_hints(self.options), dict[str, Any]()
+        for each in dataclasses.fields(self.options):
+            if each.name in known:
+                continue
+            place: Any = parser
+            if group := each.metadata["group"]:
+                if group not in groups:
+                    groups[group] = parser.add_mutually_exclusive_group(required=group.endswith("!"))
+                place = groups[group]
+            names = [each.metadata["flag"]] if each.metadata["flag"] else []
+            place.add_argument(*names, _argument(each.name), **_settings(each, types_of[each.name]))
+
+    def run(self, arguments: argparse.Namespace) -> None:
+        """Run the analysis for a command line, and write its result.
+
+        Raises:
+            ValueError: an option is invalid, or what the analysis is about.
+            OSError: a file cannot be read.
+        """
+        fields = {each.name: each.metadata for each in dataclasses.fields(self.options)}
+        for name, settings in fields.items():
+            check_minimum(_argument(name), getattr(arguments, name), settings)
+        values = {name: _parsed(getattr(arguments, name), settings) for name, settings in fields.items()}
+        about = self.subject.open(arguments)
+        for name, settings in fields.items():
+            if values[name] is not None and settings["read"] is not None:
+                values[name] = settings["read"](about, values[name])
+        options = self.options(**values)
+        self.write(self.function(*about, options), options)
+
+
+def _parsed(value: Any, settings: Mapping[str, Any]) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        value = tuple(cast("list[Any]", value))
+    if settings["from_1"]:
+        value -= 1
+    return value if settings["parse"] is None else settings["parse"](value)
+
+
+def _argument(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _settings(field: "dataclasses.Field[Any]", kind: Any) -> dict[str, Any]:
+    """Keyword arguments of `add_argument` for a field."""
+    default, settings = field.default, field.metadata
+    if settings["from_1"] and default is not dataclasses.MISSING:
+        default += 1
+    if kind is bool:
+        return {"action": "store_true", "help": settings["help"]}
+    found: dict[str, Any] = {name: settings[name] for name in ("help", "metavar", "choices") if settings[name]}
+    found |= {"required": True} if default is dataclasses.MISSING else {"default": default}
+    if get_origin(kind) in (Union, types.UnionType):  # of a type and None
+        kind = next(each for each in get_args(kind) if each is not type(None))
+    if get_args(kind)[1:] == (...,):
+        kind, found["nargs"] = get_args(kind)[0], "+"
+    kind = settings["type"] or kind
+    if get_origin(kind) is Literal:
+        found.setdefault("choices", get_args(kind))
+    elif kind is not str:
+        found["type"] = kind
+    return found

@@ -1,0 +1,116 @@
+"""The analysis `distance`: the mean distance over which each head attends.
+
+Vig & Belinkov 2019, "Analyzing the Structure of Attention in a Transformer Language Model": the distances between the
+tokens that a head connects, weighted by its attention a,
+
+    D = sum over i, j of a_ij d_ij / sum over i, j of a_ij,        d_ij = |i - j|.
+
+Special tokens are left out unless they are asked for: much attention goes to `</s>` when a head has nothing to do, and
+that it is far away means nothing. Then D is the mean over the weight between tokens of the text, whose share of all
+weight is given beside it.
+
+They study self-attention. In cross-attention the positions of two sentences of different lengths T and S are compared,
+so the distance is that from the diagonal of the map, in source tokens,
+
+    d_ij = |S (i + 1/2) / T - (j + 1/2)|,
+
+where i counts the predicted tokens and j the source tokens. 0 is a translation word by word in the same order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.heads.head import Head
+from core.capture import AttentionMap
+from core.results import Explanation
+from core.text.byte_pieces import is_special
+from core.translator import Translator
+
+
+@dataclass(frozen=True)
+class DistanceOptions:
+    """Options of `distance`."""
+
+    special: bool = option(False, "count special tokens such as </s>, too")
+
+
+@dataclass(frozen=True)
+class HeadDistance:
+    """Mean distance of one head.
+
+    Attributes:
+        distance: in tokens; NaN if no weight is counted.
+        share: of the head's weight that is counted, from 0 to 1.
+    """
+
+    head: Head
+    distance: float
+    share: float
+
+
+@dataclass(frozen=True)
+class HeadDistances:
+    """Mean distances of all heads, by kind, then by layer."""
+
+    heads: tuple[HeadDistance, ...]
+
+    def table(self) -> Columns:
+        """A row for each head; layers and heads are counted from 0."""
+        return {
+            "kind": [each.head.kind for each in self.heads],
+            "layer": [each.head.layer for each in self.heads],
+            "head": [each.head.head for each in self.heads],
+            "distance": [each.distance for each in self.heads],
+            "share": [each.share for each in self.heads],
+        }
+
+
+def attention_distance(
+    translator: Translator, source: str, target: str | Sequence[int], options: DistanceOptions = DistanceOptions()
+) -> HeadDistances:
+    """Mean distance over which each head attends in a translation, see the module docstring.
+
+    Raises:
+        ValueError: as `Translator.explain`.
+    """
+    return head_distances(translator.explain(source, target), options)
+
+
+def head_distances(explanation: Explanation, options: DistanceOptions = DistanceOptions()) -> HeadDistances:
+    """The same for a translation that has been explained."""
+    found: list[HeadDistance] = []
+    for layers in explanation.maps.values():
+        for layer in layers:
+            distances, shares = _of_layer(layer, options.special)
+            for head, (distance, share) in enumerate(zip(distances.tolist(), shares.tolist(), strict=True)):
+                found.append(HeadDistance(Head(layer.kind, layer.layer, head), distance, share))
+    return HeadDistances(tuple(found))
+
+
+def _of_layer(layer: AttentionMap, special: bool) -> tuple[Tensor, Tensor]:
+    """Distance and share of each head: [H] each, in float64."""
+    queries = layer.row_tokens if layer.kind == "cross" else layer.query_tokens
+    rows, keys = _counted(queries, special), _counted(layer.key_tokens, special)
+    weights = layer.weights.double()[:, rows][:, :, keys]  # [H, Q, K]
+    if layer.kind == "cross":
+        places, others = (torch.arange(len(each)).double() + 0.5 for each in (rows, keys))
+        places = places * (len(keys) / max(len(rows), 1))
+    else:
+        places, others = rows.double(), keys.double()
+    spans = (places[:, None] - others).abs()  # [Q, K]
+    total = weights.sum((1, 2))
+    return (weights * spans).sum((1, 2)) / total, total / layer.weights.double().sum((1, 2))
+
+
+def _counted(tokens: Sequence[str], special: bool) -> Tensor:
+    """Positions of the tokens that are counted."""
+    return torch.tensor([position for position, token in enumerate(tokens) if special or not is_special(token)]).long()
+
+
+DISTANCE = Analysis(
+    "distance", "print the mean distance over which each head attends", attention_distance, DistanceOptions
+)

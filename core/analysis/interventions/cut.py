@@ -1,0 +1,116 @@
+"""The analysis `cut`: set attention weights, or search for decisive ones."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis.declaration import Analysis, Columns, option, print_table
+from core.analysis.interventions.cut_search import MAX_CUTS, CutSearch, find_cuts
+from core.analysis.interventions.cut_translation import translate_cut
+from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
+from core.analysis.subject import Sentence, predicted_position
+from core.capture import KINDS, Kind
+from core.files.console import show
+from core.results import ScoredText
+from core.translator import Translator
+
+
+@dataclass(frozen=True)
+class CutTranslation:
+    """Effect of cuts on a translation, and the best translation under them."""
+
+    effect: CutEffect
+    found: ScoredText
+
+    def table(self) -> Columns:
+        """A row for each predicted token."""
+        return self.effect.table()
+
+    def summary(self) -> str:
+        """Both translations."""
+        return f"before: {self.effect.before.target}\nafter:  {self.found.text}"
+
+
+@dataclass(frozen=True)
+class FoundCuts:
+    """Cuts that change a predicted token, counted from 0, from one piece to another."""
+
+    search: CutSearch
+    position: int
+    before: str
+    after: str
+
+    def table(self) -> Columns:
+        """A row for each cut, by its name."""
+        return {"cut": [*map(str, self.search.cuts)]}
+
+    def summary(self) -> str:
+        """What the token becomes."""
+        return f"token {self.position + 1}: {self.before} becomes {self.after}"
+
+
+def _found_position(sentence: Sentence, number: int) -> int:
+    return predicted_position(sentence, number, "--find")
+
+
+@dataclass(frozen=True)
+class CutOptions:
+    """Options of `cut`: weights to set, or the position, counted from 0, of a token to change."""
+
+    cut: tuple[Cut, ...] | None = option(
+        None,
+        "weights to set, counted from 1, such as 'cross L5 H3 row 4 column 2': without a row or a column all are "
+        "set, 'to 0.5' sets another number than 0, 'rest' scales the rest of the row",
+        metavar="CUT",
+        group="what!",
+        type=str,
+        parse=lambda names: tuple(map(parse_cut, names)),
+    )
+    find: int | None = option(
+        None,
+        "search for few weights that change predicted token N",
+        metavar="N",
+        group="what!",
+        read=_found_position,
+    )
+    kinds: tuple[Kind, ...] = option(("cross",), "attention searched by --find (default: cross)", choices=KINDS)
+    beam_size: int = option(4)
+    length_penalty: float = option(0.6)
+
+
+def cut(
+    translator: Translator, source: str, target: str | Sequence[int], options: CutOptions
+) -> CutTranslation | FoundCuts:
+    """Set attention weights and translate again, or search for few weights that change a token.
+
+    The progress of a search is shown on stderr.
+
+    Raises:
+        ValueError: as `cut_effect` and `find_cuts`, or no cuts change the token.
+    """
+    position = options.find
+    if position is None:
+        cuts = options.cut or ()
+        effect = cut_effect(translator, source, target, cuts)
+        search = options.beam_size, options.length_penalty
+        return CutTranslation(effect, translate_cut(translator, source, cuts, *search))
+    before = translator.pieces(translator.token_ids(source, target).predicted)[position]
+    state: CutSearch | None = None
+    for state in find_cuts(translator, source, target, position, options.kinds):
+        show(f"{len(state.cuts)} cuts, margin {state.margin:.3f}")
+    if state is None or not state.is_minimal:
+        raise ValueError(
+            f"no cuts were found that change token {position + 1} ({before}), with at most {MAX_CUTS}: allow other "
+            f"attention with --kinds"
+        )
+    return FoundCuts(state, position, before, translator.piece(state.winner))
+
+
+def _write(found: CutTranslation | FoundCuts, options: CutOptions) -> None:
+    if isinstance(found, CutTranslation):
+        print_table(found, options)
+        return
+    print(*found.search.cuts, sep="\n")
+    show(found.summary())
+
+
+CUT = Analysis("cut", "set attention weights, and translate again", cut, CutOptions, write=_write)

@@ -1,0 +1,90 @@
+"""The analysis `layer-types`: measure the layers of Table 1 on this machine."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from core.analysis.declaration import Analysis, option
+from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, measure, to_csv, to_json
+from core.analysis.subject import NOTHING
+from core.files.console import show
+from core.files.file_writing import check_folder_of, write_text
+
+
+def _output(path: Path) -> Path:
+    """Check the path of the output before anything is computed.
+
+    Raises:
+        ValueError, OSError: it cannot be written.
+    """
+    if path.suffix.lower() not in (".csv", ".json"):
+        raise ValueError(f"--output ({path}) must end in .csv or .json")
+    check_folder_of(path)
+    return path
+
+
+@dataclass(frozen=True)
+class LayerTypesOptions:
+    """Options of `layer-types`."""
+
+    n: tuple[int, ...] = option(
+        (64, 128, 256, 512, 1024), "sequence lengths (default: 64 128 256 512 1024)", metavar="N"
+    )
+    d: tuple[int, ...] = option((256,), "representation dimensions (default: 256)", metavar="D")
+    k: tuple[int, ...] = option((3,), "kernel widths (default: 3)", metavar="K")
+    r: tuple[int, ...] = option((32,), "neighbourhood sizes (default: 32)", metavar="R")
+    seconds: float = option(SECONDS, "time for each measurement (default: %(default)s)", metavar="S")
+    threads: int | None = option(
+        None, "CPU threads; with 1, processor time is measured (default: PyTorch's own)", metavar="N", minimum=1
+    )
+    device: str = option("cpu", "device: cpu, cuda, cuda:1, ... (default: %(default)s)")
+    output: Path | None = option(
+        None, "file to write, .csv or .json (default: CSV on standard output)", metavar="FILE", flag="-o", parse=_output
+    )
+
+
+def measure_layers(options: LayerTypesOptions = LayerTypesOptions()) -> CostTable:
+    """Measure operations, time and memory of the layers of Table 1.
+
+    Progress is shown on stderr.
+
+    Raises:
+        ValueError: a size or the name of the output is invalid, or the device is not available.
+    """
+    if options.threads is not None:
+        torch.set_num_threads(options.threads)
+    wanted = grid(options.n, options.d, options.k, options.r)
+    try:
+        machine = hardware(options.device)
+        steps = tqdm(
+            measure(wanted, options.device, options.seconds), total=len(wanted), unit=" layers", file=sys.stderr
+        )
+        return CostTable(machine, tuple(steps))
+    except (RuntimeError, AssertionError) as error:  # PyTorch without CUDA raises AssertionError
+        raise ValueError(f"the device {options.device!r} cannot be used: {error}") from error
+
+
+def _write(found: CostTable, options: LayerTypesOptions) -> None:
+    """Write the costs to the file, or print them.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    if options.output is None:
+        sys.stdout.write(to_csv(found))
+        return
+    write_text(options.output, to_json(found) if options.output.suffix.lower() == ".json" else to_csv(found))
+    show(f"{options.output}: {len(found.costs)} measurements on {found.hardware}")
+
+
+LAYER_TYPES = Analysis(
+    "layer-types",
+    "measure the layers of the paper's Table 1 on this machine",
+    measure_layers,
+    LayerTypesOptions,
+    NOTHING,
+    write=_write,
+)

@@ -1,0 +1,89 @@
+"""What an analysis is about: a sentence and its translation, a model, or nothing that is given beforehand."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.translator import Translator
+
+
+class Sentence(NamedTuple):
+    """A sentence with its translation, which many analyses are about: their first three arguments."""
+
+    translator: Translator
+    source: str
+    target: str | Sequence[int]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What an analysis is about: the arguments of the command line that select it, and how it is opened."""
+
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    open: Callable[[argparse.Namespace], tuple[Any, ...]]
+
+
+def _add_sentence(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
+    parser.add_argument("--text", required=True, help="the sentence to translate")
+    parser.add_argument("--target", help="a translation to explain instead of the model's own")
+    parser.add_argument(
+        "--beam-size", type=int, default=4, metavar="N", help="beam size; 1 is greedy search (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--length-penalty",
+        type=float,
+        default=0.6,
+        metavar="ALPHA",
+        help="exponent of the length penalty; 0 for none (default: %(default)s)",
+    )
+
+
+def _open_sentence(options: argparse.Namespace) -> Sentence:
+    translator = Translator.from_checkpoint(options.checkpoint)
+    return Sentence(translator, options.text, sentence_target(translator, options))
+
+
+def sentence_target(translator: Translator, options: argparse.Namespace) -> str | Sequence[int]:
+    """The target of `--target`, or the best translation of a search.
+
+    Raises:
+        ValueError: as `Translator.translate`.
+    """
+    if options.target is not None:
+        return options.target
+    return translator.translate(options.text, options.beam_size, options.length_penalty).hypotheses[0].token_ids
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
+
+
+SENTENCE = Subject(_add_sentence, _open_sentence)
+MODEL = Subject(_add_model, lambda options: (Translator.from_checkpoint(options.checkpoint),))
+NOTHING = Subject(lambda parser: None, lambda options: ())
+
+
+def predicted_position(sentence: Sentence, number: int, name: str = "--token") -> int:
+    """Index of a predicted token that is counted from 1 on the command line.
+
+    Raises:
+        ValueError: there is no such token.
+    """
+    translator, source, target = sentence
+    tokens = translator.pieces(translator.token_ids(source, target).predicted)
+    if not 1 <= number <= len(tokens):
+        names = " ".join(f"{position}:{token}" for position, token in enumerate(tokens, start=1))
+        raise ValueError(f"{name} ({number}) must be one of the {len(tokens)} predicted tokens: {names}")
+    return number - 1
+
+
+def piece_id(sentence: Sentence, piece: str) -> int:
+    """Id of a piece of the target vocabulary.
+
+    Raises:
+        ValueError: there is no such piece.
+    """
+    return sentence.translator.tokenizer.target.token_id(piece)

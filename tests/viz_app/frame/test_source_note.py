@@ -1,0 +1,73 @@
+"""The note below the sentence, on any page."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.analysis import unfamiliar_source
+from core.analysis.unfamiliar_source import SourceFamiliarity
+from core.translator import Translator
+from tests.viz_app.pages import healthy
+from viz_app.drawing.display_text import plain
+from viz_app.frame.source_note import SENTENCES_KEY, UNKNOWN, copied_text, unseen_text
+
+
+def notes(app: AppTest, text: str) -> list[str]:
+    app.text_input(key="text").set_value(text)
+    return [warning.value for warning in healthy(app.run()).warning]
+
+
+def test_the_note_stands_for_unknown_characters_and_for_sources_that_are_copied(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not healthy(app.run()).warning
+    (text,) = notes(app, "\U0001f600\U0001f436")
+    assert text.startswith(UNKNOWN)
+    assert r"\(U\+1F600\)" in text
+    with monkeypatch.context() as patch:
+        patch.setattr(unfamiliar_source, "MARGIN", 100.0)
+        patch.setattr(unfamiliar_source, "PROBABLE", -100.0)  # the model is untrained
+        (text,) = notes(app, "A dog sleeps.")
+    assert "Is this in the language" in text
+    assert notes(app, "A dog runs.") == []
+
+
+def test_a_sentence_of_known_characters_is_offered(app: AppTest) -> None:
+    app.run()
+    (text,) = notes(app, "A dog ru\u00adns in the \ufb01eld.")
+    assert "lacks the characters U\\+00AD soft hyphen, \ufb01 \\(U\\+FB01\\)" in text
+    (button,) = [button for button in app.button if button.label.startswith("Translate instead")]
+    healthy(button.click().run())
+    assert app.text_input(key="text").value == "A dog runs in the field."
+    assert not app.warning
+    (text,) = notes(app, "A dog runs \u20ac.")
+    assert "lacks the character \u20ac \\(U\\+20AC\\)" in text
+    assert not any("instead" in button.label for button in app.button)
+    (text,) = notes(app, "\u6771\u4eac\u306b\u884c\u304f\u3002")  # of which the plain form has the full stop only
+    assert "does not know most of these characters" in text
+    assert not any("instead" in button.label for button in app.button)
+
+
+def test_the_code_of_a_right_to_left_letter_stands_after_it() -> None:
+    assert unseen_text(("\u05d0", "\u00e9")).count("\u2066\u05d0 \\(U\\+05D0\\)\u2069, \u00e9") == 1
+
+
+def test_sentences_that_the_translation_lacks_are_translated_one_by_one(app: AppTest, tiny_checkpoint: Path) -> None:
+    app.run()
+    (text,) = notes(app, "A dog runs. The sea. Where?")  # the model is untrained and ends no sentence
+    assert text.startswith("You entered 3 sentences, and the translation has ")
+    app.session_state[SENTENCES_KEY] = True
+    healthy(app.run())
+    found = Translator.from_checkpoint(tiny_checkpoint).translate_text("A dog runs. The sea. Where?", beam_size=2)
+    drawn = [markdown.value for markdown in app.markdown]
+    assert all(plain(sentence.text) in drawn for sentence in found.sentences)
+    (button,) = [button for button in app.button if button.label == plain("The sea.")]
+    healthy(button.click().run())
+    assert app.text_input(key="text").value == "The sea."
+    assert not app.warning
+
+
+def test_the_note_says_how_much_more_probable_the_translation_is() -> None:
+    text = copied_text(SourceFamiliarity(0.0, 0.2, -1.0))  # exp(0.2) = 1.22, exp(1.5) = 4.48
+    assert "only 1.2 times as probable as the unchanged sentence; ordinary sentences have more than 4.5" in text

@@ -1,0 +1,167 @@
+"""Notes on a sentence whose translation means little, with a better input, or that was translated by another search."""
+
+import math
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_app.drawing.display_text import isolated, plain, shortened
+from viz_app.language import marked, tr, tr_count
+from viz_app.session import readings
+from viz_app.session.models import MODEL_HASH, Model
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+    from core import Translation
+    from core.analysis.unfamiliar_source import SourceFamiliarity
+
+UNKNOWN = marked(
+    "The model does not know most of these characters and reads them byte by byte: its translation means little."
+)
+BY_MODULES = marked(
+    "The fast search computes something else here than the model, by more than rounding. So the model itself, which "
+    "takes longer, has translated this sentence."
+)
+ICON = ":material/translate:"
+NAMED = 5  # characters that the vocabulary lacks
+SENTENCES_KEY = "sentence-by-sentence"
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
+def _familiarity(model: Model, source: str, _translation: "Translation") -> "SourceFamiliarity | None":
+    """Compare the source with its translation; None if the model cannot score the source as a translation."""
+    from core.analysis.unfamiliar_source import source_familiarity
+
+    try:
+        return None if model.mask_predicts else source_familiarity(model.translator, _translation)
+    except ValueError:
+        return None
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
+def _unseen(model: Model, source: str) -> tuple[tuple[str, ...], str]:
+    """Characters that the vocabulary lacks, and the source in a plainer form, if one can be read."""
+    from core.analysis.unfamiliar_source import UNKNOWN_SHARE
+    from core.analysis.unseen_characters import Alphabet
+    from core.text.text_normalization import normalized
+
+    alphabet = Alphabet(model.translator.tokenizer)
+    plainer = alphabet.plain_form(source)
+    lacking = {*alphabet.unseen(plainer)}
+    is_unknown = sum(character in lacking for character in plainer) > UNKNOWN_SHARE * len(plainer)
+    return alphabet.unseen(source), "" if is_unknown or plainer == normalized(source) else plainer
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def _sentence_by_sentence(model: Model, source: str, beam_size: int, length_penalty: float) -> list[tuple[str, str]]:
+    """Sentences of the source with their translations."""
+    translated = model.translator.translate_text(source, beam_size, length_penalty)
+    return [(each.source, each.text) for each in translated.sentences]
+
+
+def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
+    """Draw the notes, if any, after the page is drawn, as they may run the model once.
+
+    Args:
+        place: an empty one, close to the sentence.
+    """
+    model, source = reading.model, reading.translation.source
+    unseen, plainer = _unseen(model, source)
+    familiarity = _familiarity(model, source, reading.translation)
+    text = ""
+    if familiarity and familiarity.is_unknown:
+        text = f"{tr(UNKNOWN)} {_names(unseen)}".rstrip()
+    elif familiarity and familiarity.is_copied:
+        text = copied_text(familiarity)
+    elif unseen:
+        text = unseen_text(unseen)
+    has_fewer, by_modules = _has_fewer_sentences(reading), reading.translation.by_modules
+    if not text and not has_fewer and not by_modules:
+        return
+    with place.container():
+        if by_modules:
+            st.info(tr(BY_MODULES), icon=ICON)
+        if text:
+            st.warning(text, icon=ICON)
+        if plainer and model.parser is None:
+            st.button(
+                tr("Translate instead: {sentence}", sentence=plain(shortened(plainer))),
+                key="plainer-sentence",
+                on_click=readings.new_sentence,
+                args=(plainer,),
+            )
+        if has_fewer:
+            _sentences_note(reading)
+
+
+def copied_text(familiarity: "SourceFamiliarity") -> str:
+    """Say by a ratio per token that the source is as probable as its translation."""
+    from core.analysis.unfamiliar_source import MARGIN
+
+    return tr(
+        "Is this in the language that the model translates from? Token for token, the translation is only {ratio:.1f} "
+        "times as probable as the unchanged sentence; ordinary sentences have more than {ordinary:.1f}. The model "
+        "copies what it cannot read: translation and attention then mean little.",
+        ratio=math.exp(familiarity.margin),
+        ordinary=math.exp(MARGIN),
+    )
+
+
+def unseen_text(characters: tuple[str, ...]) -> str:
+    """Name the characters that the vocabulary lacks."""
+    return tr_count(
+        "The vocabulary of the model lacks the character {characters}. It met it in training seldom or never, and may "
+        "write anything in its place.",
+        "The vocabulary of the model lacks the characters {characters}. It met them in training seldom or never, and "
+        "may write anything in their place.",
+        len(characters),
+        characters=_names(characters),
+    )
+
+
+def _names(characters: tuple[str, ...]) -> str:
+    """Names of the first characters."""
+    from core.analysis.unseen_characters import character_names
+
+    names = [plain(isolated(name, "ltr")) for name in character_names(characters[:NAMED])]
+    return ", ".join([*names, *(["\u2026"] if len(characters) > NAMED else [])])
+
+
+def _has_fewer_sentences(reading: readings.Reading) -> bool:
+    """Whether the search has left out a sentence of several."""
+    from core.text.sentences import missing_sentences
+
+    is_translation = reading.model.parser is None and reading.forced is None
+    return is_translation and missing_sentences(reading.translation.source, reading.hypothesis.text) > 0
+
+
+def _sentences_note(reading: readings.Reading) -> None:
+    """Say that the translation has fewer sentences, and translate them one by one."""
+    from core.text.sentences import num_sentences
+
+    st.warning(
+        tr(
+            "You entered {source} sentences, and the translation has {target}. The model learned to translate single "
+            "sentences: it may leave out some of several.",
+            source=num_sentences(reading.translation.source),
+            target=num_sentences(reading.hypothesis.text),
+        ),
+        icon=ICON,
+    )
+    menu = st.popover(tr("Sentence by sentence"), key=SENTENCES_KEY, on_change="rerun")
+    if not menu.open:
+        return
+    search = reading.search
+    with menu:
+        st.caption(tr("Select a sentence to see it alone, on every page."))
+        pairs = _sentence_by_sentence(reading.model, search.text, search.beam_size, search.length_penalty)
+        for number, (sentence, translation) in enumerate(pairs):
+            st.button(
+                plain(sentence),
+                type="tertiary",
+                key=f"{SENTENCES_KEY}-{number}",
+                on_click=readings.new_sentence,
+                args=(sentence,),
+            )
+            st.markdown(plain(translation))

@@ -1,1 +1,0 @@
-"""Drawings of the page Corpus as files."""

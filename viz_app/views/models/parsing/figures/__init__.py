@@ -1,1 +1,0 @@
-"""Drawings of the view Parsing, without Streamlit."""
