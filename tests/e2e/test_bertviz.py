@@ -23,7 +23,7 @@ def test_both_views_offline_with_hostile_text(page: Page, app: str, requests: li
     open_page(page, f"{app}/bertviz?{urlencode({**seen, 'hide_special': 'false'})}")
     expect(frame(page).locator("#left text").filter(has_text="script").first).to_be_visible()
     assert frame(page).locator("img").count() == 0
-    expect(page).to_have_url(re.compile(r"/heads\?.*view=BertViz"))  # the former address of a page
+    expect(page).to_have_url(re.compile(r"/heads\?.*view=bertviz"))  # the former address of a page
     expect(frame(page).locator("#layer option")).to_have_text(["1", "2"])  # layers are counted from 1
     tokens, lines = frame(page).locator("#left text"), frame(page).locator("#attention line")
     assert lines.count() == 4 * tokens.count() ** 2  # of one layer's four heads

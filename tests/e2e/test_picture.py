@@ -22,7 +22,7 @@ def test_a_link_draws_a_text_and_an_uploaded_picture_replaces_it(page: Page, app
     assert {row["character"] for row in rows} == {*"house", "</s>"}
     page.get_by_text("Upload a picture").click()
     expect(drawing).to_have_count(0)
-    expect(page).to_have_url(re.compile("picture_source=Upload"))
+    expect(page).to_have_url(re.compile("picture_source=uploaded"))
     wait_until_idle(page)
     file = io.BytesIO()
     Image.fromarray(render("garden", Style())).save(file, "PNG")

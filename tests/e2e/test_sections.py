@@ -19,7 +19,7 @@ def test_every_section_is_there_with_its_link(page: Page, app: str) -> None:
     assert [link.get_attribute("href") for link in links] == [section.address for section in SECTIONS]
     with page.context.expect_page() as opened:
         links[3].click()
-    expect(opened.value).to_have_url(re.compile("/heads\\?.*kind=Joint"))
+    expect(opened.value).to_have_url(re.compile("/heads\\?.*kind=joint"))
     opened.value.close()
 
 

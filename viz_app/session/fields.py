@@ -172,7 +172,8 @@ class Field(Widget[T]):
             default: if it depends on the options; else the field's own or, without one, the first option.
         """
         possible = _possible(widget.__name__, arguments)
-        if default is None and self.default is None and widget.__name__ in FROM_OPTIONS[:-1]:
+        is_single = widget.__name__ in FROM_OPTIONS[:-1] and options.get("selection_mode") != "multi"
+        if default is None and self.default is None and is_single:
             default = next(iter(arguments[0]), None)
         self.restore(default, possible)
         self._keep_through(widget.__name__, arguments)

@@ -154,6 +154,7 @@ def methods_box() -> list[ContrastMethod]:
         st.pills,
         tr("Methods"),
         METHODS,
+        default=list(METHODS),
         selection_mode="multi",
         format_func=tr_values(METHOD_NAMES).__getitem__,
         help=tr(METHOD_HELP),
