@@ -16,7 +16,7 @@ from core import Translator
 from core.analysis.attribution.methods import Method
 from core.analysis.over_training.history import open_history, pack_history
 from core.cli.commands import main
-from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, comes_to, healthy, opened, reading, state_of
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
 from viz_app.session import model_paths, python_code, sample_sentences
@@ -308,9 +308,8 @@ def test_parsing(start: Start, rows: dict[str, Row], tree_checkpoint: Path, monk
     rows.clear()
     healthy(app.run())
     position = next(match[1] for each in app.markdown if (match := re.search(r"at position (\d+) of", each.value)))
-    app.query_params["products"] = f"bracket_map.cross.1.2.{position}.1"
     rows.clear()
-    healthy(app.run())
+    healthy(comes_to(app, products=f"bracket_map.cross.1.2.{position}.1").run())
     run_all(rows, 3)
 
 

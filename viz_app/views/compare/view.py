@@ -298,7 +298,7 @@ def distances(differences: dict[int, Difference], view: CompareView) -> None:
     table = pd.DataFrame(rows, columns=["head", "distance"]).sort_values("distance", ascending=False, ignore_index=True)
     selectable_table(
         table,
-        "distances",
+        "compare_distances",
         lambda row: head_widget(view).set(str(table["head"].iloc[row])),
         height=300,
         column_config={

@@ -38,7 +38,7 @@ def open_other(app: AppTest, tokenizer: SentencePieceTokenizer, folder: Path) ->
 
 
 def distances(app: AppTest) -> list[float]:
-    return app.dataframe(key="distances").value["distance"].tolist()
+    return app.dataframe(key="compare_distances").value["distance"].tolist()
 
 
 @pytest.mark.parametrize(("kind", "view"), [("encoder_self", "Lines"), ("decoder_self", "Map"), ("cross", "Map")])
