@@ -10,6 +10,7 @@ import functools
 import json
 from collections.abc import Callable, Collection, Generator, Hashable, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -40,7 +41,6 @@ class Visit:
         drawn: texts of the fields of the view, which are written to the address.
         values: the last value of each field that was drawn.
         parts: the fields of each part of a page that can run alone.
-        within: the parts that are being drawn.
         known: page, and options or range, of each widget when it was drawn last.
         made_for: what the values that depend on something were made for.
         written: what the browser was last told, or what it came with.
@@ -55,7 +55,6 @@ class Visit:
     drawn: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     parts: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    within: list[str] = field(default_factory=list[str])
     written: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     first: tuple[str | None, dict[str, list[str]]] | None = None
     known: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
@@ -139,7 +138,7 @@ class Field(Widget[T]):
             visit.drawn.pop(self.key, None)
         else:
             visit.drawn[self.key] = self.codec.encode(value)
-        for part in visit.within:
+        for part in _parts.get():
             visit.parts[part].add(self.key)
 
     def restore(
@@ -211,6 +210,9 @@ class Field(Widget[T]):
 
 
 FIELDS: dict[str, Field[Any]] = {}
+_parts: ContextVar[tuple[str, ...]] = ContextVar(
+    "_parts", default=()
+)  # those that are being drawn, the outermost first
 
 
 @functools.cache
@@ -238,7 +240,7 @@ def is_history_navigation() -> bool:
 def begin() -> None:
     """Begin a run: look whether the visitor has come to a new address."""
     visit = session_object(Visit)
-    visit.drawn, visit.within, visit.here = {}, [], None
+    visit.drawn, visit.here = {}, None
     texts = {name: st.query_params.get_all(name) for name in st.query_params}
     visit.first = visit.first or (st.context.url, texts)
     # A change of page first makes an address without parameters: one that was left before it was written says nothing.
@@ -295,14 +297,15 @@ def part(function: Callable[P, None], *, key: str = "", run_every: float | None 
 @contextmanager
 def _within(name: str) -> Generator[None]:
     visit, context = session_object(Visit), get_script_run_ctx(suppress_warning=True)
-    runs_alone = context is not None and bool(context.fragment_ids_this_run)
-    if runs_alone:
-        visit.within = []  # what an interrupted run has left
+    if context is not None and context.fragment_ids_this_run:
         for key in visit.parts.get(name, ()):
             visit.drawn.pop(key, None)
     visit.parts[name] = set()
-    visit.within.append(name)
-    yield
-    visit.within.pop()
-    if not visit.within:
+    parts = _parts.get()
+    token = _parts.set((*parts, name))
+    try:
+        yield
+    finally:
+        _parts.reset(token)
+    if not parts:
         end_part()
