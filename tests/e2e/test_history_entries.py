@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
 
@@ -49,3 +49,27 @@ def test_a_change_is_one_entry_of_the_history(page: Page, app: str, change: Call
     page.wait_for_function("before => location.href != before", arg=before)
     wait_until_idle(page)
     assert page.evaluate("history.length") - entries == 1
+
+
+@pytest.mark.new_tab
+def test_opening_a_link_is_one_entry_and_back_undoes_the_last_change(page: Page, app: str) -> None:
+    page.goto(f"{app}/heads?tour=off&beam_size=1&text=Where+is+it%3F", wait_until="commit")
+    entries = page.evaluate("history.length")
+    wait_until_idle(page)
+    assert page.evaluate("history.length") == entries  # what the app adds to the address belongs to it
+    switched_toggle(page)
+    wait_until_idle(page)
+    other_page(page)
+    wait_until_idle(page)
+    words = page.get_by_test_id("stCheckbox").filter(has_text="Whole words").locator("input")
+    page.go_back()
+    wait_until_idle(page)
+    assert "/heads?" in page.url
+    expect(words).not_to_be_checked()
+    page.go_back()
+    wait_until_idle(page)
+    expect(words).to_be_checked()
+    assert "words=" not in page.url
+    page.go_forward()
+    wait_until_idle(page)
+    expect(words).not_to_be_checked()
