@@ -27,7 +27,6 @@ from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import trace_logits
 from core.analysis.composition.replacement import record_replacement
 from core.analysis.composition.survey import survey
-from core.analysis.heads.head import Head
 from core.analysis.interventions.cut_search import find_cuts
 from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, cut_effect
@@ -39,6 +38,7 @@ from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.lens.decoder_lens import encoder_translations
 from core.analysis.lens.logit_lens import logit_lens
 from core.analysis.token_path.token_walk import follow_token
+from core.trace import Head
 
 GOAL = 1.0  # seconds, for 20 words on two cores without AMX
 GOAL_WORDS, QUICK_WORDS = 20, 6

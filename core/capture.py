@@ -13,6 +13,7 @@ from core.model.restricted_attention import causal_neighbourhood, centred_neighb
 from core.trace import KINDS, Edit, Kind, attention_place, edit, places, stack_of
 
 Replace = Callable[[str, Tensor], Tensor | None]
+_PATHS = {kind: f"{stack_of(kind)}.layers.{{}}.{'cross' if kind == 'cross' else 'self'}_attention" for kind in KINDS}
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def attention_mask(kind: Kind, length: int, neighbourhood: int | None, autoregre
 
 def attention_path(kind: Kind, layer: int) -> str:
     """Module path of a layer, such as `decoder.layers.5.cross_attention`."""
-    return f"{stack_of(kind)}.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attention"
+    return _PATHS[kind].format(layer)
 
 
 @contextmanager

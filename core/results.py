@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
 from core.text.sentences import missing_sentences
+from core.trace import Kind
 
 if TYPE_CHECKING:
     from core.notebook import HeadView, HypothesisView

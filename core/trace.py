@@ -129,13 +129,13 @@ def attention_place(kind: Kind, layer: int, value: str) -> str:
 
 def places(model: Transformer, pattern: str = "*") -> list[str]:
     """Names of places in about the order of their computation: all, or those of `decoder.*.cross_attention.weights`."""
-    found: list[str] = []
+    names: list[str] = []
     for name, seam in _seams(model).items():
-        found.append(name)
+        names.append(name)
         sublayer, _, value = name.rpartition(".")
         one = next((one for one, of_all in _OF_ONE_HEAD.items() if seam.num_heads and of_all == value), None)
-        found += [f"{sublayer}.{head}.{one}" for head in range(seam.num_heads) if one]
-    return [name for name in found if fnmatchcase(name, pattern)]
+        names += [f"{sublayer}.{head}.{one}" for head in range(seam.num_heads) if one]
+    return [name for name in names if fnmatchcase(name, pattern)]
 
 
 # --- Seeing and setting ---------------------------------------------------------------------------------------------
@@ -189,7 +189,8 @@ def record(model: Transformer, places: Iterable[str]) -> Generator[dict[str, Ten
 def edit(model: Transformer, functions: Mapping[str, Edit]) -> Generator[None]:
     """Change values of forward passes inside the block; the model goes on from what the functions return.
 
-    Functions of one place act in the order of their blocks, and of the mapping. The conditions are those of `record`.
+    Functions of one place act in the order of their blocks, and of the mapping. The conditions are those of `record`,
+    but a value that no pass computes is left alone without an error.
 
     Args:
         functions: called with the value of a place; None as a result leaves it unchanged. The result has the shape of
@@ -228,12 +229,12 @@ class _Seam:
 
 def _seams(model: Transformer) -> dict[str, _Seam]:
     """The places of a model, but for those of one head."""
-    found = {"embedding.tokens": _Seam(model.embedding.tokens)}
+    seams = {"embedding.tokens": _Seam(model.embedding.tokens)}
     if model.target_embedding is not None:
-        found["target_embedding.tokens"] = _Seam(model.target_embedding.tokens)
+        seams["target_embedding.tokens"] = _Seam(model.target_embedding.tokens)
     for stack in STACKS:
         whole = model.encoder if stack == "encoder" else model.decoder
-        found[f"{stack}.input"] = _Seam(whole, 0)
+        seams[f"{stack}.input"] = _Seam(whole, 0)
         for number, layer in enumerate(whole.layers):
             state = _Seam(layer, 0)
             for name in SUBLAYERS[stack]:
@@ -242,23 +243,23 @@ def _seams(model: Transformer) -> dict[str, _Seam]:
                 is_last = name == SUBLAYERS[stack][-1]
                 state = _Seam(layer if is_last else layer.get_submodule(f"{name}_residual"))
                 values |= _inside(sublayer) | {"residual_after": state}
-                found |= {f"{stack}.{number}.{name}.{value}": seam for value, seam in values.items()}
-        found[f"{stack}.output"] = _Seam(whole)
-    return found | {"logits": _Seam(model)}
+                seams |= {f"{stack}.{number}.{name}.{value}": seam for value, seam in values.items()}
+        seams[f"{stack}.output"] = _Seam(whole)
+    return seams | {"logits": _Seam(model)}
 
 
 def _inside(sublayer: nn.Module) -> dict[str, _Seam]:
     """The values of attention or of a feed-forward network."""
-    found = {"input": _Seam(sublayer, 0)}
+    seams = {"input": _Seam(sublayer, 0)}
     if isinstance(sublayer, FeedForward):
-        found["inner"] = _Seam(sublayer.inner)
+        seams["inner"] = _Seam(sublayer.inner)
         if sublayer.multiplier is not None:
-            found["multiplier"] = _Seam(sublayer.multiplier)
-        found["hidden"] = _Seam(sublayer.outer, 0)
+            seams["multiplier"] = _Seam(sublayer.multiplier)
+        seams["hidden"] = _Seam(sublayer.outer, 0)
     elif isinstance(sublayer, MultiHeadAttention):
         count = sublayer.num_heads
-        found |= {"memory": _Seam(sublayer, 1), "mask": _Seam(sublayer, 2)}
-        found |= {
+        seams |= {"memory": _Seam(sublayer, 1), "mask": _Seam(sublayer, 2)}
+        seams |= {
             "queries": _Seam(sublayer.q_proj, None, count, side_by_side=True),
             "keys": _Seam(sublayer.k_proj, None, count, side_by_side=True),
             "values": _Seam(sublayer.v_proj, None, count, side_by_side=True),
@@ -266,7 +267,7 @@ def _inside(sublayer: nn.Module) -> dict[str, _Seam]:
             "weights": _Seam(sublayer.weights, None, count),
             "heads": _Seam(sublayer.out_proj, 0, count, side_by_side=True),
         }
-    return found | {"output": _Seam(sublayer)}
+    return seams | {"output": _Seam(sublayer)}
 
 
 def _found(seams: Mapping[str, _Seam], place: str) -> tuple[_Seam, int | None]:

@@ -1,4 +1,4 @@
-"""Tree of all candidates of a beam search: what each continued, and its fate."""
+"""Tree of all candidates of a beam search: the hypothesis that each continued, and its fate."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -76,10 +76,9 @@ class BeamTree:
         return next((node for node in nodes if node.token_ids == tuple(token_ids)), None)
 
     def best_through(self, node: BeamNode) -> BeamNode | None:
-        """The end of the best hypothesis that begins with the tokens of a node.
+        """The end of the best hypothesis that begins with the tokens of a node, or None.
 
-        It is a finished one or, if the search ended at the limit of the length, one that is still live there. None if
-        there is neither.
+        It is a finished one or, if the search ended at the limit of the length, one that is still live there.
         """
         finished = (each for nodes in self.steps for each in nodes if each.fate == "finished")
         ends = sorted(finished, key=lambda each: -each.score)
@@ -177,7 +176,7 @@ def build_tree(
 
 
 def _last_piece(tokenizer: Tokenizer, token_ids: Sequence[int], eos_id: int) -> str:
-    """The last of the tokens of a target as a piece."""
+    """The last token of a target as a piece."""
     piece = tokenizer.pieces(token_ids[-2:])[-1]
     return PlacedPiece(piece, "end") if token_ids[-1] == eos_id else piece
 
@@ -227,7 +226,7 @@ def _with_characters(
 def _merged_byte(first: str, other: str) -> str:
     """Merge the names that two continuations give to one token.
 
-    The second if only it names a character; the first with an ellipsis if both do and they differ; else the first.
+    It is the second if only that names a character, the first with an ellipsis if both do and differ, else the first.
     """
     if (
         not isinstance(first, BytePiece)

@@ -29,10 +29,7 @@ class Difference:
 
 
 def common_positions(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
-    """Pairs of positions with the same tokens in the same order.
-
-    Both positions increase from pair to pair.
-    """
+    """Pairs of positions with the same tokens in the same order, both increasing from pair to pair."""
     blocks = SequenceMatcher(None, list(map(str, first)), list(map(str, second)), autojunk=False).get_matching_blocks()
     return [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
 
@@ -82,19 +79,15 @@ def difference(first: AttentionMap, second: AttentionMap) -> Difference:
 
 
 def mean_distance(found: Difference) -> list[float]:
-    """Mean over rows of sum_k |a_k - b_k| / 2 for each head.
+    """Mean over rows of sum_k |a_k - b_k| / 2 for each head, from 0 (equal rows) to 1 (disjoint rows).
 
-    From 0 (equal rows) to 1 (disjoint rows). It is the total variation distance if all keys are common, and a part of
-    it otherwise.
+    It is the total variation distance if all keys are common, and a part of it otherwise.
     """
     return (found.map.weights.abs().sum(-1) / 2).mean(-1).tolist()
 
 
 def largest_differences(found: Difference, head: int, count: int = 3) -> list[tuple[int, int, float]]:
-    """Largest differences of one head as (row, key, signed weight).
-
-    Largest first; zeros are left out.
-    """
+    """Largest differences of one head as (row, key, signed weight), largest first; zeros are left out."""
     weights = found.map.weights[head]
     order = weights.abs().flatten().argsort(descending=True, stable=True)[:count].tolist()
     cells = [(place // weights.size(1), place % weights.size(1)) for place in order]

@@ -7,9 +7,8 @@ from core.capture import AttentionMap
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Spearman's rank correlation (Spearman 1904).
-
-    Pearson's correlation of the ranks. Equal values share their mean rank.
+    """Spearman's rank correlation (Spearman 1904): Pearson's correlation of the ranks, equal values sharing their mean
+    rank.
 
     Returns:
         From -1 to 1; NaN if all values of one side are equal, or there are fewer than two.

@@ -1,8 +1,8 @@
 """Tables as CSV, in which no cell is a formula.
 
 A spreadsheet computes a cell that begins with `=`, `+`, `-` or `@`, and such a formula can read other cells, load an
-address or start a program. Tokens and sentences may begin so. As OWASP advises ("CSV Injection"), an apostrophe is put
-before them.
+address or start a program. Tokens and sentences may begin like that. As OWASP advises ("CSV Injection"), an apostrophe
+is put before them.
 """
 
 import csv
@@ -25,15 +25,12 @@ class Table(Protocol):
 
 
 def without_formula(value: object) -> object:
-    """Return a cell's value, a formula with an apostrophe before it.
-
-    Numbers stay numbers.
-    """
+    """Return a cell's value, with an apostrophe before a formula; numbers stay numbers."""
     return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
 
 
 def original_text(value: object) -> object:
-    """Return the value whose cell `without_formula` has made."""
+    """Return the value from which `without_formula` made a cell."""
     return value[1:] if isinstance(value, str) and FORMULA.match(value) and value.startswith("'") else value
 
 

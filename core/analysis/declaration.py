@@ -64,11 +64,11 @@ def option(
         flag: short name, such as `-o`.
         choices: allowed values, where the type does not say.
         minimum: smallest number allowed.
-        counts: what the number counts, for the message about a smaller one.
+        counts: the things that the number counts, for the message about a smaller one.
         from_1: whether the index, which the field counts from 0, is counted from 1 on the command line.
         group: name of a group of which the command line takes one at most; one exactly if it ends with `!`.
         parse: turns the value of the command line into that of the field, before a model is opened.
-        read: the same once it is open, with what the analysis is about, such as `predicted_position`.
+        read: the same once it is open, with the subject of the analysis, such as `predicted_position`.
         type: of the command line's value, where it is not that of the field.
     """
     settings = {
@@ -116,11 +116,11 @@ class Analysis:
 
     Attributes:
         name: of its command.
-        about: what it does, as a sentence without a capital and a full stop.
-        function: takes what it is about (`subject`) and its options, and returns a `Result`.
+        about: summary, as a sentence without a capital and a full stop.
+        function: takes the subject and its options, and returns a `Result`.
         options: dataclass, each field of which is an `option`; one that the subject's arguments have by the same name
             has their value.
-        subject: what it is about.
+        subject: kind of its subject.
         write: prints the result, or writes it to a file, for the command; by default the table as CSV.
     """
 
@@ -160,7 +160,7 @@ class Analysis:
         """Run the analysis for a command line, and write its result.
 
         Raises:
-            ValueError: an option is invalid, or what the analysis is about.
+            ValueError: an option or the subject is invalid.
             OSError: a file cannot be read.
         """
         fields = {each.name: each.metadata for each in dataclasses.fields(self.options)}

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from core.analysis.heads.head import Maps
 from core.analysis.heads.mean_and_maximum import Combination, combine
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
+from core.trace import Kind
 
 
 @dataclass(frozen=True)

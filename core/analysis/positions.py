@@ -14,7 +14,7 @@ Measure = Literal["dot", "cosine", "distance"]
 def model_positions(model: Transformer, num_positions: int) -> Tensor:
     """Positional encodings of a model: [num_positions, D].
 
-    Fewer rows if the model has learned fewer positions. Zeros if its positions are relative.
+    Fewer rows if the model has learned fewer positions; zeros if its positions are relative.
     """
     if model.config.positions == "learned":
         num_positions = min(num_positions, model.config.max_positions)
@@ -46,10 +46,7 @@ def position_similarity(encoding: Tensor, measure: Measure = "dot") -> Tensor:
 
 
 def wavelengths(d_model: int) -> Tensor:
-    """Wavelength of each sine-cosine pair, in positions: [d_model / 2] (3.5).
-
-    From 2 pi to almost 10000 * 2 pi.
-    """
+    """Wavelength of each sine-cosine pair, in positions, from 2 pi to almost 10000 * 2 pi: [d_model / 2] (3.5)."""
     return 2 * math.pi * 10000.0 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
 
 
@@ -73,10 +70,7 @@ def rotated(encoding: Tensor, offset: int) -> Tensor:
 
 
 def rotation_error(num_positions: int, d_model: int, offset: int) -> float:
-    """Largest deviation of PE(pos) rotated by `offset` from PE(pos + offset).
-
-    Over all dimensions and pos = 0 .. num_positions - 1.
-    """
+    """Largest deviation of PE(pos) rotated by `offset` from PE(pos + offset), over all dimensions and positions."""
     encoding = sinusoidal_encoding(num_positions + offset, d_model)
     return float((rotated(encoding[:num_positions], offset) - encoding[offset:]).abs().max())
 

@@ -1,7 +1,7 @@
-"""Recorded calls: what ran, kept so that it can be run again and be written as a script.
+"""Recorded calls: a call that has run, kept so that it can be run again and be written as a script.
 
-A `Call` has a function and its arguments, which may be results of other calls. Whoever shows a result runs a call, and
-the script beside it is made from the same call: it cannot say anything else than what ran.
+A `Call` has a function and its arguments, which may be results of other calls. A page runs a call to show its result,
+and makes the script beside it from the same call, so that the two cannot differ.
 """
 
 import dataclasses
@@ -119,7 +119,7 @@ def _expression(value: Any, imports: set[str]) -> str:
     """Write a value as an expression of Python.
 
     Args:
-        imports: gets what the expression needs.
+        imports: gets the imports that the expression needs.
 
     Raises:
         TypeError: there is no expression for such a value.

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from core.capture import Kind
 from core.model import Transformer, position_distances
+from core.trace import Kind
 
 
 @torch.inference_mode()

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import torch
 
 from core.analysis.heads.head import attention_layers
-from core.capture import KINDS, AttentionMap, Kind, attention_mask, attention_path, capture_attention, full_mask
+from core.capture import AttentionMap, attention_mask, attention_path, capture_attention, full_mask
 from core.decoding.text_codec import PassIds
 from core.inference.batch_translator import LOG_PROB_TOLERANCE
+from core.trace import KINDS, Kind
 from core.translator import Explanation, ScoredText, Translator
 
 SUM_TOLERANCE = 1e-4  # absolute, for row sums in float32 over some hundred keys

@@ -1,4 +1,4 @@
-"""What an analysis is about: a sentence and its translation, a model, or nothing that is given beforehand."""
+"""Subjects of analyses: a sentence and its translation, a model, or nothing that is given beforehand."""
 
 import argparse
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from core.translator import Translator
 
 
 class Sentence(NamedTuple):
-    """A sentence with its translation, which many analyses are about: their first three arguments."""
+    """A sentence with its translation, the first three arguments of many analyses."""
 
     translator: Translator
     source: str
@@ -19,7 +19,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Subject:
-    """What an analysis is about: the arguments of the command line that select it, and how it is opened."""
+    """The subject of an analysis: the arguments of the command line that select it, and the function that opens it."""
 
     add_arguments: Callable[[argparse.ArgumentParser], None]
     open: Callable[[argparse.Namespace], tuple[Any, ...]]

@@ -43,7 +43,7 @@ MIN_WORDS = 3  # a name or a loanword is its own translation: shorter sources ar
 
 @dataclass(frozen=True)
 class SourceFamiliarity:
-    """Resemblance of a source to what a model translates.
+    """Resemblance of a source to the language that a model translates from.
 
     Attributes:
         unknown_share: share of the characters, spaces left out, that the tokenizer does not know.
@@ -67,9 +67,7 @@ class SourceFamiliarity:
 
 
 def source_familiarity(translator: Translator, translation: Translation) -> SourceFamiliarity:
-    """Compare a translation with the source as its own translation.
-
-    Takes one more pass of the model.
+    """Compare a translation with the source as its own translation, by one more pass of the model.
 
     Raises:
         ValueError: as `Translator.score`.

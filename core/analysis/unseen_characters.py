@@ -32,10 +32,7 @@ class Alphabet:
         self._lacking: set[str] = set()
 
     def unseen(self, text: str) -> tuple[str, ...]:
-        """The characters of a text that the vocabulary lacks.
-
-        They are in the order of their first occurrence.
-        """
+        """The characters of a text that the vocabulary lacks, in the order of their first occurrence."""
         text = normalized(text)
         if self._tokenizer.language_codes and (codes := LANGUAGE_CODES.match(text)):
             text = text[codes.end() :]
@@ -109,10 +106,7 @@ def _is_invisible(character: str) -> bool:
 
 
 def character_names(characters: Iterable[str]) -> list[str]:
-    """Names to display: the character and its code.
-
-    Without a glyph of its own, it is the code and the Unicode name.
-    """
+    """Names to display: the character and its code or, without a glyph of its own, the code and the Unicode name."""
     return [
         f"{character} (U+{ord(character):04X})"
         if character.isprintable() and not unicodedata.category(character).startswith("M")

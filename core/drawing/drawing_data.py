@@ -11,9 +11,10 @@ import numpy as np
 from torch import Tensor
 
 from core.analysis.tokens.words import JOINT, continues_word, readable, word
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
 from core.text.byte_pieces import BLANK, BytePiece, bytes_of, is_special
 from core.text.phrases import marked
+from core.trace import Kind
 
 FED_ARROW = "\u25b8"
 FED_PREDICTS = marked("fed \u25b8 predicts")

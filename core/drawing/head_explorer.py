@@ -3,9 +3,9 @@
 from typing import Any, Literal, get_args
 
 from core.analysis.alignment.first_head import first_head
-from core.analysis.heads.head import Head
 from core.drawing.drawing_data import KIND_NAMES, KIND_TEXTS, axis_words, encoded_weights
 from core.results import Explanation
+from core.trace import Head
 
 View = Literal["Lines", "Map", "Table"]
 VIEWS: tuple[View, ...] = get_args(View)

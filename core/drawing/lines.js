@@ -18,6 +18,7 @@ import {
   vector,
 } from "./dom.js";
 import { scrolling } from "./scrolling.js";
+import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 import { decodedHead, lineWeights, meanOfRows, sumOfColumns } from "./weights.js";
 
@@ -285,7 +286,7 @@ function numbers(values, place, side, count) {
       name.style.borderColor = head.color;
       value.append(name);
     }
-    value.append(weight.toFixed(3));
+    value.append(decimal(weight, 3));
     list.append(value);
   }
   if (values.length > MAX_VALUES) list.append(element("span", "value", `+${values.length - MAX_VALUES}`));

@@ -9,6 +9,7 @@ import { button, element, focusedIn, goTo, group, headNames, restoreFocus, spell
 import { AXES, cells, laid, selectAt } from "./map_cells.js";
 import { readout } from "./map_readout.js";
 import { scrolling } from "./scrolling.js";
+import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 import { decodedHead } from "./weights.js";
 
@@ -255,7 +256,7 @@ function scaleBar({ scale, low, most }) {
   const line = element("div", "scale");
   const bar = element("i");
   bar.style.background = `linear-gradient(to right, ${scale.join(", ")})`;
-  const end = (most ?? 1).toFixed(most ? 1 : 0);
+  const end = decimal(most ?? 1, most ? 1 : 0);
   const name = most ? tr("score") : low ? tr("difference") : tr("weight");
   const [first, last] = low ? [`\u2212${end}`, `+${end}`] : ["0", end];
   line.append(element("span", "number", first), bar, element("span", "number", last), name);

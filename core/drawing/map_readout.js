@@ -5,6 +5,7 @@
 /** @import { Part, Span } from "./types" */
 
 import { element, filled, spelled } from "./dom.js";
+import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 
 const MOST = 3; // weights of a row or a column, in each part of the other axis
@@ -143,9 +144,7 @@ function exists(state, query, key) {
 function number(state, query, key) {
   const { low, most } = state.data;
   const weight = weightAt(state, query, key) * (most ?? 1);
-  const digits = Math.abs(weight).toFixed(3);
-  const sign = low < 0 && Number(digits) ? (weight < 0 ? "\u2212" : "+") : "";
-  return element("span", "number", sign + digits);
+  return element("span", "number", decimal(weight, 3, low < 0 ? "exceptZero" : "never"));
 }
 
 /**

@@ -19,6 +19,11 @@ export function setTexts(texts) {
   Object.assign(current, texts);
 }
 
+/** @returns {string} The code of the visitor's language. */
+export function language() {
+  return current.language;
+}
+
 /**
  * A text with values in place of its `{names}`.
  * @param {string} text English; a literal.

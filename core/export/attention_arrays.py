@@ -26,7 +26,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
 from core.export.piece_spellings import SPELLINGS, Spelling, common_pieces, spelling_of
 from core.files.budget import MAX_HEADS, MAX_UNPACKED, NUMBER
 from core.files.damaged_archives import DAMAGE
@@ -36,6 +36,7 @@ from core.results import Explanation
 from core.text.byte_pieces import MASK, UNKNOWN, PlacedPiece, decode_pieces, is_special
 from core.text.phrases import Phrase, listed, marked
 from core.text.tokenizer import SPACE_MARK
+from core.trace import Kind
 
 Arrays = Mapping[str, NDArray[Any]]
 KINDS: dict[str, tuple[Kind, str, str]] = {  # the kind of attention, and the sides of its queries and keys

@@ -8,13 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from core.analysis.heads.head import Head
-from core.capture import KINDS
 from core.drawing.head_explorer import View
 from core.export.html_page import page
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
 from core.files.file_writing import reading, write_atomically
 from core.files.npz_arrays import npz_arrays
+from core.trace import KINDS, Head
 
 HTML = ".html"
 

@@ -8,12 +8,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.drawing.bundle import bundled_script, bundled_style
 from core.drawing.drawing_data import label_spans
 from core.drawing.head_explorer import View, default_head, kinds_data
 from core.export.record import ExplanationRecord
+from core.trace import Head
 
 NEGLIGIBLE = math.log(0.005)  # displayed as 0.00
 

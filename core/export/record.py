@@ -37,11 +37,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from core.capture import KINDS, AttentionMap, Kind, attention_mask
+from core.capture import AttentionMap, attention_mask
 from core.model.config_fields import require_size
 from core.results import Explanation
 from core.text.byte_pieces import alternative_piece, resolve_bytes, token_role, with_roles
 from core.text.tokenizer import Role
+from core.trace import KINDS, Kind
 from core.translator import Translator
 
 FORMAT, FORMAT_VERSION = "headlight-explanation", 1

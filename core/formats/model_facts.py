@@ -5,7 +5,7 @@ from typing import Any, cast
 from core.inference.cpu_inference import computation
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.text.phrases import Phrase, listed, marked
+from core.text.phrases import Number, Phrase, listed, marked
 from core.text.tokenizer import Tokenizer
 
 TIED = {
@@ -37,7 +37,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
     languages = list(filter(None, tokenizer.languages))
     facts = {
         marked("format"): origin_of(training),
-        marked("parameters"): f"{sum(parameter.numel() for parameter in model.parameters()):,}",
+        marked("parameters"): Number(sum(parameter.numel() for parameter in model.parameters()), ","),
         marked("stored as"): ", ".join(_texts(imported.get("stored as"))) or str(training.get("stored_as", "")),
         marked("languages"): listed(languages, "{first} to {rest}") if languages else "",
         marked("target languages"): ", ".join(tokenizer.language_codes) or Phrase("one"),
@@ -75,7 +75,7 @@ def architecture_facts(config: TransformerConfig) -> dict[str, str]:
         marked("activation"): _activation(config),
         marked("biases"): listed([name for name, has_bias in biases.items() if has_bias] or [Phrase("none")]),
         marked("attention"): _attention(config),
-        marked("dropout in training"): f"{config.dropout:g}",
+        marked("dropout in training"): Number(config.dropout, "g"),
         marked("length penalty"): PENALTIES[config.penalty_formula],
         marked("end of a search"): Phrase(
             "as soon as beam-size hypotheses have finished"
@@ -123,11 +123,11 @@ def _source(config: TransformerConfig) -> str:
 
 def _vocabulary(config: TransformerConfig) -> str:
     if not config.target_vocab_size:
-        return Phrase("{count} tokens", count=f"{config.vocab_size:,}")
+        return Phrase("{count} tokens", count=Number(config.vocab_size, ","))
     return Phrase(
         "{count} tokens of sources, {targets} of targets",
-        count=f"{config.vocab_size:,}",
-        targets=f"{config.target_size:,}",
+        count=Number(config.vocab_size, ","),
+        targets=Number(config.target_size, ","),
     )
 
 
@@ -138,7 +138,7 @@ def _norms(config: TransformerConfig) -> str:
         parts.append(Phrase("and after the last layer"))
     if config.embedding_norm:
         parts.append(Phrase("and on the embeddings"))
-    return Phrase("{norms}; epsilon {epsilon}", norms=listed(parts), epsilon=f"{config.norm_eps:g}")
+    return Phrase("{norms}; epsilon {epsilon}", norms=listed(parts), epsilon=Number(config.norm_eps, "g"))
 
 
 def _activation(config: TransformerConfig) -> str:
@@ -183,22 +183,22 @@ def _widths(config: TransformerConfig) -> str:
         "d_v": (encoder.d_v, decoder.d_v),
     }
     widths = [
-        f"{name} {first:,}"
+        Phrase("{name} {first}", name=name, first=Number(first, ","))
         if first == second
-        else Phrase("{name} {first} and {rest}", name=name, first=f"{first:,}", rest=f"{second:,}")
+        else Phrase("{name} {first} and {rest}", name=name, first=Number(first, ","), rest=Number(second, ","))
         for name, (first, second) in sides.items()
     ]
-    return listed([f"d_model {config.d_model:,}", *widths])
+    return listed([Phrase("{name} {first}", name="d_model", first=Number(config.d_model, ",")), *widths])
 
 
 def _positions(config: TransformerConfig) -> str:
     if config.positions == "learned":
-        return Phrase("learned, at most {count}", count=f"{config.max_positions:,}")
+        return Phrase("learned, at most {count}", count=Number(config.max_positions, ","))
     if config.positions == "relative":
         return Phrase(
             "relative, in self-attention: {classes} classes of distances up to {distance}",
             classes=str(config.relative_buckets),
-            distance=f"{config.relative_max_distance:,}",
+            distance=Number(config.relative_max_distance, ","),
         )
     parts = [
         Phrase("sinusoidal"),

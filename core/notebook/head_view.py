@@ -6,13 +6,13 @@ from typing import Any, cast
 import traitlets
 from torch import Tensor
 
-from core.analysis.heads.head import Head
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
 from core.drawing.head_explorer import VIEWS, View, default_head, kinds_data
 from core.export.html_page import page
 from core.export.record import ExplanationRecord
 from core.notebook.widget import NotebookWidget, framed, widget_module
 from core.results import Explanation
+from core.trace import Head, Kind
 
 SIDES = ("query", "key")
 

@@ -15,12 +15,29 @@ def marked(text: Text) -> Text:
     return text
 
 
+class Number(str):
+    """A number as English text that keeps its value, so that other languages can write it in their way.
+
+    Attributes:
+        value: the number.
+        spec: its form, as for `format`, such as `,` or `.0%`.
+    """
+
+    value: float
+    spec: str
+
+    def __new__(cls, value: float, spec: str) -> Self:
+        number = super().__new__(cls, format(value, spec))
+        number.value, number.spec = value, spec
+        return number
+
+
 class Phrase(str):
     """An English text: words with values in place of their `{names}`.
 
     Attributes:
         words: with the names.
-        values: texts by name; those that are phrases have words of their own.
+        values: texts by name; those that are phrases have words of their own, and a `Number` its value.
     """
 
     words: str

@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.capture import KINDS, AttentionMap, attention_path, capture_attention
+from core.capture import AttentionMap, attention_path, capture_attention
 from core.model import AttentionWeights, Transformer
 from core.model.preset_configs import PRESETS
+from core.trace import KINDS
 
 CONFIG = replace(PRESETS["tiny"], num_encoder_layers=3, num_decoder_layers=2, num_heads=2, num_decoder_heads=4)
 PATHS = {f"encoder.layers.{i}.self_attention" for i in range(3)} | {

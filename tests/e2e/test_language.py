@@ -70,6 +70,21 @@ def test_selected_options_stay_selected_in_another_language(page: Page, app: str
     expect(page).not_to_have_url(re.compile("language="))
 
 
+def test_numbers_are_written_as_in_the_visitors_language(page: Page, app: str) -> None:
+    """Also by Streamlit, whose tables and sliders take the languages of the browser, though that is English."""
+    number = page.locator(".number").first
+    open_page(page, f"{app}/translate?language=de&tour=off&beam_size=2&length_penalty=0.6&text=Where%3F")
+    expect(number).to_have_text(re.compile(r"^\d,\d\d$"))
+    page.get_by_role("button", name=GERMAN["Settings"]).first.click()
+    value = page.get_by_test_id("stSlider").filter(has_text="Length Penalty").get_by_test_id("stSliderThumbValue")
+    expect(value).to_have_text("0,6")
+    page.keyboard.press("Escape")
+    assert page.evaluate("navigator.languages") == ["de"]
+    select_language(page, "English")
+    expect(number).to_have_text(re.compile(r"^\d\.\d\d$"))
+    assert page.evaluate("navigator.languages") == ["en"]
+
+
 def test_the_page_is_in_the_visitors_language_before_the_app_runs(browser: Browser, app: str) -> None:
     """So is its `lang`, for screen readers, fonts and hyphenation; it follows the switch."""
     with browser.new_context(locale="de-AT", reduced_motion="reduce") as context:

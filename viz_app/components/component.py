@@ -36,8 +36,8 @@ def texts_beside(file: str) -> tuple[ScriptText, ...]:
 
 def script_texts(source: str) -> tuple[ScriptText, ...]:
     """Find the literals that are arguments of `tr` and `trCount`: in milliseconds, where Babel takes seconds."""
-    found = ([json.loads(form) for form in each.groups() if form] for each in _IN_SCRIPT.finditer(source))
-    return tuple((one, other[0]) if other else (one,) for one, *other in found)
+    literals = ([json.loads(form) for form in each.groups() if form] for each in _IN_SCRIPT.finditer(source))
+    return tuple((one, other[0]) if other else (one,) for one, *other in literals)
 
 
 def registered_component(file: str) -> Drawing:

@@ -6,6 +6,7 @@
 
 import { button, element, focusedIn, goTo, group, restoreFocus, textOf } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
+import { decimal } from "../../core/drawing/numbers.js";
 import { tr } from "../../core/drawing/texts.js";
 import { previewOnEnter } from "./preview.js";
 import { component, listen, onSelected, rootOf, select, tellPointed } from "./shared.js";
@@ -234,7 +235,7 @@ function pieceSpan({ spans, probability }, joinsLast, joinsNext) {
 /** @param {Piece} piece */
 function described({ spans, probability }) {
   if (probability === null) return [];
-  const number = tr("probability {probability}", { probability: probability.toFixed(3) });
+  const number = tr("probability {probability}", { probability: decimal(probability, 3) });
   return [`${textOf(spans)}  ${number}`];
 }
 

@@ -92,15 +92,6 @@ export function rootOf(parentElement) {
   return /** @type {HTMLElement} */ (parentElement.querySelector(".root"));
 }
 
-/**
- * A number as text, with a minus sign rather than a hyphen.
- * @param {number} value
- * @param {number} digits
- */
-export function decimal(value, digits) {
-  return value.toFixed(digits).replace("-", "\u2212");
-}
-
 // --- attention: lines and maps ---------------------------------------------------------------------------------------
 
 /**

@@ -16,6 +16,14 @@ if TYPE_CHECKING:  # pandas takes half a second to import: pictures are drawn be
 NOTHING = "\u2013"  # in a cell without a value
 
 
+def decimals(digits: int) -> dict[str, Any]:
+    """Return the format of a column of numbers: so many digits after the mark of the visitor's language.
+
+    Streamlit takes the mark from the languages of the browser, which `viz_app.session.language` sets.
+    """
+    return {"format": "localized", "step": 10.0**-digits}
+
+
 def show_table(table: "pd.DataFrame | Columns", *, hide_index: bool = True, **options: Any) -> None:
     """Draw a table with titles in the visitor's language, and a dash, not `None`, in cells without a value.
 

@@ -5,6 +5,7 @@ import pandas as pd
 from core.analysis.beam_tree import BeamNode, BeamTree
 from core.analysis.tokens.words import readable
 from viz_app.language import marked, tr, tr_count
+from viz_app.language.numbers import localized
 
 FATES = {"live": marked("live"), "finished": marked("finished"), "pruned": marked("pruned")}
 
@@ -63,7 +64,7 @@ def stop_reason(tree: BeamTree) -> str:
         return tr("Stopped: as many hypotheses have finished ({count}) as the beam is wide.", count=finished)
     if finished < options.num_hypotheses:
         return tr("Stopped: no live hypothesis is left.")
-    score = f"{tree.finished[options.num_hypotheses - 1].score:.2f}"
+    score = localized(tree.finished[options.num_hypotheses - 1].score, ".2f")
     if options.num_hypotheses == 1:
         return tr(
             "Stopped: no live hypothesis can still score above {score}, the score of the best finished one, because "

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from viz_app.drawing.ablation import effect_color, text_color
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.theme import Theme
+from viz_app.language.numbers import localized
 
 SMALLEST = 0.05  # in a unit of the last decimal that is written: smaller values leave a cell empty
 
@@ -82,4 +83,4 @@ def signed_cell(value: float, name: str, limit: float, theme: Theme, *, marked: 
 def signed_legend(title: str, limit: float, theme: Theme) -> Legend:
     """Return the legend of `signed_cell`."""
     colors = theme.diverging[0], theme.background, theme.diverging[-1]
-    return Legend(title, colors, f"\u2212{limit:.1f}", f"+{limit:.1f}")
+    return Legend(title, colors, localized(-limit, ".1f"), localized(limit, "+.1f"))

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from typing import Literal
 
+from viz_app.language.numbers import localized
+
 Direction = Literal["ltr", "rtl", ""]
 FULL_STOPS = (".", "\u3002")  # the second one is Chinese
 RIGHT_TO_LEFT = ("R", "AL")  # Bidi_Class of the letters of Hebrew, of Arabic, and of their relatives
@@ -50,8 +52,8 @@ def direction(text: str) -> Direction:
 
 
 def decimal(value: float, digits: int, sign: bool = False) -> str:
-    """Format a number with a real minus sign, and with `sign` also a plus sign."""
-    return format(value, f"{'+' if sign else ''}.{digits}f").replace("-", "\u2212").replace("inf", "\u221e")
+    """Format a number in the visitor's language, with `sign` also with a plus sign."""
+    return localized(value, f"{'+' if sign else ''}.{digits}f")
 
 
 def sentence_case(message: str) -> str:

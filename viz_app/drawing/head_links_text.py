@@ -2,7 +2,7 @@
 
 from core.analysis.alignment.first_head import HeadLinks
 from viz_app.drawing.display_text import isolated, plain
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr
 
 ABOUT_LINKS = marked("""
 A target word is linked to the source word with the largest weight in the row that predicts it. Named are a few words
@@ -19,7 +19,7 @@ def links_text(name: str, links: HeadLinks) -> str:
     Args:
         name: of the head, or "" if it was just named.
     """
-    pairs = ", ".join(
+    pairs = joined(
         tr("**{target}** from {source}", target=_word(target), source=_word(source)) for target, source in links.pairs
     )
     numbers = {"agreeing": links.agreeing, "words": links.words}

@@ -11,7 +11,7 @@ from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.theme import Theme
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def decided_text(decided: Sequence[int | None]) -> str:
     """Say where the tokens of a translation were decided, as one sentence."""
     known = [level for level in decided if level is not None]
     never = len(decided) - len(known)
-    layers = ", ".join(f"{level_name(level)}: {known.count(level)}" for level in sorted(set(known)))
+    layers = joined(f"{level_name(level)}: {known.count(level)}" for level in sorted(set(known)))
     text = tr("Tokens decided in each layer: {layers}.", layers=layers or tr("none"))
     return f"{text} {tr('Never the most probable: {count}.', count=never)}" if never else text
 

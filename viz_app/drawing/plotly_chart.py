@@ -10,7 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_app.drawing.theme import Theme
-from viz_app.language import marked, tr
+from viz_app.language import language, marked, tr
+from viz_app.language.numbers import localized, symbols
 
 CHART_CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False, "showTips": False}
 
@@ -21,7 +22,7 @@ def escaped(text: str) -> str:
 
 
 def empty_figure(theme: Theme, height: int, margin: tuple[int, int, int, int] = (8, 8, 8, 8)) -> go.Figure:
-    """Return an empty figure with the theme's fonts and colours.
+    """Return an empty figure with the theme's fonts and colours, and numbers as in the visitor's language.
 
     Args:
         height: In pixels; the width is that of its container.
@@ -30,9 +31,11 @@ def empty_figure(theme: Theme, height: int, margin: tuple[int, int, int, int] = 
     # Plotly uses the types of pandas as soon as any thread has begun to import it, when it may not have them yet.
     importlib.import_module("pandas")
     left, top, right, bottom = margin
+    own = symbols(language())
     return go.Figure(
         layout={
             "template": None,
+            "separators": own.decimal + own.group,
             "height": height,
             "margin": {"l": left, "t": top, "r": right, "b": bottom, "pad": 0},
             "paper_bgcolor": "rgba(0,0,0,0)",
@@ -216,7 +219,7 @@ def _is_numeric(values: Any) -> bool:
 
 def _number(value: float) -> str:
     """Format a number for reading aloud: three digits, or whole thousands."""
-    text = f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
+    text = localized(value, ",.0f") if 1000 <= abs(value) < 1e9 else localized(value, ".3g")
     return text.replace("-", "\u2212")
 
 

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from viz_app.drawing.display_text import decimal
-from viz_app.drawing.head_names import LayerHead
-from viz_app.drawing.theme import head_name
-from viz_app.language import language, marked, tr
+from viz_app.drawing.head_names import LayerHead, name_of
+from viz_app.language import joined, language, marked, tr
+from viz_app.language.numbers import localized
 from viz_app.language.phrases import translated
 
 Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "label"]
@@ -110,7 +110,7 @@ SHORT_NAMES: dict[str, str] = {  # captions in the grid, whose cells are small
 
 def head_does(card: ScoreCard) -> str:
     """Name the labels of a head: `aligns words, one word at a time`; often empty."""
-    return ", ".join([translated(label.name) for label in head_labels(card)])
+    return joined([translated(label.name) for label in head_labels(card)])
 
 
 def numbers(card: ScoreCard) -> str:
@@ -123,12 +123,12 @@ def numbers(card: ScoreCard) -> str:
     first = tr(
         "Entropy {entropy}, largest weight {confidence}, most often at distance {distance}, weight on end mark, first "
         "token and punctuation {sink_share}",
-        entropy=f"{card.entropy:.2f}",
-        confidence=f"{card.confidence:.2f}",
+        entropy=localized(card.entropy, ".2f"),
+        confidence=localized(card.confidence, ".2f"),
         distance=offset_name(card),
-        sink_share=f"{card.sink_share:.2f}",
+        sink_share=localized(card.sink_share, ".2f"),
     )
-    return ", ".join([first, *[tr(text, value=f"{value:.2f}") for text, value in known if not math.isnan(value)]])
+    return joined([first, *[tr(text, value=_number(value)) for text, value in known if not math.isnan(value)]])
 
 
 def sentences(card: ScoreCard) -> str:
@@ -197,13 +197,13 @@ def _caption(card: ScoreCard, by: Sort) -> str:
                 "links": card.agreement,
                 "aligner": card.alignment_error_rate,
             }[by]
-            return "" if math.isnan(value) else f"{value:.2f}"
+            return "" if math.isnan(value) else localized(value, ".2f")
 
 
 @functools.lru_cache(4096)
 def _note(card: ScoreCard, _language: str) -> str:
     """Hover text of a head, kept for each language: every click on the grid shows those of all heads."""
-    name = head_name(card.head.layer, card.head.head)
+    name = name_of(card.head.layer, card.head.head)
     return "\n".join(filter(None, (f"{name}: {head_does(card) or tr('mixed')}", sentences(card), f"{numbers(card)}.")))
 
 

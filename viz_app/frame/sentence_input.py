@@ -134,7 +134,7 @@ def _slider(
     least, most, step = scale
 
     restored = setting.restore(possible=lambda value: least <= value <= most, is_old=are_old)
-    value: Any = st.slider(label, least, most, restored, step, key=setting.key, help=about)
+    value: Any = st.slider(label, least, most, restored, step, "localized", key=setting.key, help=about)
     setting.put(value)
     return value
 

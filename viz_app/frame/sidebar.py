@@ -9,7 +9,8 @@ import streamlit as st
 
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.frame import checkpoint_opening, target_language
-from viz_app.language import tr
+from viz_app.language import joined, tr
+from viz_app.language.numbers import compact
 from viz_app.page_list import script_of
 from viz_app.session import models
 from viz_app.session.address import CHECKPOINT, UPLOADED
@@ -90,7 +91,7 @@ def _open_named(opened: OpenModels) -> str:
         return tr(
             "The address names the checkpoint {name:.40}, which is not shipped: {shipped} are.",
             name=name,
-            shipped=", ".join(shipped),
+            shipped=joined(shipped),
         )
     try:
         opened.add(models.model_at(shipped[name]))
@@ -206,7 +207,7 @@ def facts_html(model: Model) -> str:
             heads=config.head_counts,
         ),
         f"d_model {config.d_model}, d_ff {config.d_ff}",
-        tr("{millions:.1f} M parameters", millions=parameters / 1e6),
+        tr("{count} parameters", count=compact(parameters)),
         tr("{count:,} tokens", count=config.vocab_size),
     ]
     if (origin := origin_of(model.translator.training)) != OWN_FORMAT:

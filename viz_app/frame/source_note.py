@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from viz_app.drawing.display_text import isolated, plain, shortened
-from viz_app.language import marked, tr, tr_count
+from viz_app.language import joined, marked, tr, tr_count
 from viz_app.session import readings
 from viz_app.session.models import MODEL_HASH, Model
 
@@ -125,7 +125,7 @@ def _names(characters: tuple[str, ...]) -> str:
     from core.analysis.unseen_characters import character_names
 
     names = [plain(isolated(name, "ltr")) for name in character_names(characters[:NAMED])]
-    return ", ".join([*names, *(["\u2026"] if len(characters) > NAMED else [])])
+    return joined([*names, *(["\u2026"] if len(characters) > NAMED else [])])
 
 
 def _has_fewer_sentences(reading: readings.Reading) -> bool:

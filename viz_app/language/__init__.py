@@ -11,7 +11,7 @@ Not translated: messages of `core` about faulty files and input, columns of expo
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from threading import local
 from typing import Any, TypeVar
 
 from viz_app.language.catalogue_files import ENGLISH, translations
+from viz_app.language.numbers import readable_numbers
 
 LANGUAGES = {
     ENGLISH: "English",
@@ -55,7 +56,7 @@ class _Visitors:
 
 
 class _Run(local):
-    """The run of this thread, and its visitor: a page asks hundreds of times."""
+    """The run of this thread, and its visitor, kept because a page needs it hundreds of times."""
 
     current: object = None
     visitor = VisitorLanguage()
@@ -71,10 +72,7 @@ def use_visitors(run: Callable[[], object], visitor: Callable[[], VisitorLanguag
 
 
 def language() -> str:
-    """Return the code of the current visitor's language.
-
-    Outside the app that is English.
-    """
+    """Return the code of the current visitor's language, which is English outside the app."""
     if kept := _kept.get():
         return kept
     if (run := _visitors.run()) is None:
@@ -85,12 +83,10 @@ def language() -> str:
 
 
 def language_of_visit(address: Mapping[str, str], browser: str) -> str:
-    """Return the code of the language in which a visit begins.
+    """Return the code of the language in which a visit begins: that of the address or, without one, of the browser.
 
-    It is that of the address or, without one, of the browser.
-
-    Links hold the names of selected options, which are in the language of the visitor who copied them, so they hold
-    the language too unless it is English.
+    Links hold the names of selected options, which are in the language of the visitor who copied them, so they hold the
+    language too unless it is English.
 
     Args:
         address: its query parameters.
@@ -102,10 +98,7 @@ def language_of_visit(address: Mapping[str, str], browser: str) -> str:
 
 @contextmanager
 def speaking(code: str) -> Iterator[None]:
-    """Set the language where there is no visitor.
-
-    That is in other threads, and before the first run.
-    """
+    """Set the language where there is no visitor: in other threads, and before the first run."""
     token = _kept.set(code)
     try:
         yield
@@ -116,7 +109,7 @@ def speaking(code: str) -> Iterator[None]:
 def in_this_language(function: Callable[[], R]) -> Callable[[], R]:
     """Return a function that runs in the current visitor's language.
 
-    For downloads: Streamlit makes them in a thread that knows no visitor.
+    It is for downloads, which Streamlit makes in a thread without a visitor.
     """
     code = language()
 
@@ -134,10 +127,10 @@ def tr(text: str, /, **values: Any) -> str:
 
     Args:
         text: English; a literal, or a constant whose literal is `marked`.
-        values: without any, braces in the text are themselves.
+        values: numbers are written as in the visitor's language; without any values, braces in the text are themselves.
     """
     found = translations(language()).gettext(unwrapped(text)) if text else text  # that of "" is the catalogue's header
-    return found.format(**values) if values else found
+    return found.format(**readable_numbers(values)) if values else found
 
 
 def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
@@ -146,13 +139,13 @@ def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
     Args:
         one, other: English for 1 and for all other numbers; both literals, with `{count}` where the number stands.
     """
-    return translations(language()).ngettext(one, other, count).format(count=count, **values)
+    return translations(language()).ngettext(one, other, count).format(**readable_numbers({"count": count, **values}))
 
 
 def marked(text: Text) -> Text:
     """Mark a literal for the catalogues, and return it.
 
-    `tr` translates it where it is shown. For constants, which exist before any visitor.
+    For constants, which exist before any visitor; `tr` translates them where they are shown.
     """
     return text
 
@@ -177,11 +170,16 @@ def tr_values(names: Mapping[K, str]) -> dict[K, str]:
 
 
 def tr_lower(name: str) -> str:
-    """Return a name as it stands within a sentence.
-
-    In English it is in lower case, in other languages as it is.
-    """
+    """Return a name for use within a sentence, in lower case in English, unchanged in other languages."""
     return name.lower() if language() == ENGLISH else tr(name)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """List texts by the comma of the visitor's language; by its semicolon where a part has a comma, as in 0,5."""
+    listed = list(parts)
+    has_commas = any("," in part for part in listed)
+    mark = tr("{first}; {rest}", first="", rest="") if has_commas else tr("{first}, {rest}", first="", rest="")
+    return mark.join(listed)
 
 
 def capital(name: str) -> str:

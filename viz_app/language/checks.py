@@ -36,10 +36,7 @@ def texts(catalog: Catalog) -> Iterator[Message]:
 
 
 def value_names(forms: Iterable[str]) -> set[str]:
-    """Return the names in braces.
-
-    None for a text whose braces stand for themselves, such as a formula.
-    """
+    """Return the names in braces; None for a text whose braces stand for themselves, such as a formula."""
     names: set[str] = set()
     for form in forms:
         try:

@@ -24,7 +24,8 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from viz_app.drawing.bertviz_scripts import all_hashes, source_hash
 from viz_app.frame import sentence_input
-from viz_app.language import LANGUAGES
+from viz_app.language import LANGUAGES, speaking
+from viz_app.language.numbers import compact
 from viz_app.page_list import PAGES
 from viz_app.server import preview_address
 from viz_app.server.first_frame import FirstFrame, inline_scripts
@@ -119,6 +120,7 @@ def prepare(pause: float = PAUSE) -> None:
         set_threads()
         with suppress(models.ModelError):  # the page shows it
             prepare_example(models.shipped_model())
+        prepare_numbers()
         gc.freeze()
         time.sleep(pause)
         import_pages()
@@ -149,6 +151,13 @@ def prepare_example(model: models.Model) -> None:
     with suppress(ValueError):  # an unusual model may not accept it; the page shows it
         translation = search.run(model, lambda done, most: None)
         readings.Reading(model, search, translation, 0, translation.hypotheses[0]).explain()
+
+
+def prepare_numbers() -> None:
+    """Load how each language writes numbers, which takes a tenth of a second."""
+    for code in LANGUAGES:
+        with speaking(code):
+            compact(1e6)
 
 
 def import_pages() -> None:

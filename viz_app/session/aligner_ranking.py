@@ -49,10 +49,7 @@ class TextRankings(MayHoldModel):
         self.job = Job(self._steps(model, method, pairs), len(pairs), unit)
 
     def forget_model(self, digest: str) -> None:
-        """Drop an unfinished job, which may be of a model that is closed.
-
-        Results are kept.
-        """
+        """Drop an unfinished job, which may be of a model that is closed; results are kept."""
         if self.job is not None and not self.job.finished:
             self.job.close()
             self.job = None
@@ -70,9 +67,8 @@ class TextRankings(MayHoldModel):
             self.last_by_weights = self.last
 
     def error_rates(self, model: Model) -> Mapping[Head, float]:
-        """Return the alignment error rate of every head's weights on the last text.
-
-        The result is empty if this checkpoint was not ranked.
+        """Return the alignment error rate of every head's weights on the last text, empty if this checkpoint was not
+        ranked.
         """
         last = self.last_by_weights
         return head_error_rates(last.aligners) if last is not None and last.digest == model.digest else {}

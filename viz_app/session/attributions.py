@@ -90,31 +90,24 @@ class MethodChoice:
         return self.method in PER_LAYER
 
     def name(self, layer: int, head: int) -> str:
-        """Name a head, or a layer if the method has one map per layer.
-
-        The name is in English: widgets have these names as values.
+        """Name a head, or a layer if the method has one map per layer, in English, as widgets have these names as
+        values.
         """
         return head_names.layer_name(layer, head) if self.per_layer else head_names.name_of(layer, head)
 
     @property
     def file_part(self) -> str:
-        """The part of a file name that stands for the method; "" for attention weights."""
+        """The part of a file name for the method; "" for attention weights."""
         return "" if self.method == "attention" else f"-{self.method}{file_part(self.output)}"
 
     def output_note(self, explanation: "Explanation") -> str:
-        """Name the output that the gradient is of, to follow the method's name.
-
-        The name is plain text, and "" for other methods.
-        """
+        """Name the output that the gradient is of, as plain text after the method's name; "" for other methods."""
         if self.method != "gradient":
             return ""
         return tr(" for {output}", output=output_text(explanation, self.output))
 
     def annotated(self, table: "pd.DataFrame", explanation: "Explanation", column: int) -> "pd.DataFrame":
-        """Insert the method, and the output that the gradient is of, as columns.
-
-        Tokens are counted from 0.
-        """
+        """Insert the method, and the output that the gradient is of, as columns; tokens are counted from 0."""
         if self.method == "gradient":
             tokens, output = explanation.predicted_tokens, self.output
             names = [f"{position} {readable(tokens[position])}" for position in output or ()]

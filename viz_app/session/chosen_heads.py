@@ -36,14 +36,14 @@ def heads_widget(kind: Kind, per_layer: bool = False) -> Field[list[str]]:
 
 
 def select_head(head: Head) -> None:
-    """Select a head, and its kind, on the page Heads. Call it in a callback."""
+    """Select a head, and its kind, on the page Heads; call it in a callback."""
     KIND.set(head.kind)
     heads_widget(head.kind).set([name_of(head.layer, head.head)])
 
 
 @dataclass(frozen=True)
 class Preset:
-    """What a widget was preset to.
+    """The value that a widget was preset to, and its model and sentence.
 
     Attributes:
         digest: of the model.
@@ -58,9 +58,8 @@ class Preset:
 
 @dataclass
 class PresetHeads:
-    """The presets of this session's widgets, by the widget's key.
-
-    They change with the sentence until heads are selected.
+    """The presets of this session's widgets, by the widget's key, which change with the sentence until heads are
+    selected.
     """
 
     presets: dict[str, Preset] = field(default_factory=dict[str, Preset])
@@ -90,20 +89,14 @@ def follows_sentence(widget: Widget[Any]) -> bool:
 
 
 def heads_elsewhere(kind: Kind, heads: Sequence[LayerHead]) -> Callable[[Reading], Sequence[LayerHead]]:
-    """Return a function that returns the heads selected for another sentence.
-
-    It needs no visitor.
-    """
+    """Return a function, which needs no visitor, from another sentence to the heads selected for it."""
     if follows_sentence(heads_widget(kind)):
         return lambda other: [default_head(other.explain().maps[kind])]
     return lambda other: heads
 
 
 def keep_heads(widget: Widget[Any]) -> None:
-    """Keep the heads of a widget with other sentences too.
-
-    Call it when they are selected.
-    """
+    """Keep the heads of a widget with other sentences too; call it when they are selected."""
     presets = session_object(PresetHeads).presets
     if widget.key in presets:
         presets[widget.key] = replace(presets[widget.key], value=None)
@@ -113,7 +106,7 @@ def keep_heads(widget: Widget[Any]) -> None:
 class ShownHeads:
     """The last state of the page Heads in this session.
 
-    There is one object a session, so that an exported file has what is shown at that moment.
+    There is one object a session, so that an exported file has the state of the page at that moment.
 
     Attributes:
         digest: of the model; "" before the page was opened.
@@ -130,15 +123,12 @@ class ShownHeads:
     def remember(
         self, about: Reading, kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead], view: "View" = "Lines"
     ) -> None:
-        """Remember what the page shows."""
+        """Record the state of the page."""
         self.digest, self.identity = about.model.digest, about.identity
         self.kind, self.weights, self.heads, self.view = kind, weights, tuple(heads), view
 
     def first_head(self, digest: str) -> Head | None:
-        """Return the first selected head that is not a combination of heads.
-
-        Returns None if there is none of this model.
-        """
+        """Return the first selected head that is not a combination of heads; None if there is none of this model."""
         heads = self.heads if digest == self.digest else ()
         return next((Head(self.kind, layer, head) for layer, head in heads if layer >= 0), None)
 
@@ -152,9 +142,7 @@ class HeadSelection(NamedTuple):
 
 
 def shown_heads(about: Reading) -> HeadSelection:
-    """Return what the page Heads has shown last of this model.
-
-    By default, that is one head of cross-attention.
+    """Return the selection that the page Heads showed last of this model, by default one head of cross-attention.
 
     The output of a gradient is left out if it belongs to another reading.
     """
@@ -166,7 +154,7 @@ def shown_heads(about: Reading) -> HeadSelection:
 
 
 def restore_selection(about: Reading) -> None:
-    """Select what the address names, at first and after going back, if possible."""
+    """Restore the selection from the address, if possible, at first and after going back."""
     shown = session_object(ShownHeads)
     named = SELECTION.take()
     kind, _, rest = (named.value if named is not None else "").partition(SEPARATOR)
@@ -186,10 +174,7 @@ def restore_selection(about: Reading) -> None:
 
 
 def _output(about: Reading, method: str, numbers: Sequence[str]) -> Output | None:
-    """Read the output of a gradient, tokens counted from 1.
-
-    Returns None if there is none, or not in this reading.
-    """
+    """Read the output of a gradient, tokens counted from 1; None if there is none, or not in this reading."""
     found = sorted({int(number) - 1 for number in numbers if re.fullmatch("[1-9][0-9]{0,3}", number)})
     is_possible = method == "gradient" and len(found) == len(numbers)
     return tuple(found) if found and is_possible and found[-1] < len(about.explain().predicted_tokens) else None
@@ -203,9 +188,8 @@ def write_selection(kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead
 
 
 def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:
-    """Append the mean and the maximum of all heads, and of the selected ones.
-
-    They are heads 0 and 1 of the layers `ALL` and `CHOSEN`.
+    """Append the mean and the maximum of all heads, and of the selected ones, as heads 0 and 1 of `ALL` and
+    `CHOSEN`.
     """
     heads = {(layer, head) for layer, head in selected if layer >= 0}
     found = [*maps, replace(maps[0], layer=ALL, weights=combined(maps))]

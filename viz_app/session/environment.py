@@ -24,10 +24,9 @@ class SettingError(ValueError):
 
 
 def allowed_hosts() -> list[str]:
-    """Return the host names that the server answers.
+    """Return the host names that the server answers: those of this machine, and those of `HEADLIGHT_HOSTS`.
 
-    They are those of this machine, and those of `HEADLIGHT_HOSTS`. A leading `*.` stands for any subdomain. Names have
-    no port.
+    A leading `*.` stands for any subdomain. Names have no port.
 
     Raises:
         SettingError: an entry is not a host name.
@@ -63,18 +62,12 @@ def most_models() -> int:
 
 
 def model_folders() -> list[Path]:
-    """Return the folders of `HEADLIGHT_FOLDERS` that exist, without links.
-
-    None by default.
-    """
+    """Return the folders of `HEADLIGHT_FOLDERS` that exist, without links; none by default."""
     return [Path(os.path.realpath(folder)) for folder in _named_folders() if os.path.isdir(folder)]
 
 
 def has_folders() -> bool:
-    """Whether `HEADLIGHT_FOLDERS` is set.
-
-    Even if only to folders that do not exist any more.
-    """
+    """Whether `HEADLIGHT_FOLDERS` is set, even if only to folders that do not exist any more."""
     return bool(_named_folders())
 
 
@@ -101,10 +94,7 @@ def check_settings() -> None:
 
 
 def is_private() -> bool:
-    """Whether the settings leave the app to this machine.
-
-    They do with no further host names, and no frames of other origins.
-    """
+    """Whether the settings leave the app to this machine: no further host names, and no frames of other origins."""
     return not (os.environ.get(HOSTS_VARIABLE) or os.environ.get(FRAMES_VARIABLE))
 
 

@@ -1,4 +1,4 @@
-"""Memory of closed models, which the C library would keep for later."""
+"""Memory of closed models, returned to the system, as the C library would keep it for later."""
 
 import ctypes
 import gc

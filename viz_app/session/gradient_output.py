@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from core.analysis.tokens.words import readable, word, word_groups
 from viz_app.drawing.display_text import isolated
-from viz_app.language import marked, tr, tr_count
+from viz_app.language import joined, marked, tr, tr_count
 
 if TYPE_CHECKING:
     from core import Explanation
@@ -20,31 +20,25 @@ token of a decoding step. It shows which inputs made that output more probable.
 
 
 def output_text(explanation: "Explanation", output: Output | None) -> str:
-    """Name an output as plain text; tokens are counted from 1.
-
-    Examples: `the whole translation`, `\u201cHund\u201d (token 3)`.
-    """
+    """Name an output as plain text, such as `the whole translation`, `“Hund” (token 3)`; tokens are counted from 1."""
     if output is None:
         return tr(WHOLE)
     names = _names(explanation.predicted_tokens, output)
     if len(names) > MAX_NAMED:
         return tr(
             "{words} and {more} more words ({tokens} tokens)",
-            words=", ".join(names[: MAX_NAMED - 1]),
+            words=joined(names[: MAX_NAMED - 1]),
             more=len(names) - MAX_NAMED + 1,
             tokens=len(output),
         )
-    numbers = ", ".join(str(position + 1) for position in output)
+    numbers = joined(str(position + 1) for position in output)
     return tr_count(
-        "{words} (token {numbers})", "{words} (tokens {numbers})", len(output), words=", ".join(names), numbers=numbers
+        "{words} (token {numbers})", "{words} (tokens {numbers})", len(output), words=joined(names), numbers=numbers
     )
 
 
 def file_part(output: Output | None) -> str:
-    """Return the part of a file name that stands for an output.
-
-    Tokens are counted from 0.
-    """
+    """Return the part of a file name for an output; tokens are counted from 0."""
     if output is None:
         return ""
     numbers = (
@@ -56,10 +50,7 @@ def file_part(output: Output | None) -> str:
 
 
 def _names(tokens: Sequence[str], output: Output) -> list[str]:
-    """Name the words that the tokens belong to.
-
-    Of a word that is only partly in the output, the pieces are named.
-    """
+    """Name the words that the tokens belong to or, of a word that is only partly in the output, the pieces."""
     names: list[str] = []
     for group in word_groups(tokens):
         if pieces := [tokens[position] for position in group if position in output]:

@@ -19,7 +19,7 @@ T = TypeVar("T", bound=HasJob)
 
 @dataclass
 class JobSlot(MayHoldModel, Generic[T]):
-    """The session's last measurement of a kind. Each kind is a subclass.
+    """The session's last measurement of a kind; each kind is a subclass.
 
     Attributes:
         identity: of what is measured.

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 
 
 class Job:
-    """A computation in steps, of which every run of a page computes a few.
-
-    Between two runs, clicks are answered.
+    """A computation in steps, of which every run of a page computes a few; between two runs, clicks are answered.
 
     Args:
         steps: computes some parts and yields their number; it keeps the results itself. A `ValueError` ends the job.
@@ -32,15 +30,15 @@ class Job:
         self.running = running
 
     def close(self) -> None:
-        """End the job for good, and drop all that its steps hold, such as a model."""
+        """End the job for good, and drop all objects that its steps hold, such as a model."""
         with self._lock:
             self.running, self._steps = False, iter(())
 
     def advance(self, seconds: float) -> bool:
         """Compute for some seconds, one step at least, and return whether steps are left.
 
-        Two threads may ask for more at once, since Streamlit starts the next run of a page while an interrupted one is
-        still inside a step: the second one waits.
+        Two threads may call it at once, since Streamlit starts the next run of a page while an interrupted one is still
+        inside a step: the second one waits.
         """
         with self._lock:
             end = time.monotonic() + seconds

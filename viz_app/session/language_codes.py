@@ -1,7 +1,4 @@
-"""Codes of target languages, such as `>>fra<<`, with which a sentence begins.
-
-They are for a model with several target languages.
-"""
+"""Codes of target languages, such as `>>fra<<`, with which a sentence begins for a model with several."""
 
 from collections.abc import Sequence
 
@@ -22,10 +19,7 @@ def codes_of(model: Model) -> tuple[str, ...]:
 
 
 def leading_codes(text: str, codes: Sequence[str]) -> str:
-    """Return the beginning of a text that has only codes.
-
-    They are of its target or, in some models, of source and target.
-    """
+    """Return the beginning of a text that has only codes: of its target or, in some models, of source and target."""
     rest = text
     while code := max((code for code in codes if rest.startswith(code)), key=len, default=""):
         rest = rest.removeprefix(code).lstrip()

@@ -1,7 +1,4 @@
-"""The pass that an attention map shows, and the products behind its cells.
-
-It is a pass of a model; the products are those of query and key.
-"""
+"""The pass of a model that an attention map shows, and the products of query and key behind its cells."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -71,9 +68,7 @@ def replayed(
     python: str,
     variant: Hashable = None,
 ) -> MapPass:
-    """Return a pass whose products are computed by running the model again.
-
-    The results are shared.
+    """Return a pass whose products are computed by running the model again, with results shared by all sessions.
 
     Args:
         load: returns the model.

@@ -1,7 +1,7 @@
 """Contents of models in memory, shared by all sessions.
 
-One that a visitor has opened is in memory as long as a session holds it. One that the operator offers is in memory as
-long as there is room: the least recently used goes first, and is loaded again when it is needed.
+A model that a visitor has opened is in memory as long as a session holds it. One that the operator offers is in memory
+as long as there is room: the least recently used goes first, and is loaded again when it is needed.
 """
 
 import threading
@@ -73,7 +73,7 @@ _loading = threading.Lock()  # held while one of the operator is loaded
 def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
     """Return a content that the operator offers, loaded unless it is in memory.
 
-    A search that runs on a content that goes meanwhile ends as if it had stayed.
+    A search on a content that is dropped meanwhile ends as if it had stayed.
 
     Raises:
         ModelError: it cannot be loaded.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
 
 
 def explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> "Explanation":
-    """Return the model's pass over a source and a target, or what an array file has.
+    """Return the model's pass over a source and a target, or the content of an array file.
 
     Raises:
         ValueError: as `Translator.explain`.

@@ -1,8 +1,8 @@
 """Files and folders on the app's machine that a visitor may open.
 
 They are checkpoints, snapshots, and the records of training runs. Every path that a visitor types or selects is checked
-here. With `HEADLIGHT_FOLDERS`, every visitor may open what these folders hold, by its name in `listed_paths`, and
-nothing else. Without it, only a visitor on this machine may type a path, any that the app can read: a refusal tells
+here. With `HEADLIGHT_FOLDERS`, every visitor may open the contents of these folders, by their names in `listed_paths`,
+and nothing else. Without it, only a visitor on this machine may type a path, any that the app can read: a refusal tells
 names of files. Devices, named pipes and sockets are never opened: to read them may take forever.
 """
 
@@ -30,7 +30,7 @@ AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)  # flags t
 def is_on_this_machine() -> bool:
     """Whether this visitor uses the machine that runs the app.
 
-    Visitors do if the app is served to this machine only, and not through a proxy.
+    That is so if the app is served to this machine only, and not through a proxy.
     """
     is_local = st.get_option("server.address") in LOOPBACK_ADDRESSES and is_private()
     return is_local and not any(name in st.context.headers for name in PROXY_HEADERS)
@@ -64,10 +64,9 @@ def _has_known_beginning(path: Path, _mtime_ns: int) -> bool:
 
 
 def entries(folder: Path) -> dict[str, Path]:
-    """Return the folders and regular files of a folder by name, without links.
+    """Return the folders and regular files of a folder by name, without links, in alphabetical order.
 
-    In alphabetical order. Links that lead out of the folder are left out, and hidden entries. Empty if the folder
-    cannot be read.
+    Links that lead out of the folder are left out, and hidden entries. Empty if the folder cannot be read.
     """
     try:
         names = sorted(os.listdir(folder))
@@ -114,9 +113,7 @@ def openable_path(text: str) -> Path:
 
 
 def file_in(folder: Path, name: str) -> Path | None:
-    """Return a regular file of a folder, without links.
-
-    None if the folder has nothing of this name.
+    """Return a regular file of a folder, without links; None if the folder has nothing of this name.
 
     Raises:
         ModelError: it is something else, or a link that leads out of the folder.

@@ -107,10 +107,7 @@ class Model:
 
     @property
     def translates(self) -> bool:
-        """Whether it translates one token after the other.
-
-        Most pages are about such a model.
-        """
+        """Whether it translates one token after the other, as the models do that most pages are about."""
         return self.explanation is None and self.parser is None and self.line_reader is None and not self.mask_predicts
 
     @property
@@ -119,7 +116,7 @@ class Model:
         return self.explanation is None and not self.translator.config.autoregressive
 
     def release(self) -> None:
-        """Drop the content: this object cannot be used any more.
+        """Drop the content; this object cannot be used any more.
 
         Streamlit keeps the callbacks of all pages that a session has seen, and with them their readings, to its end.
         """
@@ -131,16 +128,13 @@ MODEL_HASH: dict[str | type[Any], Callable[[Any], Any]] = {Model: lambda model: 
 
 
 def with_advice(reason: str) -> str:
-    """Append what can be opened to a refusal, unless it says so.
-
-    The refused file is not a checkpoint of Headlight.
-    """
+    """Append advice on files that can be opened to a refusal of one that is not a checkpoint of Headlight."""
     reason = with_full_stop(reason)
     return f"{reason} {tr(OPENABLE)}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
 
 
 def with_full_stop(reason: str) -> str:
-    """Let a sentence follow a reason."""
+    """Return a reason with a full stop, so that a sentence can follow."""
     return reason if reason.endswith(FULL_STOPS) else f"{reason}."
 
 
@@ -173,9 +167,7 @@ def shipped_model() -> Model:
 
 
 def model_at(path: Path) -> Model:
-    """Load the checkpoint of Headlight in a file.
-
-    The operator of the app names the file.
+    """Load the checkpoint of Headlight in a file that the operator of the app names.
 
     Raises:
         ModelError: there is no such file, or it is not a checkpoint.
@@ -194,9 +186,7 @@ def model_at(path: Path) -> Model:
 
 
 def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None) -> Model:
-    """Load a checkpoint or an array file, which may be hostile.
-
-    The checkpoint is of Headlight or of another project.
+    """Load a checkpoint of Headlight or of another project, or an array file; it may be hostile.
 
     Args:
         paths: a folder, a zip archive, or the files.
@@ -289,10 +279,7 @@ def precision() -> "Precision":
 
 @contextmanager
 def refusals(name: str) -> Generator[None]:
-    """Turn every error inside the block into a `ModelError`.
-
-    It is about the checkpoint of this name.
-    """
+    """Turn every error inside the block into a `ModelError` about the checkpoint of this name."""
     try:
         yield
     except (ModelError, ValueError) as error:  # a CheckpointError, or a device that is not available

@@ -76,10 +76,7 @@ class OpenModels:
         readings.new_sentence()
 
     def close(self, digest: str) -> None:
-        """Close a model that the visitor has opened.
-
-        If it was the current one, show the one the app starts with.
-        """
+        """Close a model that the visitor has opened; if it was the current one, show the one the app starts with."""
         model = self.opened.pop(digest, None)
         if self.current == digest:
             self.show("")
@@ -90,10 +87,7 @@ class OpenModels:
 
 
 def distinct_names(found: Sequence[Model]) -> dict[str, str]:
-    """Name models by digest.
-
-    Models of one name are told apart by the first digits of their digests.
-    """
+    """Name models by digest; those of one name are told apart by the first digits of their digests."""
     names = [model.name for model in found]
     return {
         model.digest: model.name if names.count(model.name) == 1 else f"{model.name} ({model.digest[:4]})"

@@ -1,7 +1,7 @@
 """Previews: drawings of a sentence that was just entered, before the page runs.
 
 A run of a page keeps Streamlit and the browser busy for 0.2 s and more, whatever it draws. So with Enter the browser
-first asks an address of the server for the data of some drawings and draws them, and then lets the page run, which
+first requests the data of some drawings from an address of the server and draws them, and then lets the page run, which
 draws the same: see `components/preview.js` and `server/preview_address.py`.
 """
 
@@ -69,7 +69,7 @@ class Previews(MayHoldModel):
     def draw(self, typed: str) -> dict[str, tuple[int, Any]]:
         """Return the data of the drawings for a sentence, by the keys of their components.
 
-        With the time in microseconds, see `dated` in components/component.py.
+        They come with the time in microseconds, see `dated` in components/component.py.
 
         Raises:
             NoPreviewError: the page does not change, explains a forced target, or would have to wait too long.

@@ -1,4 +1,4 @@
-"""Python that computes what a page exports.
+"""Python that computes the numbers that a page exports.
 
 Whole scripts are shown beside the export. A script ends by writing the `table` of the export as a CSV file, with the
 same numbers to rounding. It is put together from parts, each of which is a few lines of Python with the imports they
@@ -33,7 +33,7 @@ def script(file: str, *parts: str) -> str:
 def shown_path(path: Path) -> str:
     """Return a path, from Headlight's folder if it is in it.
 
-    Only a visitor on the machine of the app sees in which folders other files are.
+    Only a visitor on the machine of the app sees the folders of other files.
     """
     if path.is_relative_to(ROOT):
         return str(path.relative_to(ROOT))
@@ -129,10 +129,7 @@ all_maps = gradient_maps(attention_gradients(translator, source, target, {output
 
 
 def shown_maps(kind: "Kind", tokens: TokenView) -> str:
-    """Select the maps of a kind as `maps`, with the tokens to show.
-
-    It comes after `all_maps_part`.
-    """
+    """Select the maps of a kind as `maps`, with the tokens to show, after `all_maps_part`."""
     names = [
         name
         for name, is_wanted in (("merge_words", tokens.words), ("without_special_tokens", tokens.hide_special))
@@ -146,20 +143,14 @@ def shown_maps(kind: "Kind", tokens: TokenView) -> str:
 
 
 def heads_part(layer: int, heads: Sequence[int]) -> str:
-    """Make the `table` of some heads of a layer, after `maps_part`.
-
-    Both are counted from 0.
-    """
+    """Make the `table` of some heads of a layer, both counted from 0, after `maps_part`."""
     return f"""
 from viz_app.drawing.weight_tables import lines_table
 table = lines_table(maps[{layer}], {list(heads)})""".strip()
 
 
 def combined_part(heads: Sequence[LayerHead]) -> str:
-    """Add combinations of heads to `maps` if any of these heads is one.
-
-    `with_combined` does the same.
-    """
+    """Add combinations of heads to `maps`, as `with_combined` does, if any of these heads is one."""
     chosen = {head for head in heads if head[0] >= 0}
     if len(chosen) == len(heads):
         return ""
@@ -187,7 +178,7 @@ def method_part(weights: "MethodChoice", explanation: "Explanation", column: int
 
 
 def gates_part(gates: Mapping[Head, float]) -> str:
-    """Name the switched heads, and what their outputs are multiplied by, as `gates`."""
+    """Name the switched heads and the factors of their outputs as `gates`."""
     written = ", ".join(f"Head{tuple(head)}: {gate}" for head, gate in gates.items())
     return f"from core.analysis.heads.head import Head\ngates = {{{written}}}"
 

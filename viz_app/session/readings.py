@@ -70,9 +70,7 @@ class ForcedTarget:
     target: tuple[int, ...] | None = None
 
     def run(self, model: Model, search: Search, progress: SearchProgress) -> "ScoredText":
-        """Score the target, or search for the best one with the prefix.
-
-        The results of all sessions are shared.
+        """Score the target, or search for the best one with the prefix; the results of all sessions are shared.
 
         Raises:
             ValueError: the model cannot translate the text so; the message says why.
@@ -123,10 +121,7 @@ class Reading:
         return self.model.digest, self.translation.source, self.hypothesis.token_ids
 
     def explain(self) -> "Explanation":
-        """Return the model's pass over source and target.
-
-        The results of all sessions are shared.
-        """
+        """Return the model's pass over source and target; the results of all sessions are shared."""
         found = self._explained.get(0)
         if found is None:
             found = self._explained[0] = self._explain()
@@ -134,7 +129,7 @@ class Reading:
 
     @cached_property
     def _explained(self) -> "WeakValueDictionary[int, Explanation]":
-        """The pass while its cache has it; a page asks for it a dozen times a run."""
+        """The pass while its cache has it, as a page needs it a dozen times a run."""
         return WeakValueDictionary()
 
     def _explain(self) -> "Explanation":
@@ -149,10 +144,7 @@ class Reading:
 
     @property
     def methods(self) -> "tuple[Method, ...]":
-        """The attribution methods that can be applied.
-
-        Without a model, they are those that need weights only.
-        """
+        """The attribution methods that can be applied; without a model, those that need weights only."""
         from core.analysis.attribution.methods import METHODS
 
         if self.model.explanation is None:
@@ -209,7 +201,7 @@ def _forced_text(model: Model, search: Search, forced: ForcedTarget, _progress: 
 def given_reading(model: Model) -> Reading | None:
     """Return the reading of an array file; None for a model.
 
-    Its target is the only hypothesis. Its token ids are numbers that tell its tokens apart.
+    Its target is the only hypothesis. Its token ids are numbers that distinguish its tokens.
     """
     from core import ScoredText, Translation
 
@@ -230,7 +222,7 @@ def _shown_maps(
 
 @dataclass(frozen=True)
 class ForcedText:
-    """What is forced for a text, by the digest of its model."""
+    """The forced target of a text, by the digest of its model."""
 
     digest: str
     source: str
@@ -261,7 +253,7 @@ class Current:
     forced: ForcedText | None = None
 
     def forced_for(self, model: Model, search: Search) -> ForcedTarget | None:
-        """Return what is forced for this text and this model."""
+        """Return the forced target for this text and this model."""
         found = self.forced  # read once: previews are drawn by another thread
         if found is None or (found.digest, found.source) != (model.digest, search.text):
             return None
@@ -276,10 +268,7 @@ def model() -> Model:
 
 
 def reading() -> Reading | None:
-    """Return the current reading.
-
-    Returns None while there is no sentence that can be translated.
-    """
+    """Return the current reading; None while there is no sentence that can be translated."""
     return session_object(Current).reading
 
 
@@ -295,36 +284,30 @@ def select_words(about: Reading, words: "Iterable[WordSelection]") -> None:
 
 
 def forced(model: Model, search: Search) -> ForcedTarget | None:
-    """Return what is forced for this text and this model."""
+    """Return the forced target for this text and this model."""
     return session_object(Current).forced_for(model, search)
 
 
 def force(model: Model, search: Search, target: ForcedTarget) -> None:
-    """Explain a given target, finished or not, on all pages. Call it in a callback."""
+    """Explain a given target, finished or not, on all pages; call it in a callback."""
     session_object(Current).forced = ForcedText(model.digest, search.text, target)
     HYPOTHESIS.set(FORCED_INDEX)
 
 
 def force_nothing() -> None:
-    """Drop what is forced."""
+    """Drop the forced target."""
     session_object(Current).forced = None
 
 
 def show_target(model: Model, search: Search, target: tuple[int, ...], words: "Iterable[WordSelection]") -> None:
-    """Show a text with a given target and its selected words on all pages.
-
-    Call it in a callback.
-    """
+    """Show a text with a given target and its selected words on all pages; call it in a callback."""
     TEXT.set(search.text)
     force(model, search, ForcedTarget(target=target))
     session_object(Current).words = SelectedWords((model.digest, search.text, target), tuple(words))
 
 
 def show_candidate(about: Reading, target: "ScoredText") -> None:
-    """Explain a candidate of the search, which may be one of its hypotheses.
-
-    Call it in a callback.
-    """
+    """Explain a candidate of the search, which may be one of its hypotheses; call it in a callback."""
     found = [hypothesis.token_ids for hypothesis in about.translation.hypotheses]
     if target.token_ids in found and not about.prefix:
         HYPOTHESIS.set(found.index(target.token_ids))
@@ -333,7 +316,7 @@ def show_candidate(about: Reading, target: "ScoredText") -> None:
 
 
 def new_sentence(text: str | None = None) -> None:
-    """Show the best hypothesis again. With `text`, as if it had been typed."""
+    """Show the best hypothesis again; with `text`, as if it had been typed."""
     if text is not None:
         TEXT.set(text)
     HYPOTHESIS.set(0)

@@ -1,7 +1,4 @@
-"""The place on the page Step by step, which other pages lead to.
-
-It is a token, a layer, a head, a step and a picked row.
-"""
+"""The place on the page Step by step that other pages lead to: a token, a layer, a head, a step and a picked row."""
 
 import re
 from dataclasses import dataclass
@@ -62,7 +59,7 @@ class StepPlace:
             self._request()
 
     def take_start(self) -> WalkStart | None:
-        """Return where another page leads to, once."""
+        """Return the place that another page leads to, once."""
         start, self.start = self.start, None
         if start is not None:
             self.step, self.pick = start.step, start.pick
@@ -73,7 +70,7 @@ class StepPlace:
         self.requested, self.request = (self.step, self.pick), self.request + 1
 
     def keep(self, place: tuple[str, int | None]) -> None:
-        """Keep what the browser shows."""
+        """Keep the place that the browser shows."""
         self.step, self.pick = place
 
     def write(self, is_first: bool) -> None:

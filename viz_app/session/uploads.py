@@ -1,7 +1,4 @@
-"""Uploaded files, which may be hostile, loaded as models.
-
-They are copied to temporary files first.
-"""
+"""Uploaded files, which may be hostile, copied to temporary files and loaded as models."""
 
 import tempfile
 from collections.abc import Sequence
@@ -27,11 +24,10 @@ NamedFile = tuple[str, BinaryIO]
 def uploaded_models(
     files: Sequence[NamedFile], progress: "Progress | None" = None
 ) -> tuple[list[Model], list[ModelError]]:
-    """Load the models in files that came together.
+    """Load the models in files that came together; return those that can be used, and the refusals.
 
-    Returns those that can be used and the refusals. Every archive, every checkpoint of Headlight and every array file
-    is a model, all other files together are one. The files are copied to a temporary folder of bounded size, checked,
-    loaded, and removed.
+    Every archive, every checkpoint of Headlight and every array file is a model, all other files together are one. The
+    files are copied to a temporary folder of bounded size, checked, loaded, and removed.
 
     Args:
         progress: as for `opened_model`.

@@ -43,10 +43,7 @@ def own_positions(own: AttentionMap) -> TokenPositions:
 
 
 def other_positions(own: AttentionMap, other: AttentionMap) -> TokenPositions:
-    """Return the positions of another map of the same kind.
-
-    The position is None for words that only the other map has.
-    """
+    """Return the positions of another map of the same kind, None for words that only the other map has."""
     found = [{there: here for here, there in pairs} for pairs in common_axes(own, other)]
     lengths = len(other.query_tokens), len(other.key_tokens)
     return {
@@ -74,9 +71,8 @@ class Selection:
     names: Collection[str]
 
     def drawing_options(self, positions: TokenPositions) -> dict[str, Any]:
-        """Return the options `links` and `place` of a drawing of other words.
-
-        Words that the sentence lacks are linked to none.
+        """Return the options `links` and `place` of a drawing of other words; words that the sentence lacks are
+        linked to none.
         """
         own = links(self.explanation, self.kind, self.tokens)
         found: dict[Axis, list[str]] = {

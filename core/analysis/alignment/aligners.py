@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link
-from core.analysis.heads.head import Head
 from core.analysis.tokens.words import text_word_groups, text_words
 from core.capture import AttentionMap
+from core.trace import Head
 from core.translator import Translator
 
 # Row t of the decoder is fed y_(t-1) and predicts y_t. The row of a token is the one that predicts it, or the next one,
@@ -64,14 +64,14 @@ def shown_words_of(cross: AttentionMap) -> TokenWords:
 def given_words_of(translator: Translator, source: str, target: str) -> TokenWords:
     """Words as white space separates them, as in gold alignments.
 
-    A token is part of the words whose characters it comes from, whatever a tokenizer has made of them.
+    A token is part of the words whose characters it comes from, however a tokenizer has split or joined them.
 
     Raises:
         ValueError: as `Translator.explain`.
     """
     sides = (source, translator.source_spans(source)), (target, translator.target_spans(target, source))
     of_source, of_target = (_membership(text_words(text, spans), len(text.split())) for text, spans in sides)
-    # Each token is fed to the decoder one row after that which predicts it.
+    # A token is fed to the decoder one row after the row that predicts it.
     return TokenWords(of_source, of_target, of_target.roll(1, 0) if len(of_target) else of_target)
 
 
@@ -186,10 +186,7 @@ class Aligner:
 
 
 class AlignerRanking:
-    """Incremental scores of every head, the mean of each layer and the mean of all.
-
-    Each is scored in both row conventions.
-    """
+    """Incremental scores of every head, the mean of each layer and the mean of all, each in both row conventions."""
 
     def __init__(self) -> None:
         self._scores: defaultdict[tuple[int | None, int | None, Rows], AlignmentScore] = defaultdict(AlignmentScore)

@@ -1,6 +1,6 @@
-"""Coverage and confidence of one attention matrix [T, S] from target to source.
+"""Coverage and confidence of one attention matrix [T, S] from target to source, whose rows sum to 1.
 
-Rows sum to 1: one head, a mean over heads, or words instead of tokens.
+It belongs to one head or is a mean over heads, between tokens or words.
 
 The coverage penalty is as in OpenNMT-py (`coverage_wu`). The coverage deviation, the absentmindedness penalties and
 their sum are those of SoftAlignments, the tool of Rikters, Fishel & Bojar 2017 ("Visualizing Neural Machine Translation
@@ -13,10 +13,7 @@ from torch import Tensor
 
 
 def coverage(weights: Tensor) -> Tensor:
-    """sum_t a_ts: attention that each source token receives: [T, S] -> [S].
-
-    The mean is 1 if T = S.
-    """
+    """sum_t a_ts: attention that each source token receives, with a mean of 1 if T = S: [T, S] -> [S]."""
     return weights.sum(0)
 
 
@@ -38,17 +35,16 @@ def coverage_deviation(weights: Tensor) -> float:
 
 
 def absentmindedness_out(weights: Tensor) -> float:
-    """Minus the mean entropy of the target tokens' attention, in nats.
-
-    After Rikters et al. 2017; 0 if each attends to a single token.
+    """Minus the mean entropy of the target tokens' attention, in nats (after Rikters et al. 2017); 0 if each is on
+    one token.
     """
     return -float(_entropy(weights).mean())
 
 
 def absentmindedness_in(weights: Tensor) -> float:
-    """Minus the mean entropy of the attention that source tokens receive, in nats.
+    """Minus the mean entropy of the attention that source tokens receive, in nats (after Rikters et al. 2017).
 
-    After Rikters et al. 2017; each column is normalised first.
+    Each column is normalised first.
     """
     columns = weights.T
     total = columns.sum(-1, keepdim=True)
@@ -56,10 +52,7 @@ def absentmindedness_in(weights: Tensor) -> float:
 
 
 def attention_confidence(weights: Tensor) -> float:
-    """Sum of `coverage_deviation` and both absentmindedness penalties; 0 is best.
-
-    Rikters et al. 2017.
-    """
+    """Sum of `coverage_deviation` and both absentmindedness penalties (Rikters et al. 2017); 0 is best."""
     return coverage_deviation(weights) + absentmindedness_out(weights) + absentmindedness_in(weights)
 
 

@@ -32,10 +32,10 @@ from torch import Tensor
 
 from core.analysis.alignment.aligners import shown_words_of, word_attention
 from core.analysis.alignment.sentence_alignment import shown_words
-from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import score_cards
 from core.capture import AttentionMap
+from core.trace import Head
 
 MOST = 0.5  # a word with more than this share of a row has more of the weight than all others together
 MAX_PAIRS = 3
@@ -92,9 +92,8 @@ class AgreementTally:
                 self._agreeing[Head("cross", layer.layer, head)] += int((_links(matrix) == chosen).sum())
 
     def shares(self) -> dict[Head, float]:
-        """Share of target words that each head links as the consensus does.
-
-        Punctuation is left out; empty without words.
+        """Share of target words, punctuation left out, that each head links as the consensus does; empty without
+        words.
         """
         return {head: count / self._words for head, count in self._agreeing.items()} if self._words else {}
 
@@ -145,10 +144,7 @@ def _content_weights(cross: Sequence[AttentionMap]) -> tuple[list[Tensor], Tenso
 
 
 def _links(weights: Tensor) -> Tensor:
-    """Source word with the largest weight for each target word.
-
-    -1 if the source has no words.
-    """
+    """Source word with the largest weight for each target word; -1 if the source has no words."""
     return weights.argmax(-1) if weights.size(-1) else torch.full(weights.shape[:-1], -1)
 
 

@@ -21,7 +21,7 @@ from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.attribution.rollout import row_shares
 from core.analysis.tokens.words import is_special, text_word_groups, word_groups, word_labels
 from core.capture import AttentionMap
-from core.text.phrases import Phrase, listed
+from core.text.phrases import Number, Phrase, listed
 
 # Thresholds of `WordAlignment`; rules of thumb.
 LEFT_OUT = 0.2  # coverage of a source word; 1 is the attention of one target word
@@ -68,7 +68,7 @@ class WordAlignment:
         """Reasons to doubt these links, as sentences; empty if there are none.
 
         The first that applies: too little weight on words, one word with most of the weight. Words that are left out
-        are none, see `left_out_note`: half of the sentences have one, whatever the head.
+        are no concern, see `left_out_note`: half of the sentences have one, whatever the head.
         """
         if not self.weights.numel():
             return []
@@ -78,7 +78,7 @@ class WordAlignment:
             concern = Phrase(
                 "Only {share} of the weight is on source words, the rest on special tokens or the prefix: too little "
                 "for an alignment.",
-                share=f"{seen:.0%}",
+                share=Number(seen, ".0%"),
             )
             return [concern]
         largest = max(range(len(self.source)), key=self.coverage.__getitem__)
@@ -87,23 +87,22 @@ class WordAlignment:
                 "\u201c{word}\u201d has {share} of all weight: the head attends to one word rather than aligning "
                 "words.",
                 word=self.source[largest],
-                share=f"{self.coverage[largest] / total:.0%}",
+                share=Number(self.coverage[largest] / total, ".0%"),
             )
             return [concern]
         return []
 
     def left_out_note(self) -> Phrase | None:
-        """Name the words of `left_out` with their coverage, as a sentence.
-
-        None if there are none.
-        """
+        """Name the words of `left_out` with their coverage, as a sentence; None if there are none."""
         left_out = self.left_out()
         if not left_out:
             return None
         names = listed(
             [
                 Phrase(
-                    "\u201c{word}\u201d ({coverage})", word=self.source[index], coverage=f"{self.coverage[index]:.2f}"
+                    "\u201c{word}\u201d ({coverage})",
+                    word=self.source[index],
+                    coverage=Number(self.coverage[index], ".2f"),
                 )
                 for index in left_out[:MOST_NAMED]
             ]
@@ -150,9 +149,7 @@ def align_words(cross: Sequence[AttentionMap], place: HeadOrMean, rows: Rows = "
 
 
 def token_weights(cross: Sequence[AttentionMap], place: HeadOrMean) -> Tensor:
-    """Weights of an aligner between tokens, special ones included: [T, S].
-
-    Each row is divided by its sum.
+    """Weights of an aligner between tokens, special ones included, each row divided by its sum: [T, S].
 
     Raises:
         ValueError: as `align_words`.
@@ -161,9 +158,7 @@ def token_weights(cross: Sequence[AttentionMap], place: HeadOrMean) -> Tensor:
 
 
 def rank_sentence(cross: Sequence[AttentionMap], gold: GoldLinks) -> list[Aligner]:
-    """Score every aligner on this sentence, lowest alignment error rate first.
-
-    Both row conventions are scored.
+    """Score every aligner on this sentence in both row conventions, lowest alignment error rate first.
 
     Raises:
         ValueError: a link is out of range.

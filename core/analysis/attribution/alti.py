@@ -25,7 +25,7 @@ from core.analysis.attribution.rollout import (
     single_head_map,
 )
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
-from core.capture import Kind
+from core.trace import Kind
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ def decompose(sublayer: SubLayer) -> Decomposition:
 def contributions(sublayer: SubLayer) -> Tensor:
     """Contribution of each key to each output (Ferrando et al. 2022).
 
-    c_ij = max(0, ||y_i||_1 - ||y_i - T_i(x_j)||_1), each row divided by its sum: a part contributes by how near it is
-    to the whole. In self-attention the residual is part of the token's own T_i(x_i); in cross-attention it comes from
-    the decoder and is a separate part. Masked keys are not parts. For rows of zeros, see the module docstring.
+    c_ij = max(0, ||y_i||_1 - ||y_i - T_i(x_j)||_1), each row divided by its sum: the nearer a part is to the whole, the
+    more it contributes. In self-attention the residual is part of the token's own T_i(x_i); in cross-attention it comes
+    from the decoder and is a separate part. Masked keys are not parts. For rows of zeros, see the module docstring.
 
     Returns:
         [Q, Q] in self-attention, [Q, K + 1] in cross-attention with the residual last; rows sum to 1.

@@ -112,10 +112,7 @@ class Contrast:
         return found[:, 0], found[:, 1:]
 
     def _in_blocks(self, gates: Tensor, compute: Callable[[Tensor], Tensor], progress: Progress | None) -> Tensor:
-        """Apply `compute` to blocks of rows.
-
-        Between two of them, other threads may use the model.
-        """
+        """Apply `compute` to blocks of rows, between which other threads may use the model."""
         size, found = max(1, BLOCK_TOKENS // len(self.tokens)), list[Tensor]()
         for start in range(0, len(gates), size):
             found.append(compute(gates[start : start + size]))
@@ -200,10 +197,7 @@ def contrast_of(logits: Tensor, token: int, against: int | None) -> Tensor:
 
 
 def _gated_places(model: Transformer, gated: Gated) -> tuple[list[str], list[str], list[str]]:
-    """Places of vectors of each token.
-
-    The first two lists are of the source, in the encoder and in the decoder; the last is of the prefix.
-    """
+    """Places of vectors of each token: those of the source in the encoder, in the decoder, and those of the prefix."""
     if gated == "embeddings":
         return ["embedding.tokens"], [], ["target_embedding.tokens" if model.target_embedding else "embedding.tokens"]
     layers = ("encoder.*.self", "decoder.*.cross", "decoder.*.self")

@@ -81,10 +81,7 @@ class ContrastAttribution:
     scores: Mapping[ContrastMethod, Tensor]
 
     def gap(self, method: ContrastMethod) -> float:
-        """Completeness gap, in nats.
-
-        The absolute difference between the sum of the scores and F(1) - F(0).
-        """
+        """Completeness gap, in nats: the absolute difference between the sum of the scores and F(1) - F(0)."""
         return abs(float(self.scores[method].sum()) - (self.output - self.baseline))
 
     @property
@@ -104,7 +101,7 @@ class ContrastAttribution:
         }
 
     def summary(self) -> str:
-        """What the scores explain, and how complete they are."""
+        """The output that the scores explain, and how complete they are."""
         piece, against = self.contrast.translator.tokenizer.target.piece, self.contrast.against
         minus = "" if against is None else f" - log p({piece(against)})"
         explained = (
@@ -168,9 +165,7 @@ def contrast_steps(
     methods: Sequence[ContrastMethod] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[ContrastAttribution]:
-    """Attribute one prediction as `attribute_contrast`, method by method.
-
-    Incremental: stop iterating to cancel the rest.
+    """Attribute one prediction as `attribute_contrast`, method by method; stop iterating to cancel the rest.
 
     Yields:
         The attribution without scores, then with those of one more method each.
@@ -256,10 +251,7 @@ def value_zeroing(contrast: Contrast, progress: Progress | None = None) -> Tenso
 
 
 def _without_each(contrast: Contrast, outputs: Callable[[Tensor], Tensor]) -> Tensor:
-    """F(1) - F(1 - e_j) for each token.
-
-    Gates of source and prefix apart, as the latter share one encoder pass.
-    """
+    """F(1) - F(1 - e_j) for each token, gates of source and prefix apart, as the latter share one encoder pass."""
     ones, num_source = contrast.ones(), len(contrast.source_ids)
     closed = 1 - torch.eye(ones.size(1), device=ones.device)
     return outputs(ones) - torch.cat((outputs(closed[:num_source]), outputs(closed[num_source:])))
@@ -283,7 +275,7 @@ def attention_shares(trace: ForwardTrace, position: int) -> Tensor:
 
 
 def norm_shares(trace: ForwardTrace, position: int) -> Tensor:
-    """Norms of what one decoder row adds for each token: [S + T], with sum 1.
+    """Norms of the vectors that one decoder row adds for each token: [S + T], with sum 1.
 
     The norms of a layer are divided by their sum, and these shares averaged over layers.
     """

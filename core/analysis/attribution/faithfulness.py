@@ -11,7 +11,7 @@ input, as Yin & Neubig 2022 do for translation. Only tokens of the sentence and 
 `<s>` and `</s>`, nor codes of languages and words of a task, which are no part of it. No method computes that deletion
 itself: occlusion leaves an unknown token in its place.
 
-The control is the mean over random orders, other ones for each prediction. A method is faithful to the model if its
+The control is the mean over random orders, different ones for each prediction. A method is faithful to the model if its
 curve falls further than that of the control. Deletion makes inputs that the model was never trained on, so curves
 compare methods and prove none.
 """
@@ -91,17 +91,12 @@ def _probability(logits: Tensor, contrast: Contrast) -> Tensor:
 
 
 def ranked_tokens(scores: Tensor, contrast: Contrast) -> list[int]:
-    """Indices of all but special tokens, the highest score first.
-
-    Where scores are equal, the earlier token comes first.
-    """
+    """Indices of all but special tokens, the highest score first and, of equal scores, the earlier token first."""
     return sorted(contrast.ordinary, key=lambda index: -float(scores[index]))
 
 
 def deletion_curves(found: ContrastAttribution, num_random: int = RANDOM_ORDERS, seed: int = 0) -> Curves:
-    """m with none and with each of `SHARES` of the tokens deleted.
-
-    There is a curve for every method, and one for tokens deleted at random.
+    """m with none and with each of `SHARES` of the tokens deleted, for every method and for tokens deleted at random.
 
     Args:
         num_random: number of random orders.
@@ -124,10 +119,7 @@ def deletion_curves(found: ContrastAttribution, num_random: int = RANDOM_ORDERS,
 
 
 def area_over_curve(curve: Sequence[float]) -> float:
-    """AOPC of DeYoung et al. 2020: mean fall of m over the points of a curve.
-
-    The undisturbed point is included.
-    """
+    """AOPC of DeYoung et al. 2020: mean fall of m over the points of a curve, the undisturbed one included."""
     return fmean(curve[0] - value for value in curve)
 
 

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core.analysis.heads.head import attention_layers
-from core.capture import AttentionMap, Kind, attention_path
+from core.capture import AttentionMap, attention_path
 from core.model import MultiHeadAttention, Norm
-from core.trace import attention_place, record
+from core.trace import Kind, attention_place, record
 from core.translator import Explanation, Translator
 
 BLOCK_NUMBERS = 2**22  # largest [rows, K, D] held at once: 16 MB of float32
@@ -67,7 +67,7 @@ class SubLayer:
 def transformed(attention: MultiHeadAttention, memory: Tensor) -> Tensor:
     """`SubLayer.transformed` of a batch: [B, K, D] -> [B, H, K, D].
 
-    From the parameters: another thread that holds the model may have hooked its modules.
+    It is computed from the parameters, as another thread that holds the model may have hooked its modules.
     """
     projection = attention.v_proj
     values = F.linear(memory, projection.weight, projection.bias)  # [B, K, H * d_v]

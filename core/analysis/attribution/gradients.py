@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from core.analysis.attribution.rollout import RolledMaps, row_shares, single_head_map
-from core.analysis.heads.head import Head
 from core.analysis.predicted_position import check_position
 from core.capture import AttentionMap
 from core.decoding import NonFiniteError
-from core.trace import Kind, attention_place, places, record
+from core.trace import Head, Kind, attention_place, places, record
 from core.translator import Translator
 
 
@@ -135,9 +134,8 @@ def normalised_by_layer(importance: Mapping[Head, float]) -> dict[Head, float]:
 
 
 def expected_importance(sentences: Iterable[Mapping[Head, float]]) -> dict[Head, float]:
-    """Mean of `head_importance` over sentences.
-
-    E_x |d loss / d g_h| of Michel et al. 2019, not yet `normalised_by_layer`.
+    """Mean of `head_importance` over sentences, E_x |d loss / d g_h| of Michel et al. 2019, before
+    `normalised_by_layer`.
 
     Raises:
         ValueError: there are no sentences.

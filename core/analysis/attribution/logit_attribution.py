@@ -37,10 +37,9 @@ from core.analysis.attribution.logit_trace import (
     trace_logits,
 )
 from core.analysis.declaration import Analysis, Columns, option
-from core.analysis.heads.head import Head
 from core.analysis.predicted_position import check_position
 from core.analysis.subject import Sentence, piece_id, predicted_position
-from core.capture import Kind
+from core.trace import Head, Kind
 from core.translator import Translator
 
 TOLERANCE = 1e-3  # largest gap to the model's logit, as a share of the sum of absolute terms
@@ -117,7 +116,7 @@ class LogitAttribution:
         return heads + rest + abs(self.token_embedding) + abs(self.position_embedding)
 
     def heads(self) -> dict[Head, float]:
-        """Term of every decoder head, summed over what it attends to."""
+        """Term of every decoder head, summed over the tokens that it attends to."""
         by_kind: dict[Kind, Tensor] = {"decoder_self": self.decoder_self.sum(-1), "cross": self.cross.sum(-1)}
         return {
             Head(kind, layer, head): value

@@ -1,4 +1,4 @@
-"""Lexicon of cross-attention heads: what they promote for a source token.
+"""Lexicon of cross-attention heads: the tokens that they promote for a source token.
 
 The OV circuit of Elhage et al. 2021. At attention weight 1, a head h that attends to encoder position j writes
 
@@ -10,8 +10,8 @@ same in every row: it belongs to the head and to the source token in this senten
 standard deviations above the mean over the vocabulary, because a constant added to all logits changes nothing.
 """
 
-import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import torch
@@ -19,14 +19,14 @@ from torch import Tensor
 
 from core.analysis.attribution.logit_trace import AttentionWrite, FrozenNorm, LogitTrace, trace_logits
 from core.analysis.declaration import Analysis, Columns, option
-from core.analysis.heads.head import Head
 from core.text.byte_pieces import is_special
+from core.trace import Head, parse_head
 from core.translator import Translator
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement of what a cross-attention head writes with the translation.
+    """Agreement of the vectors that a cross-attention head writes with the translation.
 
     Attributes:
         head: the head.
@@ -152,10 +152,11 @@ def parsed_head(name: str) -> Head:
     Raises:
         ValueError: the name is not that of a head.
     """
-    numbers = re.fullmatch(r"L(\d{1,4}) ?H(\d{1,4})", name)
-    if numbers is None:
-        raise ValueError(f"--head ({name}) must be a head such as 'L4 H3', counted from 1")
-    return Head("cross", int(numbers[1]) - 1, int(numbers[2]) - 1)
+    with suppress(ValueError):
+        head = parse_head(name, "cross")
+        if head.kind == "cross":
+            return head
+    raise ValueError(f"--head ({name}) must be a head such as 'L4 H3', counted from 1")
 
 
 @dataclass(frozen=True)

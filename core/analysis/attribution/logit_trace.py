@@ -51,9 +51,7 @@ class FeedForwardWrite:
 
 @dataclass(frozen=True)
 class FrozenNorm:
-    """A norm on the residual stream with its scale held fixed.
-
-    See `core.analysis.linear_norm`.
+    """A norm on the residual stream with its scale held fixed; see `core.analysis.linear_norm`.
 
     Attributes:
         norm: the norm.
@@ -79,9 +77,7 @@ class FrozenNorm:
 
 @dataclass(frozen=True)
 class LogitTrace:
-    """The residual stream of a decoder on one sentence.
-
-    What acts on the stream is in float64.
+    """The residual stream of a decoder on one sentence, with writes and norms in float64.
 
     Attributes:
         explanation: tokens, log-probabilities and attention of the same pass.
@@ -119,7 +115,7 @@ class LogitTrace:
 
 @torch.inference_mode()
 def trace_logits(translator: Translator, source: str, target: str | Sequence[int]) -> LogitTrace:
-    """Replay a translation and record what each part adds to the residual stream.
+    """Replay a translation and record the vector that each part adds to the residual stream.
 
     Args:
         source, target: as for `Translator.explain`.

@@ -24,9 +24,9 @@ def head_norms(sublayer: SubLayer) -> Tensor:
 
 @torch.inference_mode()
 def layer_norms(sublayer: SubLayer) -> Tensor:
-    """||sum_h a_hij f_h(x_j)||: norm of each key's vector over all heads.
+    """||sum_h a_hij f_h(x_j)||: norm of each key's vector over all heads (Kobayashi et al. 2020).
 
-    Kobayashi et al. 2020. Vectors of different heads may cancel, so it is at most the sum of `head_norms`.
+    Vectors of different heads may cancel, so it is at most the sum of `head_norms`.
 
     Returns:
         [Q, K]

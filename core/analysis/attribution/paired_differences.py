@@ -1,7 +1,4 @@
-"""Paired differences of measurements on the same examples.
-
-Their interval and test, and a correction for several tests.
-"""
+"""Paired differences of measurements on the same examples: interval, test, and a correction for several tests."""
 
 import math
 from collections.abc import Sequence
@@ -64,9 +61,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def within_t(t: float, freedom: int) -> float:
-    """Probability that Student's t is between -t and t.
-
-    The finite sums of Abramowitz & Stegun 1964, 26.7.3 and 26.7.4.
+    """Probability that Student's t is between -t and t, by the finite sums of Abramowitz & Stegun 1964, 26.7.3 and
+    26.7.4.
     """
     angle = math.atan(t / math.sqrt(freedom))
     sine, square = math.sin(angle), math.cos(angle) ** 2
@@ -79,7 +75,7 @@ def within_t(t: float, freedom: int) -> float:
 
 
 def t_quantile(probability: float, freedom: int) -> float:
-    """The t between -t and t of which Student's t is with a probability."""
+    """The t for which Student's t is between -t and t with a given probability."""
     low, high = 0.0, 1.0
     while within_t(high, freedom) < probability:
         low, high = high, 2 * high

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from core.analysis.heads.head import Maps
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
 from core.decoding import NonFiniteError
+from core.trace import Kind
 
 RolledMaps = dict[Kind, tuple[AttentionMap, ...]]
 
@@ -102,10 +103,9 @@ def roll_out_decoder(prefix: Sequence[Tensor], cross: Sequence[Tensor], encoder:
 
 
 def source_share(rolled: Maps) -> tuple[float, ...]:
-    """Share of the source in each decoder row after the last layer.
+    """Share of the source in each decoder row after the last layer; the rest comes from the prefix.
 
-    The rest comes from the prefix. Row t was fed the tokens up to t and predicts token t + 1, so it is the share of
-    that predicted token.
+    Row t was fed the tokens up to t and predicts token t + 1, so it is the share of that predicted token.
     """
     return tuple(float(share) for share in rolled["cross"][-1].weights[0].sum(-1))
 

@@ -23,10 +23,7 @@ from core.model import MultiHeadAttention, Norm, Transformer
 
 @torch.inference_mode()
 def composition_scores(runs: PairRuns, edges: Sequence[Edge]) -> list[float | None]:
-    """Composition score of each edge, from 0 to 1.
-
-    None for edges that do not join two heads.
-    """
+    """Composition score of each edge, from 0 to 1; None for edges that do not join two heads."""
     known: dict[tuple[SubLayerPlace, SubLayerPlace, Input], list[list[float]]] = {}
     found: list[float | None] = []
     with runs.translator.inspect() as model:
@@ -73,10 +70,7 @@ def _by_head(model: Transformer, place: SubLayerPlace) -> dict[str, Tensor]:
 
 
 def gains_between(runs: PairRuns, model: Transformer, sends: SubLayerPlace, receives: SubLayerPlace) -> Tensor:
-    """Product of the gains of all norms on a direct path: [D].
-
-    The path joins two sub-layers.
-    """
+    """Product of the gains of all norms on a direct path between two sub-layers: [D]."""
     side, is_memory = side_of(sends.component), side_of(sends.component) != side_of(receives.component)
     steps = sublayers(runs, side)
     first, stop = steps.index(sends), len(steps) if is_memory else steps.index(receives)

@@ -1,7 +1,7 @@
 """Changes that arrive at receivers through direct paths.
 
 A direct path leads from a sender's output through residual connections and norms alone: all other sub-layers keep
-writing what they wrote. With x_s the state that enters sub-layer s, w_s what it wrote in the recorded run, and c_s the
+writing the same as before. With x_s the state that enters sub-layer s, w_s its output in the recorded run, and c_s the
 changes of senders,
 
     post-norm (the paper's)    x_(s+1) = LayerNorm(x_s + w_s + c_s)     sub-layer s reads x_s
@@ -9,7 +9,7 @@ changes of senders,
 
 Norms are computed again, not frozen: a change in a post-norm model passes one norm after each sub-layer, each divides
 by the length that the change itself has altered, and the receiver reads the result. With scales frozen, changes would
-add up exactly, but be those of a model that nobody runs.
+add up exactly, but belong to a model that nobody runs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ class ReceiverOutputs:
 
 
 def sender_index(runs: PairRuns, side: Stack, sender: Node) -> int:
-    """Place of a sender among the sub-layers of its side; -1 for the embedding."""
+    """Position of a sender among the sub-layers of its side; -1 for the embedding."""
     place = place_of(sender)
     return -1 if place is None else sublayers(runs, side).index(place)
 
@@ -110,10 +110,7 @@ def _attention(
 def attention_inputs(
     runs: PairRuns, model: Transformer, place: SubLayerPlace, queries: Tensor | None, memory: Tensor | None
 ) -> Iterator[tuple[Input, tuple[Tensor, Tensor, Tensor]]]:
-    """Queries, keys and values [1 or W, H, L, E] of a layer.
-
-    One of them is computed from other states each time.
-    """
+    """Queries, keys and values [1 or W, H, L, E] of a layer, one of them computed from other states each time."""
     module = component_modules(model, place.component)[place.layer]
     assert isinstance(module, MultiHeadAttention)
     read, attended = recorded_inputs(runs, model, place)
@@ -128,9 +125,8 @@ def attention_inputs(
 
 
 def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) -> tuple[Tensor, Tensor]:
-    """States that an attention layer is computed from: [1, L, D] each.
-
-    First those of the queries, then those of the keys and values.
+    """States from which an attention layer is computed, [1, L, D] each: those of the queries, then of the keys and
+    values.
     """
     component, layer = place
     side: Stack = "encoder" if component == "encoder_self" else "decoder"
@@ -151,10 +147,7 @@ def attention_mask(runs: PairRuns, place: SubLayerPlace) -> Tensor:
 def sender_changes(
     run: Replacement, model: Transformer, senders: Sequence[tuple[Node, int | None]], side: Stack
 ) -> Changes:
-    """One scenario for each sender of a sub-layer, whose output is replaced.
-
-    It is replaced at one position, or at all (None).
-    """
+    """One scenario for each sender of a sub-layer, whose output is replaced at one position, or at all (None)."""
     index = sender_index(run.runs, side, senders[0][0])
     rows: list[Tensor] = []
     for sender, position in senders:

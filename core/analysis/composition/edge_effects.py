@@ -70,7 +70,7 @@ class MeasuredEdge:
 def estimated_edges(run: Replacement) -> Iterator[list[MeasuredEdge]]:
     """Estimate the effect of every edge, those out of one sub-layer at a time.
 
-    Incremental: stop iterating to cancel the rest. The lock on the model is released between sub-layers.
+    Stop iterating to cancel the rest. The lock on the model is released between sub-layers.
     """
     gradients = output_gradients(run.runs)
     for side in STACKS:
@@ -102,10 +102,7 @@ def _estimated(run: Replacement, side: Stack, senders: list[Node], gradients: Gr
 
 
 def output_gradients(runs: PairRuns) -> Gradients:
-    """dm/dh of the heads and networks of every sub-layer, in the recorded run.
-
-    [H, L, d_v] of heads and [1, L, D] of networks.
-    """
+    """dm/dh of the heads [H, L, d_v] and networks [1, L, D] of every sub-layer, in the recorded run."""
     of_heads_or_network = {
         place: component_place(*place, "heads" if place.component in KINDS else "output")
         for stack in STACKS
@@ -132,9 +129,7 @@ def output_gradients(runs: PairRuns) -> Gradients:
 
 @torch.inference_mode()
 def exact_effects(run: Replacement, requests: Sequence[Request]) -> Tensor:
-    """Effects of edges on the metric, by path patching.
-
-    [len(requests)] float64, in nats.
+    """Effects of edges on the metric, by path patching: [len(requests)] float64, in nats.
 
     Raises:
         ValueError: there is no such edge or position.
@@ -195,10 +190,7 @@ def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tenso
 def _let_through(
     run: Replacement, model: Transformer, place: SubLayerPlace, receivers: Sequence[Node], outputs: Sequence[Tensor]
 ) -> Tensor:
-    """Logits [W, V] when the receivers of one sub-layer have other outputs.
-
-    Everything after them is computed again.
-    """
+    """Logits [W, V] when the receivers of one sub-layer have other outputs; everything after them is computed again."""
     runs, (component, layer) = run.runs, place
     side = side_of(component)
     if component in KINDS:
@@ -221,7 +213,7 @@ def _let_through(
 
 @dataclass(frozen=True)
 class EdgeFlow:
-    """Inputs of a head, and what arrives through one edge.
+    """Inputs of a head, and the change that arrives through one edge.
 
     Attributes:
         queries: [2, Q, d_k] before and after the change.
@@ -287,9 +279,7 @@ def no_edge_message(edge: Edge) -> str:
 
 
 def repeated_with_hooks(run: Replacement, edge: Edge) -> float:
-    """Effect of an edge between two heads, by passes with hooks.
-
-    An independent computation, by the model's own modules.
+    """Effect of an edge between two heads, computed independently by passes of the model's own modules with hooks.
 
     Raises:
         ValueError: one of its ends is not a head.

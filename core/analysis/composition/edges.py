@@ -104,8 +104,8 @@ def place_of(node: Node) -> SubLayerPlace | None:
 def possible_edges(runs: PairRuns) -> Iterator[Edge]:
     """Every edge that exists, by sender.
 
-    A sender reaches what its own side computes after its sub-layer, and a sender in the encoder also the keys and
-    values of all cross-attention; nothing else reads it directly.
+    A sender reaches everything that its own side computes after its sub-layer, and a sender in the encoder also the
+    keys and values of all cross-attention; nothing else reads it directly.
     """
     for side in STACKS:
         steps = sublayers(runs, side)

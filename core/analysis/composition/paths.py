@@ -42,7 +42,7 @@ class HeadPaths:
     """The edges of a run.
 
     Attributes:
-        run: the sentence, and what replaces the outputs of senders.
+        run: the sentence, and the replacements of the outputs of senders.
         edges: with their estimates, and the effects of the strongest.
         all: whether the table has those without a measured effect, too.
     """

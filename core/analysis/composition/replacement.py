@@ -1,4 +1,4 @@
-"""Runs of one sentence, with the values that replace what its components send."""
+"""Runs of one sentence, with the values that replace the outputs of its components."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,10 +38,9 @@ class Replacement:
         return self.runs.clean
 
     def change(self, model: Transformer, sender: Node) -> Tensor:
-        """Change that a sender writes to the residual connections: [L, D].
+        """Change that a sender writes to the residual connections, replacement minus output: [L, D].
 
-        It is the replacement minus the output. A sub-layer is linear in its heads, so a head writes W_O times its
-        output.
+        A sub-layer is linear in its heads, so a head writes W_O times its output.
         """
         place = place_of(sender)
         if place is None:
@@ -66,9 +65,7 @@ def record_replacement(
     against: int | None = None,
     metric: Metric = "difference",
 ) -> Replacement:
-    """Record the run of a sentence, and the values that replace its outputs.
-
-    The run goes up to a predicted token; the outputs are those of the components.
+    """Record the run of a sentence up to a predicted token, and the values that replace the outputs of its components.
 
     Args:
         source, target: as for `Translator.explain`.
@@ -101,10 +98,7 @@ def record_replacement(
 
 
 def _with_constants(runs: PairRuns, by: ReplacedBy) -> PairRuns:
-    """Runs whose second one has constant outputs.
-
-    The means over the positions of the first one, or zeros.
-    """
+    """Runs whose second one has constant outputs: the means over the positions of the first one, or zeros."""
 
     def both(values: Tensor) -> Tensor:
         own = values[0]

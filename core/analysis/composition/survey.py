@@ -49,9 +49,8 @@ class Survey:
         return spearman([each.estimate for each in measured], [self.effects[each.edge] for each in measured])
 
     def composition_agreement(self) -> dict[Input, tuple[int, float]]:
-        """Agreement of the composition score with the measured change.
-
-        The number of edges between heads, and the rank correlation.
+        """Number of edges between heads, and the rank correlation of their composition score with the measured
+        change.
         """
         found: dict[Input, tuple[int, float]] = {}
         for which in INPUTS[:3]:
@@ -83,9 +82,7 @@ class Survey:
 
 
 def survey_steps(run: Replacement, count: int, found: Survey) -> Iterator[int]:
-    """Estimate all edges and measure the strongest.
-
-    Yields 1 after each step; there are `num_steps` of them.
+    """Estimate all edges and measure the strongest, yielding 1 after each of `num_steps` steps.
 
     Args:
         count: edges to measure.

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from core.analysis.corpus.index import CorpusIndex
 from core.analysis.heads.scorecards import ScoreCard
-from core.capture import KINDS, Kind
 from core.text.phrases import marked
+from core.trace import KINDS, Kind
 
 
 class Behaviour(NamedTuple):
     """A behaviour of heads.
 
     Attributes:
-        name: what a head does, such as "attends to the previous token".
+        name: phrase for a head, such as "attends to the previous token".
         text: definition of its score, from 0 to 1; a higher score means more of the behaviour.
         place: of its examples, one of `PLACES`.
         kinds: of attention that it is defined for.

@@ -152,10 +152,7 @@ def _read(corpus: CorpusPass) -> bool:
 
 
 def format_behaviours(index: CorpusIndex, top: int = 3) -> str:
-    """Format the first heads of each behaviour as a text table.
-
-    Layers and heads are counted from 1.
-    """
+    """Format the first heads of each behaviour as a text table; layers and heads are counted from 1."""
     width = max(len(each.name) for each in BEHAVIOURS.values())
     rows = [f"{'heads that':<{width}}  highest scores, counted from 1"]
     for name, behaviour in BEHAVIOURS.items():

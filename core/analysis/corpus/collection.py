@@ -27,15 +27,16 @@ from core.analysis.corpus.index import (
     Numbers,
 )
 from core.analysis.corpus.promotion import ordinary_rows, promoted_tokens, promotes
-from core.analysis.corpus.recording import STACKS, Pair, RecordedBatch, Stack, feed_forward_networks, record_batch
+from core.analysis.corpus.recording import Pair, RecordedBatch, feed_forward_networks, record_batch
 from core.analysis.corpus.running_statistics import Distribution, LargestValues
 from core.analysis.corpus.strength import map_strengths, place_masks, strongest
-from core.analysis.heads.head import Head, all_heads, attention_layers
+from core.analysis.heads.head import all_heads, attention_layers
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import MeasuredRows, Scorer, piece_frequencies
 from core.analysis.word_scores.scored_lines import Line
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
 from core.decoding.text_codec import PassIds
+from core.trace import STACKS, Head, Kind, Stack
 from core.translator import Translator
 
 BATCH_SIZE = 16  # sentences of a forward pass; other threads may use the model between two
@@ -256,9 +257,7 @@ class CorpusPass:
 
 
 def _columns(found: Sequence[LargestValues], place: Tensor) -> tuple[Floats, Sequence[Numbers]]:
-    """Values and marks of layers, one after the other.
-
-    Places without a value have marks of 0.
+    """Values and marks of layers, one after the other; entries without a value have marks of 0.
 
     Args:
         place: new number of each sentence.
@@ -289,10 +288,7 @@ def _readable(translator: Translator, lines: Sequence[Line]) -> list[Line]:
 
 
 class _PromotionTally:
-    """Sums of the weights on keys for which a head promotes a token.
-
-    The key's own token, or the predicted one.
-    """
+    """Sums of the weights on keys for which a head promotes a token: the key's own, or the predicted one."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[str, Kind, int], Tensor] = {}

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analysis.corpus.recording import Neuron, Stack
-from core.analysis.heads.head import Head
+from core.analysis.corpus.recording import Neuron
 from core.analysis.heads.scorecards import ScoreCard
+from core.trace import Head, Stack
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 PLACES = (
@@ -71,10 +71,7 @@ class IndexedSentence(NamedTuple):
 
 
 class HeadExample(NamedTuple):
-    """A query and a key of a sentence, and the strength of a head there.
-
-    See `corpus.strength`.
-    """
+    """A query and a key of a sentence, and the strength of a head there; see `corpus.strength`."""
 
     strength: float
     sentence: IndexedSentence
@@ -83,10 +80,7 @@ class HeadExample(NamedTuple):
 
 
 class NeuronExample(NamedTuple):
-    """A position of a sentence, and the activation of a neuron there.
-
-    In the decoder, it is the position of the token that was fed.
-    """
+    """A position of a sentence (in the decoder, of the token that was fed), and the activation of a neuron there."""
 
     activation: float
     sentence: IndexedSentence
@@ -95,9 +89,7 @@ class NeuronExample(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeadTable:
-    """Examples of all heads: N heads, P places, k examples.
-
-    The heads are in the order of the index's cards.
+    """Examples of all heads, in the order of the index's cards: N heads, P places, k examples.
 
     Attributes:
         strengths: [N, P, k], strongest first; 0 where there are fewer.

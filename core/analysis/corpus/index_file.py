@@ -31,15 +31,13 @@ from core.analysis.corpus.index import (
     IndexedSentence,
     NeuronTable,
 )
-from core.analysis.corpus.recording import STACKS, Stack
-from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
-from core.capture import KINDS
 from core.files.budget import MAX_INDEX_BYTES, MAX_INDEX_TOKENS
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import reading, write_atomically
 from core.files.npz_arrays import npz_arrays
 from core.files.strict_json import json_object
+from core.trace import KINDS, STACKS, Head, Stack
 
 SUFFIX = ".corpus.npz"
 FORMAT, VERSION = "headlight-corpus-index", 1
@@ -100,9 +98,7 @@ def index_bytes(index: CorpusIndex) -> bytes:
 
 
 def load_index(path: str | Path) -> CorpusIndex:
-    """Read an untrusted index.
-
-    Nothing is unpickled, and sizes are checked before anything is unpacked.
+    """Read an untrusted index, without unpickling, and checking sizes before anything is unpacked.
 
     Raises:
         CorpusIndexError: it is not an index, is damaged, or of a later version.
@@ -272,10 +268,7 @@ def _fields(
 
 
 def _sides(heads: _Shape) -> NDArray[Any]:
-    """Side of query and key of each head: [heads, 1, 1, 2].
-
-    0 is the source and 1 the translation.
-    """
+    """Side of query and key of each head, 0 for the source and 1 for the translation: [heads, 1, 1, 2]."""
     sides = {"encoder_self": (0, 0), "decoder_self": (1, 1), "cross": (1, 0)}
     rows = [sides[kind] for kind, (layers, count) in heads.items() for _ in range(layers * count)]
     return np.array(rows)[:, None, None, :]

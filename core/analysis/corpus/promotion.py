@@ -21,9 +21,10 @@ from core.analysis.attribution.forward_trace import transformed
 from core.analysis.corpus.recording import feed_forward_networks
 from core.analysis.heads.head import attention_layers
 from core.analysis.linear_norm import centred
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
 from core.model import Norm, Transformer
 from core.text.byte_pieces import is_special
+from core.trace import Kind
 
 MOST_PROMOTED = 5
 SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")  # of a decoder layer, in order
@@ -63,10 +64,7 @@ def _most(model: Transformer, count: int) -> int:
 
 
 def _logits(model: Transformer, layer: int, sublayer: str, vectors: Tensor) -> Tensor:
-    """Logits of vectors that a decoder sub-layer adds: [..., D] -> [..., V].
-
-    They are right up to a factor for each row.
-    """
+    """Logits of vectors that a decoder sub-layer adds, up to a factor for each row: [..., D] -> [..., V]."""
     norms = [
         model.get_submodule(f"decoder.layers.{number}.{name}_norm")
         for number in range(len(model.decoder.layers) if model.config.norm == "post" else 0)
@@ -82,9 +80,7 @@ def _logits(model: Transformer, layer: int, sublayer: str, vectors: Tensor) -> T
 def promotes(
     attention: AttentionMap, promoted: Tensor, key_ids: Sequence[int] | None, predicted_ids: Sequence[int]
 ) -> dict[str, Tensor]:
-    """Keys for which a head promotes a token.
-
-    The key's own token (`copies`), or the predicted one (`translates`).
+    """Keys for which a head promotes a token: the key's own (`copies`), or the predicted one (`translates`).
 
     Args:
         attention: of a decoder layer.

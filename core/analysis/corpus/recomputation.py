@@ -6,16 +6,13 @@ from core.analysis.attribution.forward_trace import trace_forward
 from core.analysis.attribution.norms import head_norms
 from core.analysis.corpus.index import HeadExample, NeuronExample
 from core.analysis.corpus.recording import Neuron, feed_forward_networks
-from core.analysis.heads.head import Head
-from core.trace import record
+from core.trace import Head, record
 from core.translator import Translator
 
 
 @torch.inference_mode()
 def head_strength(translator: Translator, head: Head, example: HeadExample) -> float:
-    """||a_ij f(x_j)|| of a head in a sentence.
-
-    As on the page Heads ("norms", before its rows are divided).
+    """||a_ij f(x_j)|| of a head in a sentence, as the method "norms" of the page Heads before its rows are divided.
 
     Raises:
         ValueError: the sentence is not one of this model.

@@ -79,7 +79,7 @@ class Distribution:
     def quantiles(self, levels: Sequence[float]) -> Tensor:
         """Values below which a share of the values lies: [N, levels].
 
-        The middle of the first bin up to which at least this share lies. 0 where this share is not positive.
+        Each is the middle of the first bin up to which at least this share lies, 0 where that is not positive.
         """
         low = 2.0 ** (LOWEST_EXPONENT + torch.arange(BINS) // BINS_PER_OCTAVE)
         middles = low * (1 + (torch.arange(BINS) % BINS_PER_OCTAVE + 0.5) / BINS_PER_OCTAVE)

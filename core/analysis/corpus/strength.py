@@ -1,6 +1,6 @@
 """Strength of a head at a query and a key, and places to search for examples.
 
-The strength is the norm of what the head writes for one key in one row,
+The strength is the norm of the vector that the head writes for one key in one row,
 
     s_ij = ||a_ij f(x_j)||,        f(x) = (x W_V + b_V) W_O,
 

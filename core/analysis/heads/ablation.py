@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from core.analysis.heads.gating import Gates, gated, head_gates
-from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.head import all_heads
 from core.decoding.text_codec import PassIds
 from core.model import Transformer
+from core.trace import Head
 from core.translator import Translator
 
 BLOCK_TOKENS = 1024  # source and target tokens of a batch; limits how long other threads wait for the lock
@@ -51,10 +52,10 @@ def gate_effect(translator: Translator, source: str, target: str | Sequence[int]
 def ablate_each_head(
     translator: Translator, source: str, target: str | Sequence[int]
 ) -> Iterator[tuple[Head, GateEffect]]:
-    """Score a given translation with each head turned off alone.
+    """Score a given translation with each head turned off alone, as in Michel et al. 2019 and Voita et al. 2019.
 
-    As in Michel et al. 2019 and Voita et al. 2019. Several heads are tried at once: the rows of a batch have different
-    gates. The lock on the model is released between batches. Incremental: stop iterating to cancel the rest.
+    Several heads are tried at once: the rows of a batch have different gates. The lock on the model is released between
+    batches. Stop iterating to cancel the rest.
 
     Yields:
         Each head with its effect, in the order of `all_heads`.

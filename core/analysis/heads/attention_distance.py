@@ -24,10 +24,10 @@ import torch
 from torch import Tensor
 
 from core.analysis.declaration import Analysis, Columns, option
-from core.analysis.heads.head import Head
 from core.capture import AttentionMap
 from core.results import Explanation
 from core.text.byte_pieces import is_special
+from core.trace import Head
 from core.translator import Translator
 
 
@@ -81,7 +81,7 @@ def attention_distance(
 
 
 def head_distances(explanation: Explanation, options: DistanceOptions = DistanceOptions()) -> HeadDistances:
-    """The same for a translation that has been explained."""
+    """The same for a translation that has been explained already."""
     found: list[HeadDistance] = []
     for layers in explanation.maps.values():
         for layer in layers:

@@ -17,10 +17,9 @@ def translate_gated(
     num_hypotheses: int | None = None,
     progress: Progress | None = None,
 ) -> ScoredText:
-    """Find the best translation under gates.
+    """Find the best translation under gates, by the search of `Translator.translate`.
 
-    The search is that of `Translator.translate`. Between two positions of the search, other threads may use the model
-    without the gates.
+    Between two positions of the search, other threads may use the model without the gates.
 
     Args:
         gates: as for `head_gates`, one number for each head.

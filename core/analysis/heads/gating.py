@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from core.analysis.heads.head import Head, attention_layers
+from core.analysis.heads.head import attention_layers
 from core.model import MultiHeadAttention, Transformer
-from core.trace import KINDS, Edit, Kind, attention_place, edit
+from core.trace import KINDS, Edit, Head, Kind, attention_place, edit
 from core.translator import Translator
 
 Gates = Mapping["Head", float | Tensor]

@@ -1,4 +1,4 @@
-"""Names for what a head does, in plain words, from its score-card.
+"""Names of a head's behaviour, in plain words, from its score-card.
 
 Most measures of a score-card are shares of a head's weight or of its tokens, so there is one threshold, `MOST`: a head
 is named after something that has more of the share than everything else together. Two names need more, as in the
@@ -17,14 +17,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.analysis.heads.scorecards import ScoreCard
-from core.text.phrases import Phrase, listed, marked
+from core.text.phrases import Number, Phrase, listed, marked
 
 MOST = 0.5  # of the weight, the tokens or the words
 POSITIONAL = 0.9  # share of tokens whose largest weight is at the same distance (Voita et al. 2019)
 CONFIDENT = 0.8  # mean of the largest weight; "confident" heads of Voita et al. 2019
 BROAD = 0.9  # share of the largest possible entropy; "broad" heads of Clark et al. 2019, threshold ours
 
-_SHARES = {"most": f"{MOST:.0%}", "positional": f"{POSITIONAL:.0%}"}
+_SHARES = {"most": Number(MOST, ".0%"), "positional": Number(POSITIONAL, ".0%")}
 _POSITION = Phrase(
     "the largest weight is there for at least {positional} of the tokens (Voita et al. 2019), or more than {most} of "
     "the weight",
@@ -72,10 +72,10 @@ DEFINITIONS: dict[str, Phrase] = {
     ),
     marked("one word at a time"): Phrase(
         "the largest weight of a row, without </s>, is above {confident} on average (Voita et al. 2019)",
-        confident=f"{CONFIDENT:.0%}",
+        confident=Number(CONFIDENT, ".0%"),
     ),
     marked("spread out"): Phrase(
-        "the entropy is above {broad} of its maximum (Clark et al. 2019)", broad=f"{BROAD:.0%}"
+        "the entropy is above {broad} of its maximum (Clark et al. 2019)", broad=Number(BROAD, ".0%")
     ),
 }
 """Criterion of each name, in order of precedence: the most specific first."""
@@ -83,7 +83,7 @@ DEFINITIONS: dict[str, Phrase] = {
 
 @dataclass(frozen=True)
 class HeadLabel:
-    """Short name for what a head does, and the measurement behind it."""
+    """Short name of a head's behaviour, and the measurement behind it."""
 
     name: Phrase
     text: Phrase
@@ -102,7 +102,7 @@ def head_labels(card: ScoreCard) -> tuple[HeadLabel, ...]:
 
 def _labels(card: ScoreCard) -> Iterator[HeadLabel]:
     if card.alignment_error_rate < MOST:
-        rate = f"{card.alignment_error_rate:.2f}"
+        rate = Number(card.alignment_error_rate, ".2f")
         yield _label("aligns words", Phrase("aligns words: its alignment error rate is {rate}", rate=rate))
     elif math.isnan(card.alignment_error_rate) and card.agreement > MOST:
         yield _label(
@@ -182,5 +182,5 @@ def _label(name: str, text: Phrase) -> HeadLabel:
     return HeadLabel(Phrase(name), text)
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}"
+def _percent(share: float) -> Number:
+    return Number(share, ".0%")

@@ -21,9 +21,7 @@ def combine(weights: Tensor, combination: Combination) -> Tensor:
 
 
 def combined(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | None = None) -> Tensor:
-    """Mean and maximum over heads of one kind of attention, across layers.
-
-    Every head has the same weight, whatever its layer.
+    """Mean and maximum over heads of one kind of attention, across layers; every head has the same weight.
 
     Args:
         maps: layers of one kind for one sentence; they may differ in their number of heads.

@@ -3,14 +3,12 @@
 import math
 from dataclasses import dataclass, replace
 
-from core.analysis.heads.head import Head
+from core.trace import Head
 
 
 @dataclass(frozen=True)
 class ScoreCard:
-    """Measurements of one head.
-
-    Shares and scores are from 0 to 1; NaN if not measured.
+    """Measurements of one head; shares and scores are from 0 to 1, NaN if not measured.
 
     Attributes:
         num_tokens: number of query tokens that the values are means over.

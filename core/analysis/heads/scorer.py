@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from core.analysis.heads.head import Head, Maps
+from core.analysis.heads.head import Maps
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.tokens.words import is_punctuation
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
 from core.text.byte_pieces import token_kinds
 from core.text.text_normalization import normalized
 from core.text.tokenizer import Role, Tokenizer
+from core.trace import Head, Kind
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -69,9 +69,7 @@ def _decoder_layer(
     start: int,
     is_unchanged: bool,
 ) -> Tensor:
-    """Output of a decoder layer: [W, T - start or 1, D].
-
-    The last layer is computed at the last position only.
+    """Output of a decoder layer, the last one at the last position only: [W, T - start or 1, D].
 
     Args:
         x: [1 or W, T - start, D]
@@ -129,9 +127,7 @@ def after_self_attention(
 def changed_layer(
     runs: PairRuns, model: Transformer, base: int, side: Stack, layer: int, x: Tensor, attended: Tensor, change: Change
 ) -> Tensor:
-    """States after a layer whose sub-layers change: [W, L, D].
-
-    Each position changes for itself.
+    """States after a layer whose sub-layers change, each position by itself: [W, L, D].
 
     Args:
         model: held by this thread.
@@ -184,7 +180,7 @@ def _states_with_patches(
     side, layer = side_of(patches[0].component), patches[0].layer
 
     def patched(component: Component, outputs: Tensor) -> Tensor:
-        """Outputs [W, 1, D], those of the donor where this component is patched."""
+        """Outputs [W, 1, D], taken from the donor where this component is patched."""
         rows = [row for row, patch in enumerate(patches) if patch.component == component]
         if not rows:
             return outputs

@@ -8,9 +8,9 @@ from core.analysis.interventions.cut_search import MAX_CUTS, CutSearch, find_cut
 from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
 from core.analysis.subject import Sentence, predicted_position
-from core.capture import KINDS, Kind
 from core.files.console import show
 from core.results import ScoredText
+from core.trace import KINDS, Kind
 from core.translator import Translator
 
 
@@ -44,7 +44,7 @@ class FoundCuts:
         return {"cut": [*map(str, self.search.cuts)]}
 
     def summary(self) -> str:
-        """What the token becomes."""
+        """The token before and after the cuts."""
         return f"token {self.position + 1}: {self.before} becomes {self.after}"
 
 

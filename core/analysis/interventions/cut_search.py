@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from core.analysis.heads.head import Head
 from core.analysis.interventions.cuts import Cut, cut_attention, cut_translator
 from core.analysis.predicted_position import check_position
-from core.capture import Kind, attention_path, capture_attention
+from core.capture import attention_path, capture_attention
+from core.trace import Head, Kind
 from core.translator import Translator
 
 MAX_CUTS = 40
@@ -59,10 +59,9 @@ def find_cuts(
     renormalise: bool = True,
     max_cuts: int = MAX_CUTS,
 ) -> Iterator[CutSearch]:
-    """Search for few weights that change a predicted token when cut.
+    """Search for few weights that change a predicted token when cut, see the module docstring.
 
-    See the module docstring. Incremental: stop iterating to cancel the rest. The lock on the model is released between
-    rounds.
+    Stop iterating to cancel the rest. The lock on the model is released between rounds.
 
     Args:
         source, target: as for `Translator.explain`; the tokens before the position stay as they are.

@@ -1,8 +1,7 @@
-"""Cuts: attention weights set to 0 or another number.
+"""Cuts: attention weights set to 0 or another number, after which everything is computed again.
 
-Everything after them is computed again.
-
-For single weights, rows, columns or whole heads. With S the keys of a row a that a cut sets to v in all,
+A cut may set single weights, rows, columns or whole heads. With S the keys of a row a whose weights it sets to v in
+all,
 
     a'_k = v a_k / sum over S of a_j                 k in S; equal shares if the sum is 0
     a'_k = a_k (1 - v) / (1 - sum over S of a_j)     other k, if the rest of the row is scaled; else a_k
@@ -12,8 +11,8 @@ the attention knockout of Geva et al. 2023 ("Dissecting Recall of Factual Associ
 Models"), who set scores to minus infinity before the softmax, in all heads of several layers. Without scaling the rest,
 the row sums to less than 1, which is another intervention.
 
-A cut says what depends on these weights in this model. The model never saw such weights in training, so it does not say
-what a model trained without them would do.
+A cut shows which outputs depend on these weights in this model. The model never saw such weights in training, so it
+does not show how a model trained without them would behave.
 """
 
 import math
@@ -48,8 +47,8 @@ class Cut:
     """Weights of one head that are set.
 
     In each of its rows, the weights at its keys are scaled so that they sum to `value`; if they are all 0, they share
-    it equally. With 0 they are removed, and with one key the weight becomes `value`. Keys that the query may not attend
-    to stay 0.
+    it equally. A value of 0 removes them, and with one key the weight becomes `value`. Keys that the query may not
+    attend to stay 0.
 
     Attributes:
         head: the head.
@@ -76,10 +75,7 @@ class Cut:
                 raise ValueError(f"the {name} of a cut are {positions}, expected positions from 0 on, at least one")
 
     def __str__(self) -> str:
-        """Name, counted from 1: `cross L5 H3 row 4 column 2-3 to 0.5 rest`.
-
-        `parse_cut` parses it.
-        """
+        """Name for `parse_cut`, counted from 1: `cross L5 H3 row 4 column 2-3 to 0.5 rest`."""
         parts = [str(self.head)]
         for name, positions in (("row", self.rows), ("column", self.keys)):
             if positions is not None:

@@ -40,7 +40,7 @@ class Patch:
     """An output that is taken from the other run.
 
     Attributes:
-        component: what a sub-layer adds to the residual connection, or the state after a layer.
+        component: the vector that a sub-layer adds to the residual connection, or the state after a layer.
         layer: counted from 0.
         position: counted from 0; None for all.
         head: of an attention component, counted from 0; None for the whole output.
@@ -54,9 +54,7 @@ class Patch:
 
 @dataclass(frozen=True)
 class PairRuns:
-    """The runs of a clean and of a corrupted source with one target prefix.
-
-    The clean one is row 0.
+    """The runs of a clean (row 0) and of a corrupted source with one target prefix.
 
     Attributes:
         texts: both sources.
@@ -111,10 +109,9 @@ class PairRuns:
         return self.translator.fed_pieces(self.fed[0].tolist())
 
     def measured(self, logits: Tensor) -> Tensor:
-        """Metric of logits [W, V]: [W].
+        """Metric of logits, the logit of A minus that of B, or the log-probability of A: [W, V] -> [W].
 
-        The logit of A minus that of B, or the log-probability of A. The difference of two logits is that of their
-        log-probabilities, too: both have the same normaliser.
+        The difference of two logits is that of their log-probabilities, too, as both have the same normaliser.
         """
         if self.metric == "difference":
             return logits[:, self.token] - logits[:, self.against]
@@ -149,10 +146,7 @@ class PairRuns:
         return heads.num_heads
 
     def matters(self, patch: Patch) -> bool:
-        """Whether a patch alone can change the next token.
-
-        Both runs differ there, and the next token depends on it.
-        """
+        """Whether a patch alone can change the next token: both runs differ there, and the next token depends on it."""
         is_read = patch.position in (None, self.fed.size(1) - 1)
         is_last = side_of(patch.component) == "decoder" and patch.layer == self.num_layers(patch.component) - 1
         return self.differs(patch) and (is_read or not is_last)

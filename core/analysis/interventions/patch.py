@@ -3,12 +3,11 @@
 Layers, heads and positions are counted from 0 in the tables.
 """
 
-import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from core.analysis.declaration import Analysis, Columns, option
-from core.analysis.heads.head import Head
 from core.analysis.interventions.minimal_pairs import MinimalPair, minimal_pairs
 from core.analysis.interventions.pair_runs import Component, Metric, PairRuns, side_of
 from core.analysis.interventions.patching import (
@@ -19,16 +18,11 @@ from core.analysis.interventions.patching import (
     mean_map,
     patching_map,
 )
-from core.analysis.interventions.path_patching import INPUTS, HeadInput, Receiver, path_effects, possible_senders
+from core.analysis.interventions.path_patching import INPUTS, Receiver, path_effects, possible_senders
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.subject import piece_id, predicted_position
-from core.capture import Kind
+from core.trace import Head, Kind, parse_head
 from core.translator import Translator
-
-_KINDS: dict[str, Kind] = {"encoder": "encoder_self", "decoder": "decoder_self", "cross": "cross"}
-_LAYER = re.compile(r"(encoder|decoder|cross) L([1-9]\d{0,2})")
-_RECEIVER = re.compile(rf"(encoder|decoder|cross) L([1-9]\d{{0,2}}) H([1-9]\d{{0,2}}) ({'|'.join(INPUTS)})")
-
 
 # --- results --------------------------------------------------------------------------------------------------------
 
@@ -141,10 +135,13 @@ def parsed_layer(name: str) -> tuple[Kind, int]:
     Raises:
         ValueError: the name is not that of a layer.
     """
-    parts = _LAYER.fullmatch(name)
-    if parts is None:
-        raise ValueError(f"--heads ({name}) must be a layer such as 'cross L5' or 'encoder L1', counted from 1")
-    return _KINDS[parts[1]], int(parts[2]) - 1
+    try:
+        kind, layer, _ = parse_head(f"{name} H1")
+    except ValueError:
+        raise ValueError(
+            f"--heads ({name}) must be a layer such as 'cross L5' or 'encoder L1', counted from 1"
+        ) from None
+    return kind, layer
 
 
 def parsed_receiver(name: str) -> Receiver:
@@ -153,14 +150,15 @@ def parsed_receiver(name: str) -> Receiver:
     Raises:
         ValueError: the name is not that of a receiver.
     """
-    parts = _RECEIVER.fullmatch(name)
-    if parts is None:
-        raise ValueError(
-            f"--paths-to ({name}) must be the queries, keys or values of a head, counted from 1, such as "
-            f"'cross L5 H3 value'"
-        )
-    which: HeadInput = next(each for each in INPUTS if each == parts[4])
-    return Receiver(Head(_KINDS[parts[1]], int(parts[2]) - 1, int(parts[3]) - 1), which)
+    head, _, which = name.rpartition(" ")
+    for each in INPUTS:
+        if each == which:
+            with suppress(ValueError):
+                return Receiver(parse_head(head), each)
+    raise ValueError(
+        f"--paths-to ({name}) must be the queries, keys or values of a head, counted from 1, such as "
+        f"'cross L5 H3 value'"
+    )
 
 
 @dataclass(frozen=True)

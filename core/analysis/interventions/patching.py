@@ -1,6 +1,4 @@
-"""Activation patching: outputs of one run put into another.
-
-Everything after them is computed again.
+"""Activation patching: outputs of one run put into another, after which everything is computed again.
 
 Vig et al. 2020 ("Investigating Gender Bias in Language Models Using Causal Mediation Analysis") and Meng et al. 2022
 ("Locating and Editing Factual Associations in GPT"), with the choices of Zhang & Nanda 2023 (arXiv:2309.16042): a
@@ -11,8 +9,8 @@ base. The metric m of the patched run is normalised to 0 for the corrupted and 1
 
     recovered = (m(patched) - m(corrupted)) / (m(clean) - m(corrupted))
 
-Outputs exist alike in post-norm and pre-norm layers: what a sub-layer adds to the residual connection, and the state
-after the layer. Norms that follow are computed again.
+Post-norm and pre-norm layers have the same outputs: the vector that a sub-layer adds to the residual connection, and
+the state after the layer. Norms that follow are computed again.
 """
 
 from collections import defaultdict
@@ -61,9 +59,8 @@ class Effects:
         return (self.values.double() - self.corrupted) / (self.clean - self.corrupted)
 
     def moved(self, into: Into) -> Tensor:
-        """Share of the difference between both runs that a patch makes.
-
-        0 is no effect, 1 all the way from base to donor.
+        """Share of the difference between both runs that a patch makes: 0 is no effect, 1 all the way from base to
+        donor.
         """
         return self.recovered if into == "corrupted" else 1 - self.recovered
 
@@ -102,8 +99,8 @@ class PatchedPart(NamedTuple):
 def measured_parts(runs: PairRuns, into: Into = "corrupted") -> Iterator[PatchedPart]:
     """Patch every component of every layer at every position, one at a time.
 
-    Incremental: stop iterating to cancel the rest. The lock on the model is released between batches. The parts of one
-    layer are measured together.
+    The parts of one layer are measured together. The lock on the model is released between batches. Stop iterating to
+    cancel the rest.
     """
     sides: tuple[Stack, ...] = ("encoder", "decoder")
     for side in sides:
@@ -157,7 +154,7 @@ def head_effects(runs: PairRuns, kind: Kind, layer: int, position: int, into: In
 
 
 def all_patched(runs: PairRuns, into: Into = "corrupted") -> float:
-    """Metric with everything patched, at all positions: that of the donor."""
+    """Metric with everything patched, at all positions, which equals the donor's."""
     everything = [Patch(component, layer) for component in COMPONENTS for layer in range(runs.num_layers(component))]
     return float(patched_metric(runs, [everything], into)[0])
 
@@ -169,7 +166,7 @@ def all_patched(runs: PairRuns, into: Into = "corrupted") -> float:
 def patched_metric(runs: PairRuns, rows: Sequence[Sequence[Patch]], into: Into = "corrupted") -> Tensor:
     """Metric of the base with the patches of each row: [len(rows)] float64.
 
-    Rows are runs of their own, computed in batches of one layer, which continue the recorded run. Where a row's patches
+    Each row is a run of its own, computed in batches of one layer that continue the recorded run. Where a row's patches
     change nothing that the next token depends on, nothing is computed: its metric is exactly the base's.
 
     Raises:
@@ -210,9 +207,7 @@ def blocks(runs: PairRuns, rows: int) -> Iterator[slice]:
 
 
 def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first: dict[Stack, int]) -> Tensor:
-    """Logits of the next token of `rows` copies of a run: [W, V].
-
-    The run is computed again from a layer on.
+    """Logits of the next token of `rows` copies of a run, computed again from a layer on: [W, V].
 
     Args:
         model: held by this thread; its hooks make the copies differ.
@@ -233,10 +228,7 @@ def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first:
 
 @contextmanager
 def _patched(model: Transformer, runs: PairRuns, rows: Sequence[Sequence[Patch]], donor: int) -> Generator[None]:
-    """Put outputs of the donor into a batch inside the block.
-
-    Each row has its own patches.
-    """
+    """Put outputs of the donor into a batch inside the block; each row has its own patches."""
     groups: defaultdict[tuple[Component, int, bool], list[tuple[int, int, int]]] = defaultdict(list)
     for row, patches in enumerate(rows):
         for patch in patches:

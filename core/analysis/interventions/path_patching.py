@@ -142,9 +142,8 @@ def _arriving(
     base: int,
     hold_networks: bool,
 ) -> dict[Receiver, Tensor]:
-    """Inputs [W, L, E] of the receivers when only a sender's output has changed.
-
-    They are queries, keys or values; each row has another sender.
+    """Inputs [W, L, E] (queries, keys or values) of the receivers when only the output of each row's sender has
+    changed.
     """
     side, first = side_of(rows[0].component), min(row.layer for row in rows)
     x = runs.entering(side, first)[base].expand(len(rows), -1, -1)

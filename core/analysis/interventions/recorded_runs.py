@@ -31,9 +31,7 @@ def record_runs(
     against: int | None = None,
     metric: Metric = "difference",
 ) -> PairRuns:
-    """Run a clean and a corrupted source, and record all components' outputs.
-
-    Both have the same target prefix.
+    """Run a clean and a corrupted source with one target prefix, and record all components' outputs.
 
     Args:
         clean, corrupted: sources of equal length in tokens.
@@ -73,9 +71,7 @@ def recorded_passes(
     against: int | None,
     metric: Metric,
 ) -> PairRuns:
-    """Run two sources of equal length, and record all components' outputs.
-
-    Both have the same prefix.
+    """Run two sources of equal length with the same prefix, and record all components' outputs.
 
     Args:
         texts, sources: both sources, and their token ids.

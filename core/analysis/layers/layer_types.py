@@ -1,7 +1,7 @@
 """Layer types of Table 1 (section 4), each from [B, n, d] to [B, n, d].
 
-Each has only what the table counts: the attention layers have no projections (which would add 4 n d^2 products to
-both), and no layer has a bias, a residual connection or a norm.
+Each has only the parts that the table counts: the attention layers have no projections (which would add 4 n d^2
+products to both), and no layer has a bias, a residual connection or a norm.
 """
 
 import math

@@ -9,9 +9,7 @@ from torch.utils._pytree import tree_leaves
 
 
 class LiveMemory(TorchDispatchMode):
-    """Count memory allocated inside a `with` block, on any device.
-
-    Scratch space within one operation is not counted.
+    """Count memory allocated inside a `with` block, on any device, without scratch space within one operation.
 
     Attributes:
         live: bytes allocated in the block and not yet freed.

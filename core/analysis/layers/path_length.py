@@ -35,10 +35,7 @@ class PathLength:
 
 
 def measure_path_length(layer_type: LayerType, sizes: Sizes) -> PathLength:
-    """Count a layer type's sequential operations and its longest path.
-
-    The width of `sizes` is ignored.
-    """
+    """Count a layer type's sequential operations and its longest path, ignoring the width of `sizes`."""
     sizes = Sizes(n=sizes.n, d=TRACED_WIDTH, k=sizes.k, r=sizes.r, dilated=sizes.dilated)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

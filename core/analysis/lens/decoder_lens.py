@@ -2,7 +2,7 @@
 
 Langedijk et al. 2023 (arXiv 2310.03686): stop the encoder after layer l and let the decoder attend to those states, so
 that the search is for argmax_y p(y | memory = x_l), with the encoder's final norm, if it has one, applied to x_l. The
-decoder was trained on the last layer, so what it cannot read in a lower one may be there in another form.
+decoder was trained on the last layer, so information that it cannot read in a lower one may be there in another form.
 """
 
 from dataclasses import dataclass
@@ -71,9 +71,9 @@ def encoder_translations(
 
 
 def memory_logits(translator: Translator, memories: Tensor) -> NextLogits:
-    """Scorer of next tokens for given encoder outputs.
+    """Scorer of next tokens for given encoder outputs, in place of `Translator.next_logits`.
 
-    It takes the place of `Translator.next_logits`. Holds the model's lock for one position at a time.
+    It holds the model's lock for one position at a time.
 
     Args:
         memories: [B, S, D] without padding.
@@ -93,9 +93,9 @@ def memory_logits(translator: Translator, memories: Tensor) -> NextLogits:
 
 @torch.inference_mode()
 def encoder_levels(translator: Translator, source_ids: list[int]) -> Tensor:
-    """Encoder states of one sentence at every level: [L + 1, S, D].
+    """Encoder states of one sentence at every level, as memories of the decoder: [L + 1, S, D].
 
-    They are memories of the decoder. The states of a pre-norm encoder pass its final norm.
+    The states of a pre-norm encoder pass its final norm.
     """
     with translator.inspect() as model:
         with record(model, level_places(model, "encoder")) as states:

@@ -137,7 +137,7 @@ class LensOptions:
 def lens(
     translator: Translator, source: str, target: str | Sequence[int], options: LensOptions = LensOptions()
 ) -> LogitLens | EncoderLens:
-    """What every decoder layer predicts, or the translation from every encoder layer.
+    """Predictions of every decoder layer, or the translation from every encoder layer.
 
     Raises:
         ValueError: as `Translator.explain`.

@@ -1,10 +1,10 @@
-"""When heads take their roles: scores and roles over the snapshots of a run.
+"""Scores and roles of heads over the snapshots of a run, and when they settle.
 
 Olsson et al. 2022 (arXiv 2209.11895) follow a score of every head over the snapshots of a run to see induction heads
-appear. Here it is any score of the score-cards, and a role is the most specific label of a head (`head_labels`,
-by the criteria of Voita et al. 2019 and Clark et al. 2019). A head whose weights are spread out has that role and no
-other: early in training all weights are nearly equal, and where the largest of them is says little. Two definitions,
-of which the first is the settling time of control engineering:
+appear. Here it is any score of the score-cards, and a role is the most specific label of a head (`head_labels`, by the
+criteria of Voita et al. 2019 and Clark et al. 2019). A head whose weights are spread out has that role and no other:
+early in training all weights are nearly equal, and the position of the largest of them says little. Two definitions, of
+which the first is the settling time of control engineering:
 
 - a score has **settled** at the first snapshot from which on it stays within a tolerance of its value at the last;
 - a role is **taken** at the first snapshot from which on the head meets its criterion at every snapshot.
@@ -17,9 +17,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from core.analysis.heads.head import Head
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
+from core.trace import Head
 
 SPREAD = "spread out"
 TOLERANCE = 0.1  # of a score, which is from 0 to 1
@@ -77,9 +77,7 @@ def settled_at(values: Sequence[float], tolerance: float = TOLERANCE) -> int | N
 
 
 def taken_at(cards: Cards) -> int | None:
-    """Number of the first snapshot from which on a head keeps its last role.
-
-    From there on it always meets the criterion.
+    """Number of the first snapshot from which on a head keeps its last role, always meeting the criterion.
 
     Args:
         cards: of one head, at each snapshot.
@@ -116,9 +114,7 @@ def developments(cards: Sequence[Cards], score: str, tolerance: float = TOLERANC
 
 
 def development_columns(steps: Sequence[int], found: Sequence[Development]) -> dict[str, list[object]]:
-    """Columns of a table with a row for each head and snapshot.
-
-    Layers and heads are counted from 0.
+    """Columns of a table with a row for each head and snapshot; layers and heads are counted from 0.
 
     Args:
         steps: of the snapshots.

@@ -1,8 +1,8 @@
 """A sentence run through one snapshot of a training run.
 
 Every snapshot searches its own translation. Attention maps, score-cards and lens are those of one fixed target, the
-best translation of the last snapshot, fed to all of them token by token (teacher forcing): so the maps of all snapshots
-have the same rows and columns, and what changes from one to the next is the model alone.
+best translation of the last snapshot, fed to all of them token by token (teacher forcing). So the maps of all snapshots
+have the same rows and columns, and only the model changes from one to the next.
 """
 
 import math
@@ -50,9 +50,9 @@ class SnapshotReading:
 
     @property
     def level_probabilities(self) -> tuple[float, ...]:
-        """Probability of a token of the fixed target at each level: [L + 1].
+        """Probability of a token of the fixed target at each level, by the logit lens: [L + 1].
 
-        By the logit lens. Geometric means over the predicted tokens: exp of the mean log-probability.
+        They are geometric means over the predicted tokens: exp of the mean log-probability.
         """
         predicted = self.lens.predicted_log_probs[:, self.explanation.num_forced :]
         return tuple(math.exp(value) for value in predicted.double().mean(1).tolist())

@@ -5,8 +5,8 @@ Vaswani et al. 2017, equation (1) (3.2.1): the score of query i and key j is a s
     s_ij = sum_d q_id k_jd / sqrt(d_k),
 
 and the weight is the softmax of a row of the scores that the mask leaves. A model with relative positions adds a score
-of the distance to the sum. Query and key are those that the model's own
-projections compute; the products are taken in float64, and their sum is compared with the model's score.
+of the distance to the sum. Query and key are those that the model's own projections compute; the products are taken in
+float64, and their sum is compared with the model's score.
 """
 
 import math
@@ -45,10 +45,7 @@ class ScoreProducts:
 
     @property
     def score(self) -> float:
-        """Sum of the products and `relative`.
-
-        That of a hidden key is not used by the model.
-        """
+        """Sum of the products and `relative`, which for a hidden key the model does not use."""
         return float(self.products.sum()) + (self.relative or 0.0)
 
     @property
@@ -57,16 +54,15 @@ class ScoreProducts:
 
     @property
     def gap(self) -> float:
-        """Deviation of the sum from the model's score.
-
-        It is relative to the score if that exceeds 1, and NaN for a hidden key.
+        """Deviation of the sum from the model's score, relative to the score if that exceeds 1; NaN for a hidden
+        key.
         """
         return math.nan if self.is_hidden else abs(self.score - self.own_score) / max(1.0, abs(self.own_score))
 
     def columns(self) -> dict[str, list[float | None]]:
-        """Columns of a table with a row for each dimension, counted from 0.
+        """Columns of a table with a row for each dimension, counted from 0, and one without dimension for `relative`.
 
-        `relative` has a row without dimension. The products sum to the score.
+        The products sum to the score.
         """
         rows: list[tuple[float | None, ...]] = [
             (dimension, *numbers)
@@ -114,5 +110,5 @@ def score_products(
 
 
 def exact(values: Tensor) -> Tensor:
-    """In float64, on the CPU as MPS lacks it."""
+    """A copy in float64, on the CPU as MPS lacks it."""
     return values.detach().cpu().double()

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.analysis.declaration import Analysis, Columns, option
-from core.analysis.token_path.steps import Stack, TokenPath
+from core.analysis.token_path.steps import TokenPath
 from core.analysis.token_path.token_walk import follow_token
+from core.trace import Stack
 from core.translator import Translator
 
 
@@ -46,7 +47,7 @@ class TokenNumbers:
         return self.path.table(self.part)
 
     def summary(self) -> str:
-        """What was followed, and how exact the numbers are."""
+        """The followed token, and how exact the numbers are."""
         path = self.path
         token = path.tokens[path.position]
         is_decoder = path.stack == "decoder"

@@ -1,7 +1,7 @@
 """One token followed through the model with this sentence's own numbers.
 
 Every number is computed again in float64 from the formulas of the paper's section 3, from the parameters and the states
-that enter the layer, and compared with what the model computed in its own pass.
+that enter the layer, and compared with the model's own pass.
 """
 
 import math
@@ -101,10 +101,7 @@ def _require(name: str, value: int, count: int, things: str) -> None:
 
 @dataclass
 class _Walk:
-    """The steps of one token, one after the other.
-
-    Each is compared with the model's own values.
-    """
+    """The steps of one token, one after the other, each compared with the model's own values."""
 
     model: Transformer
     stack: Stack
@@ -148,10 +145,7 @@ class _Walk:
         return self.own[place][self.position]
 
     def compare(self, part: str, quantity: str, found: Tensor, own: Tensor) -> None:
-        """Note how far a quantity is from the model's own.
-
-        See `TokenPath.differences`.
-        """
+        """Record how far a quantity is from the model's own, see `TokenPath.differences`."""
         largest = max(1.0, float(own.abs().max()))
         self.differences[f"{part}.{quantity}"] = float((found - own).abs().max()) / largest
 

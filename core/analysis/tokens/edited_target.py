@@ -42,10 +42,10 @@ def replace_token(tokenizer: Tokenizer, token_ids: Sequence[int], position: int,
 
 
 def begun_word(tokens: Sequence[str], position: int) -> range:
-    """Positions of the pieces that a text at a position would continue.
+    """Positions of the pieces that a text at a position would continue, empty if a word begins there.
 
-    Empty if a word begins there. The range ends at the position, or before the character of several bytes that it is
-    part of, whose bytes stay together.
+    The range ends at the position, or before the character of several bytes that it is part of, whose bytes stay
+    together.
     """
     stop = next((group.start for group in character_groups(tokens) if position in group), len(tokens))
     here = tokens[stop] if stop < len(tokens) else ""
@@ -66,7 +66,7 @@ def _last_space(tokens: Sequence[str]) -> int:
 def align_targets(first: Sequence[int], second: Sequence[int]) -> list[tuple[int | None, int | None]]:
     """Align two targets: pairs of positions, None for tokens without a counterpart.
 
-    First the common prefix, then the longest common runs.
+    The common prefix is aligned first, then the longest common runs.
     """
     begun = next(
         (index for index, (one, other) in enumerate(zip(first, second, strict=False)) if one != other),

@@ -38,9 +38,8 @@ UNSPACED_SCRIPTS = re.compile(
 
 
 def continues_word(token: str) -> bool:
-    """Whether a piece continues a word, such as `ing` in `read` `ing`.
-
-    True without a space before it, if it has letters or digits.
+    """Whether a piece continues a word, such as `ing` in `read` `ing`: it has letters or digits and no space before
+    it.
     """
     if is_standalone(token) or bytes_of(token) is not None:
         return False
@@ -101,10 +100,9 @@ def _word_labels(tokens: tuple[str, ...], kinds: tuple[tuple[type, Role], ...]) 
 
 
 def word(tokens: Sequence[str]) -> str:
-    """Display label of one word.
+    """Display label of one word: its tokens joined without the space mark, bytes decoded as UTF-8.
 
-    Its tokens joined without the space mark, bytes decoded as UTF-8. Special tokens are unchanged, and a word of a
-    prefix of the model remains special.
+    Special tokens are unchanged, and a word of a prefix of the model remains special.
     """
     if len(tokens) == 1 and (is_special(tokens[0]) or isinstance(tokens[0], Word)):
         return tokens[0]
@@ -197,7 +195,7 @@ def _relabel(attention: AttentionMap, weights: Tensor, mask: Tensor, rows: Seque
 def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:
     """Runs of tokens without spaces: (positions, text) of each character or piece."""
     chunk: list[tuple[range, str]] = []
-    for group in grapheme_groups(tokens):
+    for group in list(grapheme_groups(tokens)):
         token = tokens[group.start]
         starts = is_standalone(token) or token.startswith(SPACE_MARK)
         if chunk and (starts or is_special(token) != is_special(tokens[group.start - 1])):

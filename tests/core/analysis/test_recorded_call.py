@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.analysis.csv_output import save_csv
-from core.analysis.heads.head import Head
 from core.analysis.lens.logit_lens import LensOptions, lens
 from core.analysis.recorded_call import Call, Given, code_of, table_script
+from core.trace import Head
 from core.translator import Translator
 
 SOURCE, TARGET = "A dog runs.", "Ein Hund."

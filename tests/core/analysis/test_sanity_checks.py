@@ -4,12 +4,12 @@ import pytest
 import torch
 
 from core.analysis.heads.gating import gated
-from core.analysis.heads.head import Head
 from core.analysis.sanity_checks import Check, check_explanation, check_maps
-from core.capture import AttentionMap, Kind
+from core.capture import AttentionMap
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Head, Kind
 from core.translator import Explanation, ScoredText, Translator
 
 SOURCE, TARGET = "Nobody knows this.", "Niemand weiß das."

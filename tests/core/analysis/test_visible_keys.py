@@ -20,12 +20,13 @@ from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorer import score_cards
 from core.analysis.tokens.words import merge_words, without_special_tokens
-from core.capture import AttentionMap, Kind, attention_mask
+from core.capture import AttentionMap, attention_mask
 from core.export import load_explanation, record_of, save_explanation
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.model.restricted_attention import causal_neighbourhood, centred_neighbourhood
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Kind
 from core.translator import Translator
 
 SOURCE, TARGET = "The old house was built 150 years ago.", "Das alte Haus wurde vor 150 Jahren gebaut."

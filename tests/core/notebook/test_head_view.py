@@ -11,9 +11,9 @@ import torch
 from traitlets import TraitError
 
 from core import Explanation, Translator
-from core.analysis.heads.head import Head
 from core.drawing.drawing_data import STEPS
 from core.notebook import HeadView
+from core.trace import Head
 
 SOURCE = "A dog </script><b>runs</b>."
 

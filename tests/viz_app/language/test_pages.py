@@ -23,7 +23,7 @@ from viz_app.views.paper.paper_figures import figure_heads
 SAME_EVERYWHERE = {
     *LANGUAGES.values(),
     *("Headlight", "Python", "BertViz", "CSV", "HTML", "JSON", "NPZ", "NumPy", "PDF", "PNG", "SVG"),
-    *("d_model", "d_ff", "d_k", "d_v", "log", "ms", "MB", "relu"),  # symbols and units
+    *("d_model", "d_ff", "d_k", "d_v", "log", "ms", "MB", "Mio", "Mrd", "relu"),  # symbols and units
 }
 SENTENCE = "Where?"
 PARALLEL_LINES = "Where is the station?\tWo ist der Bahnhof?"  # as on the page Score a file

@@ -74,7 +74,7 @@ def test_a_checkpoint_in_an_archive_has_the_name_of_the_archive(tiny_checkpoint:
         ([("a\0b", b"")], "cannot be the name of a file"),
         ([("a\ud800", b"")], "cannot be the name of a file"),
         ([("config.json", b"{}")] * 2, "config.json, config.json: two files have the same name"),
-        ([(str(number), b"") for number in range(1001)], "These are 1001 files, at most 1000 are read"),
+        ([(str(number), b"") for number in range(1001)], "These are 1,001 files, at most 1,000 are read"),
         ([("outer.zip", archive(inner__zip=archive(config__json=b"{}")))], "its files ('inner.zip') are of no known"),
         ([("a.zip", archive(**{"../config__json": b"{}"}))], "a.zip: the name '../config.json' leads out of the archi"),
         ([("pytorch_model.bin", b"\x80\x04.")], "its files ('pytorch_model.bin') are of no known format"),

@@ -14,6 +14,7 @@ from viz_app.drawing.export.token_boxes import Box, export_boards, export_tokens
 from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
+from viz_app.language.numbers import localized
 
 
 def export_switches(
@@ -39,7 +40,7 @@ def export_switches(
         gate, effect = gates.get(head, 1.0), effects.get(head)
         text = "" if effect is None else decimal(effect, 1, sign=True) if round(effect, 1) else "0"
         if gate != 1:
-            text = tr("off") if gate == 0 else f"{gate:.1f}"
+            text = tr("off") if gate == 0 else localized(gate, ".1f")
         return Box(text, effect_color(effect or 0.0, limit, theme), marked=gate != 1)
 
     boards: list[tuple[str, list[tuple[str, list[Box]]]]] = []

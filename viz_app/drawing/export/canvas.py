@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from core.analysis.tokens.words import readable
 from viz_app.drawing.theme import DARK, LIGHT, Theme
 from viz_app.language import marked, tr
+from viz_app.language.numbers import in_symbols
 
 if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the first export
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -97,7 +98,7 @@ def saved(figure: "Figure", file_format: Format) -> bytes:
     If no font has some of its letters, the picture says so; in SVG files they are text, for the viewer's fonts.
     """
     from matplotlib.text import Text
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, ScalarFormatter
 
     dpi: float = DPI
     for text in figure.findobj(Text):
@@ -107,6 +108,8 @@ def saved(figure: "Figure", file_format: Format) -> bytes:
             names = axis.get_major_formatter()
             if isinstance(names, FuncFormatter):  # made into texts once more when they are drawn
                 axis.set_major_formatter(FuncFormatter(partial(_drawable_name, names)))
+            elif isinstance(names, ScalarFormatter):
+                names.format_ticks = partial(_own_numbers, names.format_ticks)  # type: ignore[method-assign]
     caption = _caption.get()
     caption = caption and _drawable(caption)
     drawn = "".join(text.get_text() for text in figure.findobj(Text)) + (caption or "")
@@ -127,6 +130,11 @@ def _drawable(text: str) -> str:
     Byte order marks are left out, and characters that no SVG may have are replaced.
     """
     return NOT_IN_XML.sub("\ufffd", text.replace(BYTE_ORDER_MARK, ""))
+
+
+def _own_numbers(format_ticks: "Callable[[list[float]], list[str]]", values: list[float]) -> list[str]:
+    """Write the numbers of an axis as in the visitor's language."""
+    return [in_symbols(name) for name in format_ticks(values)]
 
 
 def _drawable_name(names: "Formatter", place: float, number: int | None = None) -> str:

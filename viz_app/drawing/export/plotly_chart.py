@@ -27,6 +27,7 @@ from viz_app.drawing.export.canvas import (
     saved,
 )
 from viz_app.drawing.theme import LIGHT, Theme
+from viz_app.language.numbers import in_symbols
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -245,7 +246,9 @@ def _axis(axes: "Axes", side: str, given: Any, theme: Theme) -> None:
 
 def _ticks(axis: Any, given: Any) -> None:
     values: Sequence[Any] = list(given.tickvals)
-    labels = [plain_text(str(text)) for text in (given.ticktext if given.ticktext is not None else values)]
+    labels = [in_symbols(str(value)) if isinstance(value, int | float) else plain_text(str(value)) for value in values]
+    if given.ticktext is not None:
+        labels = [plain_text(str(text)) for text in given.ticktext]
     for tick in axis.set_ticks(values):
         for text in (tick.label1, tick.label2):
             text.set_parse_math(False)

@@ -8,6 +8,7 @@ from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.token_boxes import Box, export_tokens
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
+from viz_app.language.numbers import localized
 
 UNSURE = "#e69f00"
 STRONGEST = 0.6  # share of that colour behind a token that had no probability at all
@@ -21,7 +22,7 @@ def export_steps(tokens: Sequence[str], log_probs: Sequence[float], file_format:
     """
     probabilities = [math.exp(log_prob) for log_prob in log_probs]
     boxes = [
-        Box(readable(token), _mixed(theme.background, STRONGEST * (1 - probability)), f"{probability:.2f}")
+        Box(readable(token), _mixed(theme.background, STRONGEST * (1 - probability)), localized(probability, ".2f"))
         for token, probability in zip(tokens, probabilities, strict=True)
     ]
     return export_tokens(boxes, file_format, theme, title=tr("probability of each token"))

@@ -3,7 +3,8 @@
 from core.analysis.comparison import Difference, largest_differences
 from core.analysis.tokens.words import readable
 from viz_app.drawing.display_text import isolated, plain
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr
+from viz_app.language.numbers import localized
 
 MORE, LESS = marked("{query} attends to {key} {amount} more"), marked("{query} attends to {key} {amount} less")
 
@@ -12,7 +13,7 @@ def agreement(difference: Difference) -> str:
     """Say which words are left out of the difference."""
     if difference.is_whole:
         return tr("Both have the same words on both axes.")
-    first, second = (", ".join(map(named, words)) for words in (difference.first_only, difference.second_only))
+    first, second = (joined(map(named, words)) for words in (difference.first_only, difference.second_only))
     parts = [
         *([tr("{words} (first)", words=first)] if first else []),
         *([tr("{words} (second)", words=second)] if second else []),
@@ -26,7 +27,7 @@ def in_words(difference: Difference, head: int) -> str:
         (tr(MORE) if value > 0 else tr(LESS)).format(
             query=named(difference.map.row_tokens[row]),
             key=named(difference.map.key_tokens[key]),
-            amount=f"{abs(value):.2f}",
+            amount=localized(abs(value), ".2f"),
         )
         for row, key, value in largest_differences(difference, head)
     ]

@@ -14,7 +14,7 @@ from viz_app.components.attention_lines import attention_lines
 from viz_app.controls import toolbar
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
-from viz_app.controls.tables import selectable_table
+from viz_app.controls.tables import decimals, selectable_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case, shortened
@@ -303,7 +303,7 @@ def distances(differences: dict[int, Difference], view: CompareView) -> None:
         height=300,
         column_config={
             "head": st.column_config.TextColumn(tr("Layer") if view.weights.per_layer else tr("Head"), width=80),
-            "distance": st.column_config.ProgressColumn(tr("Distance"), format="%.3f", min_value=0, max_value=1),
+            "distance": st.column_config.ProgressColumn(tr("Distance"), **decimals(3), min_value=0, max_value=1),
         },
     )
 

@@ -14,7 +14,7 @@ from core.analysis.heads.scorecards import ScoreCard
 from core.capture import KINDS, Kind
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import selectable_table
+from viz_app.controls.tables import decimals, selectable_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, plain, sentence_case
 from viz_app.drawing.scorecard_text import head_does, sentences
@@ -99,7 +99,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
         column_order=["name", "score", "does"],
         column_config={
             "name": st.column_config.TextColumn(tr("Head"), width=100),
-            "score": st.column_config.ProgressColumn(tr("Score"), format="%.3f", min_value=0, max_value=1, width=110),
+            "score": st.column_config.ProgressColumn(tr("Score"), **decimals(3), min_value=0, max_value=1, width=110),
             "does": st.column_config.TextColumn(tr("Does")),
         },
     )

@@ -12,10 +12,10 @@ from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.tokens.words import readable
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import selectable_table
+from viz_app.controls.tables import decimals, selectable_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import isolated, plain, sentence_case
-from viz_app.language import marked, tr, tr_lower, tr_values
+from viz_app.language import joined, marked, tr, tr_lower, tr_values
 from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.views.corpus import selection
@@ -94,7 +94,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
                 column_config={
                     "name": st.column_config.TextColumn(tr("Neuron"), width=130),
                     "tokens": st.column_config.TextColumn(tr("Tokens of its examples")),
-                    "highest": st.column_config.NumberColumn(tr("Highest"), format="%.2f", width=70),
+                    "highest": st.column_config.NumberColumn(tr("Highest"), **decimals(2), width=70),
                     "active": st.column_config.NumberColumn(tr("Active"), format="percent", width=70),
                 },
             )
@@ -154,7 +154,7 @@ def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
     if neuron.stack == "decoder":
         ids = promoted_by_neuron(model.translator.model, neuron.layer, neuron.neuron, PROMOTED)
         pieces = [plain(isolated(readable(model.translator.tokenizer.target.piece(each)))) for each in ids]
-        st.caption(tr("Promotes: {tokens}", tokens=", ".join(pieces)), help=tr(ABOUT_PROMOTES))
+        st.caption(tr("Promotes: {tokens}", tokens=joined(pieces)), help=tr(ABOUT_PROMOTES))
     examples = opened.index.neuron_examples(neuron)
     if not examples:
         st.info(tr("{neuron} is not active for any token of the corpus.", neuron=name))

@@ -6,8 +6,9 @@
 
 import { DASHES, element, focusedIn, stroke, vector } from "../../../core/drawing/dom.js";
 import { scrolling } from "../../../core/drawing/scrolling.js";
+import { decimal } from "../../../core/drawing/numbers.js";
 import { tr } from "../../../core/drawing/texts.js";
-import { component, decimal, rootOf } from "../../components/shared.js";
+import { component, rootOf } from "../../components/shared.js";
 
 /**
  * @typedef {{ key: string, name: string, text: string, low: number, high: number, range: [number, number] | null }} Axis

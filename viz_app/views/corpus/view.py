@@ -14,7 +14,7 @@ from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_names import KIND_NAMES
-from viz_app.language import capital, marked, tr
+from viz_app.language import capital, joined, marked, tr
 from viz_app.session import address, readings
 from viz_app.session.fields import part
 from viz_app.session.models import Model
@@ -92,7 +92,7 @@ def headline(opened: OpenedIndex | None) -> None:
         ),
         help=tr(HOW_TO_READ),
     )
-    origin = plain(", ".join(filter(None, (tr(facts.corpus), facts.attribution, facts.licence))))
+    origin = plain(joined(filter(None, (tr(facts.corpus), facts.attribution, facts.licence))))
     text = tr(ORIGINS.get(facts.translations, SEARCHED))
     st.caption(text.format(corpus=origin, size=plain(facts.translations), model=plain(facts.checkpoint)))
 

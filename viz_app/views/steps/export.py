@@ -20,6 +20,7 @@ from viz_app.drawing.export.canvas import (
 )
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
+from viz_app.language.numbers import localized
 from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
 
 
 def _draw_block(axes: "Axes", block: Block, left: float, top: float, theme: Theme) -> None:
-    low, high = f"\u2212{block.limit:.2g}", f"+{block.limit:.2g}"
+    low, high = localized(-block.limit, ".2g"), localized(block.limit, "+.2g")
     scale = f"   {tr('{low} to {high}', low=low, high=high)}" if block.has_legend else ""
     text: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": SMALL_POINTS}
     axes.text(0, top + TITLE / 2, block.title + scale, color=theme.faint, **text)

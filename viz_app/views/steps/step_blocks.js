@@ -5,9 +5,9 @@
 
 import { button, element, goTo, spelled, textOf, vector } from "../../../core/drawing/dom.js";
 import { scrolling } from "../../../core/drawing/scrolling.js";
+import { decimal } from "../../../core/drawing/numbers.js";
 import { tr } from "../../../core/drawing/texts.js";
 import { paintWeights } from "../../../core/drawing/weights.js";
-import { decimal } from "../../components/shared.js";
 
 /**
  * @typedef {object} Column

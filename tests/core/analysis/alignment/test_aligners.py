@@ -15,8 +15,8 @@ from core.analysis.alignment.aligners import (
 )
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, parse_links
 from core.analysis.attribution.methods import METHODS
-from core.analysis.heads.head import Head
 from core.capture import AttentionMap
+from core.trace import Head
 from core.translator import Translator
 
 SOURCE_TOKENS, TARGET_TOKENS = ("▁the", "▁do", "g", "</s>"), ("▁der", "▁Hu", "nd")

@@ -4,8 +4,8 @@ from torch import Tensor
 from core.analysis.alignment.aligners import word_attention
 from core.analysis.alignment.first_head import AgreementTally, first_head, head_links
 from core.analysis.alignment.sentence_alignment import shown_words
-from core.analysis.heads.head import Head
-from core.capture import KINDS, AttentionMap
+from core.capture import AttentionMap
+from core.trace import KINDS, Head
 from core.translator import Translator
 
 SOURCE = ("\u2581A", "\u2581dog", "\u2581barked", ".", "</s>")

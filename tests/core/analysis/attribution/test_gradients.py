@@ -14,10 +14,11 @@ from core.analysis.attribution.gradients import (
     normalised_by_layer,
 )
 from core.analysis.heads.gating import gated
-from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.head import all_heads
 from core.capture import AttentionMap, attention_path, capture_attention
 from core.decoding import NonFiniteError
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Head
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
 

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace, trace_logits
-from core.analysis.heads.head import Head
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Head
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
 from tests.core.tiny_models import LIKE_T5

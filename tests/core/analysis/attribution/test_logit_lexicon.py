@@ -3,8 +3,8 @@ import torch
 
 from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import AttentionWrite, FrozenNorm, LogitTrace, trace_logits
-from core.analysis.heads.head import Head
 from core.text.byte_pieces import is_special
+from core.trace import Head
 from core.translator import Translator
 from tests.core.analysis.conftest import SOURCE, TARGET
 

@@ -19,8 +19,8 @@ from core.analysis.composition.edge_effects import (
 )
 from core.analysis.composition.edges import Edge, Node, place_of, possible_edges, sender_side
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
-from core.capture import KINDS
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import KINDS
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, TARGET, random_translator
 from tests.core.analysis.interventions.conftest import (

@@ -2,8 +2,9 @@ import pytest
 
 from core.analysis.heads import ablation
 from core.analysis.heads.ablation import ablate_each_head, gate_effect
-from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.head import all_heads
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Head
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
 

@@ -10,10 +10,10 @@ import torch
 
 from core.__main__ import main
 from core.analysis.heads.attention_distance import DistanceOptions, attention_distance, head_distances
-from core.analysis.heads.head import Head
 from core.capture import AttentionMap
 from core.results import Explanation
 from core.text.byte_pieces import is_special
+from core.trace import Head
 from core.translator import Translator
 
 SOURCE, TARGET = "A dog runs over the old bridge.", "Ein Hund."

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from core.analysis.heads.corpus_maps import batch_maps, sample_maps
-from core.capture import KINDS
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import KINDS
 from core.translator import Translator
 
 

@@ -5,9 +5,10 @@ import pytest
 
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.gating import gated
-from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.head import all_heads
 from core.model import Transformer
 from core.text.byte_pieces import BytePiece
+from core.trace import Head
 from core.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("short_translations")

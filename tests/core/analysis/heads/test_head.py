@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from core.analysis.heads.gating import gated, head_gates
-from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.head import all_heads
+from core.trace import Head
 from core.translator import Translator
 
 SOURCE, TARGET = "A dog runs through the green grass.", "Ein Hund läuft durch das grüne Gras."

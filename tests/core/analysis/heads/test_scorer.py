@@ -4,12 +4,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.head import all_heads
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import Scorer, piece_counts, piece_frequencies, score_cards, to_frame
 from core.capture import AttentionMap
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Head
 from core.translator import Translator
 
 TOKENS = ("▁a", "▁b", "▁a", ",", "</s>")

@@ -7,12 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.analysis.heads.head import Head
 from core.analysis.interventions import cut_search
 from core.analysis.interventions.cut_search import CutSearch, find_cuts, first_order_effects
 from core.analysis.interventions.cuts import Cut, apply_cuts, cut_translator
-from core.capture import Kind
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Head, Kind
 from core.translator import Translator
 from tests.core.analysis.conftest import SOURCE, random_translator
 

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from core.analysis.heads.gating import gated
-from core.analysis.heads.head import Head
 from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, apply_cuts, cut_effect, cut_translator, parse_cut
 from core.capture import attention_path, capture_attention, full_mask
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Head
 from core.translator import Translator
 from tests.core.analysis.conftest import SOURCE, TARGET, random_translator
 from tests.core.tiny_models import LIKE_T5

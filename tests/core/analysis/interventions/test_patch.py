@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.heads.head import Head
 from core.analysis.interventions.minimal_pairs import minimal_pairs
 from core.analysis.interventions.pair_runs import PairRuns
 from core.analysis.interventions.patching import head_effects, mean_map, patching_map
 from core.analysis.interventions.path_patching import Receiver, path_effects, possible_senders
 from core.analysis.interventions.recorded_runs import record_runs
 from core.cli.commands import main
+from core.trace import Head
 from core.translator import Translator
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED
 

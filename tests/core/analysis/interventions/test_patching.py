@@ -17,8 +17,8 @@ from core.analysis.interventions.patching import (
     patched_metric,
     patching_map,
 )
-from core.capture import KINDS
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import KINDS
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, random_translator
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED, POSITION, Record, brute_force, linear

@@ -4,12 +4,13 @@ from typing import Any
 import pytest
 import torch
 
-from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.head import all_heads
 from core.analysis.interventions.pair_runs import PairRuns, Patch
 from core.analysis.interventions.patching import Into, patched_metric
 from core.analysis.interventions.path_patching import INPUTS, Receiver, path_effects, possible_senders, unreachable
 from core.capture import attention_path
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Head
 from tests.core.analysis.conftest import random_translator
 from tests.core.analysis.interventions.conftest import Record, values_of, whole_pass
 from tests.core.tiny_models import LIKE_T5

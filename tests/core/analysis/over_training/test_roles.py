@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.over_training.roles import SCORES, development_columns, developments, role, settled_at, taken_at
+from core.trace import Head
 
 MIXED = ScoreCard(Head("decoder_self", 0, 1), 9, 0.5, 0.5, 3, 0.2, 0.0, 0.0, 0.0, 0.1, 0.1, 0.1, 0.1)
 PREVIOUS = replace(MIXED, previous=0.8)

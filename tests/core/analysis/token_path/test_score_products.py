@@ -2,9 +2,10 @@ import math
 
 import pytest
 
-from core.analysis.heads.head import Head, all_heads
+from core.analysis.heads.head import all_heads
 from core.analysis.token_path.score_products import ScoreProducts, score_products
 from core.analysis.token_path.token_walk import follow_token
+from core.trace import Head
 from core.translator import Translator
 from tests.core.analysis.conftest import SOURCE, TARGET
 

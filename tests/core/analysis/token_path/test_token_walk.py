@@ -16,13 +16,13 @@ from core.analysis.token_path.steps import (
     NormSteps,
     OutputSteps,
     ResidualSteps,
-    Stack,
     StackSteps,
     TokenPath,
 )
 from core.analysis.token_path.token_walk import follow_token
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
+from core.trace import Stack
 from core.translator import Translator
 from tests.core.analysis.conftest import PRE_NORM, SOURCE, TARGET, random_translator
 from tests.core.tiny_models import LIKE_T5

@@ -18,7 +18,8 @@ from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.drawing.head_names import head_title as head_name
 from viz_app.drawing.scorecard_text import head_does, offset_name
 from viz_app.drawing.theme import Theme
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr
+from viz_app.language.numbers import localized
 from viz_app.views.corpus.figures.parallel_coordinates import (
     CoordinateAxis,
     CoordinateLine,
@@ -198,7 +199,7 @@ def neurons_table(
             continue
         most = counts.most_common(TOP_TOKENS)
         same = max((count for token, count in most if not is_special(token)), default=0)
-        shown = ", ".join(f"{token} \u00d7{count}" if count > 1 else token for token, count in most)
+        shown = joined(f"{token} \u00d7{count}" if count > 1 else token for token, count in most)
         title = f"{tr(STACK_NAMES[stack])} L{layer + 1} N{neuron + 1}"
         rows.append((title, same, float(highest), float(active), shown, hits, *name))
     frame = pd.DataFrame(
@@ -218,10 +219,10 @@ def quantile_text(quantiles: Sequence[float], unit: str) -> str:
     """
     median, _, percent, _ = quantiles
     if not median:
-        return tr("99 % of the {unit} are below {high}", unit=tr(unit), high=f"{percent:.2f}")
+        return tr("99 % of the {unit} are below {high}", unit=tr(unit), high=localized(percent, ".2f"))
     return tr(
         "99 % of the {unit} are below {high}, half below {median}",
         unit=tr(unit),
-        high=f"{percent:.2f}",
-        median=f"{median:.2f}",
+        high=localized(percent, ".2f"),
+        median=localized(median, ".2f"),
     )

@@ -16,6 +16,7 @@ from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, ch
 from viz_app.drawing.export.token_steps import UNSURE
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
+from viz_app.language.numbers import localized
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
@@ -196,7 +197,7 @@ def export_examples(
         top += LINE
     for each, lines in zip(shown, rows, strict=True):
         top += GAP
-        axes.text(left - 0.12, top + LINE / 2, f"{each.value:.2f}", ha="right", color=theme.faint, **small)
+        axes.text(left - 0.12, top + LINE / 2, localized(each.value, ".2f"), ha="right", color=theme.faint, **small)
         for line in lines:
             column = 0
             for text, mark in line:

@@ -8,6 +8,7 @@ from typing import Any
 from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved
 from viz_app.drawing.export.plotly_chart import DASHES
 from viz_app.drawing.theme import LIGHT, Theme
+from viz_app.language.numbers import localized
 
 Range = tuple[float, float]
 Ranges = Mapping[str, Range]  # by the key of an axis
@@ -103,7 +104,7 @@ def export_parallel(drawing: ParallelCoordinates, file_format: Format, theme: Th
         axes.plot([column, column], [0, 1], color=theme.hairline, linewidth=1, zorder=1)
         axes.text(column, 1.09, axis.name.replace(" ", "\n", 1), fontsize=SMALL_POINTS, color=theme.text, **text)
         for end, value in ((-0.07, axis.low), (1.02, axis.high)):
-            axes.text(column, end, f"{value:g}", fontsize=SMALL_POINTS, color=theme.faint, **text)
+            axes.text(column, end, localized(value, "g"), fontsize=SMALL_POINTS, color=theme.faint, **text)
         if axis.key in drawing.ranges:
             ends = [_height(drawing, column, value) for value in drawing.ranges[axis.key]]
             axes.plot([column, column], ends, color=theme.text, linewidth=4, alpha=0.35, zorder=4)

@@ -12,10 +12,10 @@ from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.score_products import map_with_products
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import address, python_code, readings
 from viz_app.session.fields import part
@@ -188,7 +188,7 @@ def agreement(survey: QuestionSurvey) -> None:
         st.caption(text)
     scores = survey.found.composition_agreement() if survey.found.scores else {}
     if scores:
-        parts = ", ".join(f"{tr(INPUTS[which])} {decimal(value, 2, sign=True)}" for which, (_, value) in scores.items())
+        parts = joined(f"{tr(INPUTS[which])} {decimal(value, 2, sign=True)}" for which, (_, value) in scores.items())
         st.caption(
             tr("Composition by weights alone and measured change, rank correlation: {values}.", values=parts),
             help=tr(ABOUT_WEIGHTS),
@@ -205,10 +205,10 @@ def table(survey: QuestionSurvey, count: int) -> None:
             "from": tr("From"),
             "to": tr("To"),
             "input": tr("Input"),
-            "effect": number(tr("Effect"), format="%+.3f", help=tr("In nats, by path patching.")),
-            "estimate": number(tr("Estimate"), format="%+.3f", help=tr("To first order.")),
-            "change": number(tr("Change"), format="%.3f", help=tr("Of the receiver's output, relative to it.")),
-            "composition": number(tr("By weights"), format="%.3f", help=tr("Composition score of two heads.")),
+            "effect": number(tr("Effect"), **decimals(3), help=tr("In nats, by path patching.")),
+            "estimate": number(tr("Estimate"), **decimals(3), help=tr("To first order.")),
+            "change": number(tr("Change"), **decimals(3), help=tr("Of the receiver's output, relative to it.")),
+            "composition": number(tr("By weights"), **decimals(3), help=tr("Composition score of two heads.")),
         },
     )
 

@@ -13,7 +13,7 @@ from core.analysis.tokens.words import readable
 from viz_app.controls.predicted_token import metric_box
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import sentence_case
-from viz_app.language import marked, tr, tr_count, tr_values
+from viz_app.language import joined, marked, tr, tr_count, tr_values
 from viz_app.session import address, model_passes, readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
@@ -126,7 +126,7 @@ def _buttons(pairs: list[MinimalPair], text: str) -> None:
             st.caption(tr(CONTRAST_NAMES[contrast]), width="content")
         for pair in of_contrast:
             st.button(
-                ", ".join(f"{old} \u2192 {new}" for old, new in pair.changes),
+                joined(f"{old} \u2192 {new}" for old, new in pair.changes),
                 on_click=CORRUPTED.set,
                 args=(pair.text,),
                 type="tertiary",
@@ -143,7 +143,7 @@ def _reason(pair: MinimalPair) -> str:
         "{count} of {total} tokens differ, each in its place: {pairs}",
         len(pair.tokens),
         total=pair.num_tokens,
-        pairs=", ".join(f"{readable(old)} \u2192 {readable(new)}" for old, new in pair.tokens),
+        pairs=joined(f"{readable(old)} \u2192 {readable(new)}" for old, new in pair.tokens),
     )
 
 
@@ -178,7 +178,7 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
         against = _against_box(str(own.predicted_tokens[position]), [str(token) for token, _ in alternatives])
         metric = metric_box(address.PATCH_METRIC)
         into: Into = setting_segments(address.PATCH_INTO, tr("Patch"), tr_values(INTO_NAMES), help=tr(ABOUT_INTO))
-        names = ", ".join(new for pair in others for _, new in pair.changes)
+        names = joined(new for pair in others for _, new in pair.changes)
         is_mean = address.PATCH_MEAN.draw(
             st.toggle,
             tr("Average over pairs"),

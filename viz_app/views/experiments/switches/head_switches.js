@@ -4,6 +4,7 @@
 /** @import { Component } from "../../../components/streamlit" */
 
 import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../../../core/drawing/dom.js";
+import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
 import { component, rootOf } from "../../../components/shared.js";
 
@@ -78,11 +79,11 @@ function board({ kind, name, rows }, columns, send) {
 function cellButton({ name, gate, effect, color, text }, send) {
   const changed = gate !== 1;
   const node = button(changed ? "cell set" : "cell");
-  if (changed) node.append(element("span", "", gate === 0 ? tr("off") : gate.toFixed(1)));
+  if (changed) node.append(element("span", "", gate === 0 ? tr("off") : decimal(gate, 1)));
   else if (effect !== null) node.textContent = short(effect);
   Object.assign(node.style, { background: color, color: text });
-  const lines = [name, changed ? tr("scaled by {factor}", { factor: gate.toFixed(2) }) : tr("on")];
-  if (effect !== null) lines.push(tr("off alone: {effect} nats", { effect: signed(effect, 3) }));
+  const lines = [name, changed ? tr("scaled by {factor}", { factor: decimal(gate, 2) }) : tr("on")];
+  if (effect !== null) lines.push(tr("off alone: {effect} nats", { effect: decimal(effect, 3, "exceptZero") }));
   node.title = lines.join("\n");
   node.setAttribute("aria-label", name);
   node.setAttribute("aria-pressed", String(changed));
@@ -111,17 +112,8 @@ function legend({ limit, scale, ticks }) {
   return line;
 }
 
-/**
- * @param {number} value
- * @param {number} digits
- */
-function signed(value, digits) {
-  const text = Math.abs(value).toFixed(digits);
-  return Number(text) === 0 ? text : `${value < 0 ? "\u2212" : "+"}${text}`;
-}
-
 /** @param {number} effect */
 function short(effect) {
-  const text = signed(effect, Math.abs(effect) < 9.95 ? 1 : 0);
-  return Number(text) === 0 ? "0" : text.replace(/^([\u2212+])0\./, "$1.");
+  const text = decimal(effect, Math.abs(effect) < 9.95 ? 1 : 0, "exceptZero");
+  return /[1-9]/.test(text) ? text.replace(/^([\u2212+])0(\D)/, "$1$2") : "0";
 }

@@ -10,7 +10,7 @@ from viz_app.controls.changed_translation import changed_translation
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, sentence_case
@@ -55,7 +55,14 @@ def page(reading: readings.Reading) -> None:
     switched_heads.write_address(gates)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         gate = address.GATE.draw(
-            st.slider, tr("Clicking a head scales its output to"), 0.0, 0.9, step=0.1, width=260, help=tr(HOW_TO_READ)
+            st.slider,
+            tr("Clicking a head scales its output to"),
+            0.0,
+            0.9,
+            step=0.1,
+            format="localized",
+            width=260,
+            help=tr(HOW_TO_READ),
         )
         st.button(tr("All back on"), on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
     theme = page_theme()
@@ -169,15 +176,15 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
                 "head": st.column_config.TextColumn(tr("Head off")),
                 "change": st.column_config.NumberColumn(
                     tr("Change when off"),
-                    format="%+.3f",
+                    **decimals(3),
                     help=tr("Of the log-probability of the translation, in nats."),
                 ),
                 "importance": st.column_config.NumberColumn(
-                    tr("Importance by gradient"), format="%.3f", help=tr("In nats per token.")
+                    tr("Importance by gradient"), **decimals(3), help=tr("In nats per token.")
                 ),
                 "within_layer": st.column_config.NumberColumn(
                     tr("Within its layer"),
-                    format="%.2f",
+                    **decimals(2),
                     help=tr("The importance divided by the Euclidean norm of its layer's (Michel et al. 2019)."),
                 ),
             },

@@ -8,7 +8,7 @@ import streamlit as st
 from core.analysis.alignment.align import RankedAligners
 from core.analysis.alignment.aligners import Aligner
 from viz_app.controls.job_control import job_control
-from viz_app.controls.tables import selectable_table
+from viz_app.controls.tables import decimals, selectable_table
 from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr, tr_count
@@ -59,17 +59,17 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
             ),
             "AER": st.column_config.ProgressColumn(
                 tr("Errors (AER)"),
-                format="%.3f",
+                **decimals(3),
                 min_value=0,
                 max_value=1,
                 width=120,
                 help=tr("0 is best; 1: no gold link found."),
             ),
             "precision": st.column_config.NumberColumn(
-                tr("Precision"), format="%.3f", width=75, help=tr("Share of its links that are gold.")
+                tr("Precision"), **decimals(3), width=75, help=tr("Share of its links that are gold.")
             ),
             "recall": st.column_config.NumberColumn(
-                tr("Recall"), format="%.3f", width=65, help=tr("Share of the sure gold links that it found.")
+                tr("Recall"), **decimals(3), width=65, help=tr("Share of the sure gold links that it found.")
             ),
         },
     )

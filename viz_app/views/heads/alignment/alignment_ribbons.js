@@ -15,6 +15,7 @@ import {
   vector,
 } from "../../../../core/drawing/dom.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
+import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
 import { component, rootOf } from "../../../components/shared.js";
 
@@ -153,11 +154,11 @@ function word(state, side, spans, index) {
   Object.assign(node.dataset, { side, index });
   node.title = textOf(spans);
   if (side === "source") {
-    const received = tr("{weight} attention received in total", { weight: source[index].covered.toFixed(3) });
+    const received = tr("{weight} attention received in total", { weight: decimal(source[index].covered, 3) });
     node.title += `\n${received}`;
   }
   if (share !== null) {
-    const shares = { source: share.toFixed(3), prefix: (1 - share).toFixed(3) };
+    const shares = { source: decimal(share, 3), prefix: decimal(1 - share, 3) };
     node.title += `\n${tr("{source} from the source, {prefix} from the prefix", shares)}`;
   }
   node.setAttribute("aria-pressed", "false");
@@ -238,7 +239,7 @@ function show({ middle, ribbons, words }, word) {
  * @param {Side} side
  */
 function value(ribbon, side) {
-  const node = element("span", "value", ribbon.weight.toFixed(2));
+  const node = element("span", "value", decimal(ribbon.weight, 2));
   node.style.top = `${ribbon[side] * PITCH}px`;
   node.style[side === "target" ? "right" : "left"] = "2px";
   return node;

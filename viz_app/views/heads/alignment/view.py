@@ -22,7 +22,7 @@ from core.analysis.attribution.rollout import source_share
 from core.capture import AttentionMap
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, no_products
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
@@ -290,18 +290,18 @@ def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
                 tr("Linked to"), width=90, help=tr("The source word of largest weight.")
             ),
             "weight": st.column_config.NumberColumn(
-                tr("Weight"), format="%.2f", help=tr("Of that source word, from 0 to 1.")
+                tr("Weight"), **decimals(2), help=tr("Of that source word, from 0 to 1.")
             ),
             "from_source": st.column_config.ProgressColumn(
                 tr("From source"),
-                format="%.2f",
+                **decimals(2),
                 min_value=0,
                 max_value=1,
                 width=110,
                 help=tr("Share of the prediction that comes from the source (ALTI, rolled out)."),
             ),
             "from_prefix": st.column_config.NumberColumn(
-                tr("From prefix"), format="%.2f", help=tr("The rest, from the target words before it.")
+                tr("From prefix"), **decimals(2), help=tr("The rest, from the target words before it.")
             ),
         }
     else:
@@ -310,7 +310,7 @@ def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
             "source": st.column_config.TextColumn(tr("Source"), width=120),
             "coverage": st.column_config.NumberColumn(
                 tr("Attention received"),
-                format="%.2f",
+                **decimals(2),
                 help=tr("From all target words together; 1 is that of one word."),
             ),
             "linked_to": st.column_config.TextColumn(tr("Linked to"), help=tr("The target words linked to it.")),

@@ -47,8 +47,8 @@ def distances(reading: Reading, kind: Kind, selected: Sequence[LayerHead]) -> No
             return
         special = DISTANCE_SPECIAL.draw(st.toggle, tr("with special tokens"))
     recorded = call(reading, special)
-    found: HeadDistances = recorded.run()
-    of_kind = [each for each in found.heads if each.head.kind == kind]
+    measured: HeadDistances = recorded.run()
+    of_kind = [each for each in measured.heads if each.head.kind == kind]
     theme, name = page_theme(), tr("Mean attention distance of each head, by layer")
     figure = distances_figure(of_kind, theme, [Head(kind, *place) for place in selected])
     key = f"distances-{kind}-{selected}"  # another chart for another head, as a second click on a marker deselects it
@@ -63,5 +63,5 @@ def distances(reading: Reading, kind: Kind, selected: Sequence[LayerHead]) -> No
         "attention-distance",
         partial(export_chart, figure, theme=theme),
         title=name,
-        call=lambda: recorded.returning(found).then("table"),
+        call=lambda: recorded.returning(measured).then("table"),
     )

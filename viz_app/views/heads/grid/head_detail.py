@@ -17,14 +17,14 @@ from viz_app.components.attention_lines import attention_lines
 from viz_app.components.highlight import Highlight, Links, line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products, no_products
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.drawing.export.head_pictures import Format, export_lines, export_map
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.drawing.weight_tables import lines_table
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr
 from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
@@ -199,7 +199,7 @@ def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> No
             "query": st.column_config.TextColumn(tr("Fed") if is_decoder else tr("Token")),
             "predicted": st.column_config.TextColumn(tr("Predicts")),
             "key": st.column_config.TextColumn(tr("Attends to")),
-            "weight": st.column_config.ProgressColumn(tr("Weight"), format="%.3f", min_value=0, max_value=1),
+            "weight": st.column_config.ProgressColumn(tr("Weight"), **decimals(3), min_value=0, max_value=1),
         },
     )
 
@@ -225,7 +225,7 @@ def _export_row(reading: readings.Reading, view: HeadsView, attention: Attention
         file_name(view, attention, heads),
         None if view.view == "Table" else picture,
         table,
-        title=tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=", ".join(names)),
+        title=tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=joined(names)),
         python=partial(_script, reading, view, attention, heads, chosen_heads.shown_heads(reading).heads),
     )
 

@@ -9,9 +9,9 @@ from core.analysis.tokens.aggregation import mean_of_rows, sum_of_columns
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from viz_app.components.highlight import Axis, Highlight
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.drawing.display_text import isolated, plain
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr
 
 TITLES: dict[Axis, str] = {
     "query": marked("Mean of {count} selected rows"),
@@ -41,12 +41,12 @@ def tables(heads: Sequence[tuple[AttentionMap, int]], selected: Highlight, name:
 def draw_table(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name) -> None:
     """Draw the table of one axis."""
     names = [f"\u201c{isolated(plain(text))}\u201d" for text in axis_names(heads[0][0], axis, indices)]
-    named = ", ".join(names[:MAX_NAMED])
+    named = joined(names[:MAX_NAMED])
     if len(names) > MAX_NAMED:
         named = tr("{words} and {count} more", words=named, count=len(names) - MAX_NAMED)
     st.markdown(f"**{title(axis, len(indices))}**: {named}", help=tr(ABOUT))
     table = combined_table(heads, axis, indices, name)
-    config = {column: st.column_config.NumberColumn(column, format="%.3f") for column in table.columns[1:]}
+    config = {column: st.column_config.NumberColumn(column, **decimals(3)) for column in table.columns[1:]}
     show_table(table, height=min(420, 38 + 35 * len(table)), column_config=config)
 
 

@@ -19,6 +19,7 @@ from viz_app.drawing.scorecard_text import SHORT_NAMES
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr, tr_lower
+from viz_app.language.numbers import localized
 from viz_app.views.models.figures import training_curves
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ PROBABILITY = marked("probability of a token of the last translation, geometric 
 
 def step_name(step: int) -> str:
     """Return a step as text: `1,093`."""
-    return f"{step:,}"
+    return localized(step, ",")
 
 
 def score_curves(

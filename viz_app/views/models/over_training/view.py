@@ -12,7 +12,7 @@ from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.toolbar import kind_box
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import ablation
@@ -266,7 +266,7 @@ def translations(training: OpenedTraining, measured: Measurement) -> None:
     config = {
         "step": st.column_config.NumberColumn(tr("Step"), format="localized", width=80),
         "translation": st.column_config.TextColumn(tr("Own translation")),
-        "log_prob": st.column_config.NumberColumn(tr("Log-probability of the last one"), format="%.2f", width=200),
+        "log_prob": st.column_config.NumberColumn(tr("Log-probability of the last one"), **decimals(2), width=200),
     }
     show_table(table, height="content", column_config=config)
     name = "translations_table"

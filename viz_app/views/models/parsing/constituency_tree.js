@@ -5,6 +5,7 @@
 
 import { element, focusedIn, goTo, restoreFocus, vector } from "../../../../core/drawing/dom.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
+import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
 import { component, rootOf } from "../../../components/shared.js";
 
@@ -81,7 +82,7 @@ function group(node, index, selected, send) {
       ? tr("{label}, word {number}", { label, number: first })
       : tr("{label}, words {first} to {last}", { label, first, last });
   const name = isWord
-    ? tr("{word}, attention {weight}", { word: label, weight: node.weight?.toFixed(3) ?? "" })
+    ? tr("{word}, attention {weight}", { word: label, weight: node.weight === null ? "" : decimal(node.weight, 3) })
     : ofWords;
   const whole = vector("g", { class: style, role: "button" });
   whole.dataset.node = String(index);
@@ -99,7 +100,7 @@ function group(node, index, selected, send) {
     if (node.weight > 0.5) text.setAttribute("class", "over");
     if (node.weight >= 0.005) {
       const number = vector("text", { class: "number", x: left(node), y: top(node) + BOX + 10 });
-      number.textContent = node.weight.toFixed(2);
+      number.textContent = decimal(node.weight, 2);
       whole.append(number);
     }
   }

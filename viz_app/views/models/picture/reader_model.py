@@ -46,9 +46,7 @@ PICTURE_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=PICTURE_HASH)
 def read(model: Model, image: "Pixels", _reader: "LineReader") -> "tuple[ScoredText, Explanation]":
-    """Read a picture and explain each character.
-
-    The results of all sessions are shared.
+    """Read a picture and explain each character; the results of all sessions are shared.
 
     Raises:
         ValueError: as `LineReader.read`.

@@ -7,6 +7,7 @@ from typing import Any
 from core.files.runlog import LogLine
 from core.files.training_runs import steps_of_runs
 from viz_app.language import tr
+from viz_app.language.numbers import localized
 
 # Settings that the page computes with, and their ranges.
 SETTINGS: dict[str, dict[str, tuple[type, float, float]]] = {
@@ -79,7 +80,7 @@ def start_note(facts: dict[str, Any], last_step: int) -> str:
         return tr(
             "{count} runs, each started from the checkpoint of the one before. They began at these steps: {steps}.",
             count=len(starts),
-            steps=" · ".join(f"{step:,}" for step in starts),
+            steps=" · ".join(localized(step, ",") for step in starts),
         )
     return tr(
         "It started from {checkpoint}, trained for {steps:,} steps, which are not in this log.",

@@ -18,6 +18,7 @@ from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr, tr_values
+from viz_app.language.numbers import localized
 from viz_app.page_list import script_of
 from viz_app.session import address, model_paths, python_code, readings
 from viz_app.session.fields import Field, part
@@ -266,7 +267,8 @@ table = schedule_table({schedule}, {int(last_step)})""".strip()
 def slider(column: "DeltaGenerator", name: str, least: T, most: T, first: T, step: T, run: run_records.Run) -> T:
     """Draw a slider for a parameter of a run's schedule."""
     key = f"{name.lower().replace('-', '')}_{run.name}"
-    return schedule_box(column.slider, tr(name), least, most, first=max(least, min(most, first)), key=key, step=step)
+    first = max(least, min(most, first))
+    return schedule_box(column.slider, tr(name), least, most, first=first, key=key, step=step, format="localized")
 
 
 def schedule_box(widget: Callable[..., T], label: str, *limits: Any, first: T, key: str, **options: Any) -> T:
@@ -288,7 +290,7 @@ def samples(run: run_records.Run) -> None:
     sentence = address.SAMPLE.draw(st.selectbox, tr("Sentence"), sentences)
     mine = [line for line in lines if line["source"] == sentence]
     st.caption(tr("Reference: {text}", text=plain(mine[-1]["reference"])))
-    rows = [(f"{line['step']:,}", plain(line["translation"])) for line in mine]
+    rows = [(localized(line["step"], ","), plain(line["translation"])) for line in mine]
     st.table(pd.DataFrame(rows, columns=[tr("Step"), tr("Translation")]), hide_index=True, border="horizontal")
     code = f"""
 {log_part(run)}

@@ -14,7 +14,8 @@ from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case
-from viz_app.language import marked, tr, tr_lower
+from viz_app.language import joined, marked, tr, tr_lower
+from viz_app.language.numbers import localized
 from viz_app.session import address, chosen_heads, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.fields import part
@@ -86,11 +87,11 @@ def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
     heads = dict.fromkeys(head_names.name_of(each.attention.layer, head) for each in panels for head in each.heads)
     if figure == SELECTION:
         kind = tr(head_names.KIND_NAMES[panels[0].attention.kind])
-        return tr("{kind} attention, {heads}", kind=kind, heads=", ".join(map(tr, heads)))
+        return tr("{kind} attention, {heads}", kind=kind, heads=joined(map(tr, heads)))
     return tr(
         "{figure}, encoder attention, {heads}: \u201c{words}\u201d ({model})",
         figure=figure_name(figure),
-        heads=", ".join(heads),
+        heads=joined(heads),
         words=" ".join(map(readable, panels[0].attention.query_tokens)),
         model=readings.model().name,
     )
@@ -166,7 +167,7 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
     chosen_heads.write_selection(kind, weights, heads)
     method, explanation = weights.method, reading.explain()
     names = [weights.name(*head) for head in heads]
-    values = {"kind": tr(head_names.KIND_NAMES[kind]), "heads": ", ".join(map(tr, names))}
+    values = {"kind": tr(head_names.KIND_NAMES[kind]), "heads": joined(map(tr, names))}
     if method == "attention":
         text = tr("**{kind} attention**, {heads}: as selected on the page Heads.", **values)
     else:
@@ -191,9 +192,9 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
 
 def largest_weights(panels: Sequence[LinePanel]) -> str:
     """Describe the largest weight of each head, for the word whose lines are drawn."""
-    return "; ".join(
+    return tr("{first}; {rest}", first="", rest="").join(
         f"{tr(head_names.name_of(panel.attention.layer, head))}: "
-        f"{isolated(readable(panel.attention.key_tokens[place]))} {float(weights[place]):.2f}"
+        f"{isolated(readable(panel.attention.key_tokens[place]))} {localized(float(weights[place]), '.2f')}"
         for panel in panels
         if panel.queries
         for head in panel.heads

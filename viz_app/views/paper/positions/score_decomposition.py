@@ -20,6 +20,7 @@ from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import marked, tr, tr_lower, tr_values
+from viz_app.language.numbers import localized
 from viz_app.session import address, readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.python_code import model_part, script
@@ -157,7 +158,7 @@ def draw(reading: readings.Reading, parts: ScoreParts, head: int, theme: Theme) 
         places = [column for _ in range(2) for column in st.columns(len(maps) // 2, gap="medium")]
     for place, (name, matrix) in zip(places, maps.items(), strict=True):
         with place:
-            st.markdown(f"**{tr(name)}**" + (f": {shares[name]:.0%}" if name in shares else ""))
+            st.markdown(f"**{tr(name)}**" + (f": {localized(shares[name], '.0%')}" if name in shares else ""))
             attention_map(
                 score_map(matrix, parts, most),
                 0,

@@ -17,6 +17,7 @@ from core.analysis.layers.path_length import PathLength
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
+from viz_app.language.numbers import compact, localized
 
 Along = Literal["n", "d"]
 Quantity = Literal["operations", "milliseconds", "megabytes"]
@@ -210,7 +211,7 @@ def _axes(
             "showgrid": True,
             "gridcolor": theme.hairline,
             "tickvals": decades,
-            "ticktext": [_number(value) if high >= 1e5 else f"{value:,.15g}" for value in decades],
+            "ticktext": [_number(value) if high >= 1e5 else localized(value, ",.15g") for value in decades],
             "range": [math.log10(low / 1.6), math.log10(high * 5)],
         },
     )
@@ -249,8 +250,8 @@ def table_1(costs: Sequence[Cost], at: Sizes) -> str:
             f"<b>{_number(operations)}</b>" if operations == fewest else _number(operations),
             formula(layer_type.sequential),
             formula(layer_type.path(at.dilated)),
-            f"{measured[0].seconds * 1e3:.3g} ms" if measured else "",
-            f"{measured[0].peak_bytes / 1e6:.3g} MB" if measured else "",
+            f"{localized(measured[0].seconds * 1e3, '.3g')} ms" if measured else "",
+            f"{localized(measured[0].peak_bytes / 1e6, '.3g')} MB" if measured else "",
         ]
         rows.append(
             f"<tr><th>{html.escape(tr(layer_type.name))}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
@@ -267,7 +268,7 @@ def crossover(at: Sizes) -> str:
         return tr(
             "At n = d = {n}, self-attention and a recurrent layer make the same number of multiplications.", n=at.n
         )
-    factor = f"{max(at.n, at.d) / min(at.n, at.d):.3g}"
+    factor = localized(max(at.n, at.d) / min(at.n, at.d), ".3g")
     if at.n < at.d:
         return tr(
             "At n = {n} < d = {d}, self-attention makes {factor} times fewer multiplications than a recurrent layer.",
@@ -303,8 +304,5 @@ def measured_crossover(costs: Sequence[Cost], at: Sizes, along: Along) -> float 
 
 
 def _number(value: float) -> str:
-    """Format a number with three digits and a unit prefix: `8.4 M`."""
-    for size, suffix in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if value >= size:
-            return f"{value / size:.3g}{suffix}"
-    return f"{value:.3g}"
+    """Format a number with three digits and a unit: `8.39 M`."""
+    return compact(value) if value >= 1000 else localized(value, ".3g")

@@ -9,7 +9,7 @@ from pathlib import Path
 from core.analysis.layers.layer_cost import Cost, CostTable, from_json, grid, hardware, measure
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
 from core.analysis.layers.path_length import PathLength, measure_path_length
-from viz_app.language import marked, tr, tr_count
+from viz_app.language import joined, marked, tr, tr_count
 from viz_app.session import address
 from viz_app.session.jobs import Job
 from viz_app.session.permalink import SEPARATOR
@@ -98,7 +98,7 @@ def machine_text(hardware: str) -> str:
             return tr_count("{count} thread", "{count} threads", int(threads[1]))
         return tr(part) if part in clocks else part
 
-    return ", ".join(map(translated, hardware.split(", ")))
+    return joined(map(translated, hardware.split(", ")))
 
 
 def measurement() -> LayerMeasurement | None:

@@ -11,6 +11,7 @@ from core.analysis.token_path.steps import (
 from core.analysis.tokens.words import readable
 from viz_app.drawing.display_text import decimal
 from viz_app.language import marked, tr
+from viz_app.language.numbers import localized
 from viz_app.views.steps.figures.step_views import Block, StepView, named
 
 INPUT, FEED_FORWARD = marked("Input"), marked("Feed-forward")
@@ -31,7 +32,7 @@ def embedding_views(path: TokenPath, steps: EmbeddingSteps, width: int) -> list[
             "{token} is row t of the embedding matrix E, {d_model} learned numbers, times \u221a{d_model} = {scale}.",
             token=token,
             d_model=d_model,
-            scale=f"{steps.scale:.4g}",
+            scale=localized(steps.scale, ".4g"),
         )
     embedding = StepView(
         name="embedding",
@@ -117,7 +118,7 @@ def stack_view(part: str, group: str, steps: StackSteps, width: int) -> StepView
 
 def norm_view(part: str, group: str, steps: NormSteps, width: int) -> StepView:
     """Return the step of a norm."""
-    count, epsilon, gain = len(steps.x), ("\u03b5", f"{steps.epsilon:g}"), named("\u03b3", steps.gain)
+    count, epsilon, gain = len(steps.x), ("\u03b5", localized(steps.epsilon, "g")), named("\u03b3", steps.gain)
     if steps.kind == "rms":
         title, formula, normalised = tr("RMSNorm"), RMS_NORM, "x / rms"
         text = tr(
@@ -201,7 +202,7 @@ def feed_forward_views(path: TokenPath, steps: FeedForwardSteps, width: int) -> 
             facts=[
                 (
                     tr("zeros"),
-                    tr("{zeros} of {count}, {share}", zeros=zeros, count=d_ff, share=f"{zeros / d_ff:.0%}"),
+                    tr("{zeros} of {count}, {share}", zeros=zeros, count=d_ff, share=localized(zeros / d_ff, ".0%")),
                 ),
                 (tr("largest"), decimal(float(steps.hidden.max()), 3)),
             ],

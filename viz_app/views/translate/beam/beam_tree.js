@@ -15,8 +15,9 @@ import {
   vector,
 } from "../../../../core/drawing/dom.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
+import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, decimal, keep, restored, rootOf } from "../../../components/shared.js";
+import { component, keep, restored, rootOf } from "../../../components/shared.js";
 
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
 const names = () => ({

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.analysis.beam_tree import BeamNode, BeamTree, beam_tree
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.beam_table import beam_table
 from viz_app.drawing.display_text import isolated, plain
@@ -125,9 +125,9 @@ def numbers(candidates: pd.DataFrame) -> None:
             "rank": st.column_config.NumberColumn(tr("Rank"), width=60),
             "text": st.column_config.TextColumn(tr("Hypothesis so far")),
             "token": st.column_config.TextColumn(tr("Token"), width="small"),
-            "token_log_prob": st.column_config.NumberColumn(tr("Token log-prob"), format="%.3f", width=110),
-            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.3f", width="small"),
-            "score": st.column_config.NumberColumn(tr("Score"), format="%.3f", width="small"),
+            "token_log_prob": st.column_config.NumberColumn(tr("Token log-prob"), **decimals(3), width=110),
+            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), **decimals(3), width="small"),
+            "score": st.column_config.NumberColumn(tr("Score"), **decimals(3), width="small"),
             "fate": st.column_config.TextColumn(tr("Outcome"), width="small"),
             "reason": st.column_config.TextColumn(tr("Why")),
         },

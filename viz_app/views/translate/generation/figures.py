@@ -17,6 +17,7 @@ from viz_app.drawing.export.token_boxes import FREE, Box, draw_boxes
 from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
+from viz_app.language.numbers import localized
 
 State = Literal["predicted", "accepted", "rejected", "chosen", "masked", "kept"]
 STRONGEST = 0.35  # of the colour scale, so that words stay easy to read
@@ -49,7 +50,7 @@ class TokenCell(NamedTuple):
     @property
     def note(self) -> str:
         """Mark of the state, and the probability."""
-        number = "" if self.log_prob is None else f"{math.exp(self.log_prob):.2f}"
+        number = "" if self.log_prob is None else localized(math.exp(self.log_prob), ".2f")
         return " ".join(filter(None, (MARKS[self.state], number)))
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from core.analysis.word_scores.scored_lines import worst_words
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.tables import selectable_table, show_table
+from viz_app.controls.tables import decimals, selectable_table, show_table
 from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr
@@ -53,9 +53,9 @@ def columns() -> dict[str, Any]:
         "column_config": {
             "word": st.column_config.TextColumn(tr("Word"), width="small"),
             "probability": st.column_config.ProgressColumn(
-                tr("Probability"), format="%.3f", min_value=0, max_value=1, width="small"
+                tr("Probability"), **decimals(3), min_value=0, max_value=1, width="small"
             ),
-            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.2f", width=80),
+            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), **decimals(2), width=80),
             "line": st.column_config.NumberColumn(tr("Line"), width=60),
             "number": None,
             "source": st.column_config.TextColumn(tr("Source"), width="medium"),

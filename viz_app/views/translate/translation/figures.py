@@ -9,7 +9,8 @@ from core import Explanation, ScoredText
 from core.analysis.tokens.edited_target import align_targets
 from core.analysis.tokens.words import readable
 from viz_app.drawing.display_text import decimal, isolated
-from viz_app.language import marked, tr, tr_count
+from viz_app.language import joined, marked, tr, tr_count
+from viz_app.language.numbers import localized
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
@@ -22,8 +23,8 @@ def token_table(explanation: Explanation) -> "pd.DataFrame":
     import pandas as pd
 
     runners_up = [
-        ", ".join(
-            f"{isolated(readable(token))} {math.exp(log_prob):.2f}"
+        joined(
+            f"{isolated(readable(token))} {localized(math.exp(log_prob), '.2f')}"
             for token, log_prob in alternatives
             if token != predicted and log_prob > NEGLIGIBLE
         )
@@ -118,9 +119,9 @@ def verdict(own: ScoredText, other: ScoredText) -> str:
     apart = abs(other.log_prob - own.log_prob)
     times = math.exp(min(apart, 700.0))
     ratio = (
-        f"{times:,.{1 if times < 10 else 0}f}"
+        localized(times, f",.{1 if times < 10 else 0}f")
         if times < 1000
-        else f"{float(f'{times:.2g}'):,.0f}"
+        else localized(float(f"{times:.2g}"), ",.0f")
         if times < 1e9
         else f"10^{apart / math.log(10):.0f}"
     )

@@ -5,8 +5,9 @@
 /** @import { Component } from "../../../components/streamlit" */
 
 import { button, element, focusedIn, group, spelled } from "../../../../core/drawing/dom.js";
+import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, decimal, keep, restored, rootOf } from "../../../components/shared.js";
+import { component, keep, restored, rootOf } from "../../../components/shared.js";
 
 const TOKEN = "token"; // the selected position in the address, counted from 1
 
@@ -107,7 +108,7 @@ function tokenButton({ spans, name, logProb, probability, options }, forced) {
   node.dataset.role = "token";
   node.style.setProperty("--tint", `${Math.round(60 * (1 - probability))}%`);
   node.append(...spans.map(([part, style]) => element("span", style, part)));
-  const numbers = { name, probability: probability.toFixed(3), logProb: decimal(logProb, 3) };
+  const numbers = { name, probability: decimal(probability, 3), logProb: decimal(logProb, 3) };
   const facts = [tr("{name}, probability {probability}, log-probability {logProb}", numbers)];
   if (forced) facts.push(tr("forced"));
   else if (options.findIndex(({ written }) => written) > 0) facts.push(tr("not the first choice"));
@@ -176,9 +177,9 @@ function optionButton({ spans, name, logProb, probability, written }, first, sen
   bar.style.width = `${100 * probability}%`;
   track.append(bar);
   node.append(element("span", "mark", written ? "\u25cf" : ""), text, track);
-  node.append(element("span", "number", probability.toFixed(2)), element("span", "number faint", decimal(logProb, 2)));
-  const numbers = { name, probability: probability.toFixed(3), logProb: decimal(logProb, 3) };
-  const rounded = { name, probability: probability.toFixed(2) };
+  node.append(element("span", "number", decimal(probability, 2)), element("span", "number faint", decimal(logProb, 2)));
+  const numbers = { name, probability: decimal(probability, 3), logProb: decimal(logProb, 3) };
+  const rounded = { name, probability: decimal(probability, 2) };
   node.title = written
     ? tr(
         "{name}: probability {probability}, log-probability {logProb}, the current word: keeps the beginning and searches on",

@@ -7,7 +7,7 @@ import streamlit as st
 from core.analysis.alignment.first_head import head_links
 from viz_app.components.attention_lines import attention_lines
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation as words
 from viz_app.drawing.export.head_pictures import export_lines
@@ -115,10 +115,10 @@ def comparison(reading: readings.Reading) -> None:
         column_config={
             "row": st.column_config.TextColumn(tr("Row"), width=60),
             "own": st.column_config.TextColumn(tr("Model's own"), width="small"),
-            "own_log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.3f", width="small"),
+            "own_log_prob": st.column_config.NumberColumn(tr("Log-prob"), **decimals(3), width="small"),
             "other": st.column_config.TextColumn(tr("This one"), width="small"),
-            "other_log_prob": st.column_config.NumberColumn(tr("Log-prob "), format="%.3f", width="small"),
-            "change": st.column_config.NumberColumn(tr("Change"), format="%+.3f", width="small"),
+            "other_log_prob": st.column_config.NumberColumn(tr("Log-prob "), **decimals(3), width="small"),
+            "change": st.column_config.NumberColumn(tr("Change"), **decimals(3), width="small"),
             "same": st.column_config.CheckboxColumn(tr("Same token"), width="small"),
         },
         height="content",
@@ -133,9 +133,9 @@ def token_numbers(reading: readings.Reading) -> None:
         column_config={
             "position": st.column_config.NumberColumn("#", width=40),
             "token": st.column_config.TextColumn(tr("Token"), width="small"),
-            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), format="%.3f", width="small"),
+            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), **decimals(3), width="small"),
             "probability": st.column_config.ProgressColumn(
-                tr("Probability"), format="%.2f", min_value=0, max_value=1, width="small"
+                tr("Probability"), **decimals(2), min_value=0, max_value=1, width="small"
             ),
             "others": st.column_config.TextColumn(tr("Alternatives, with their probability")),
         },

@@ -10,7 +10,7 @@ from core.analysis.attribution.contrast_methods import ContrastMethod
 from core.analysis.attribution.faithfulness import Curves, Example, mean_curves, rank_methods, sample_curves
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
@@ -145,15 +145,15 @@ def result() -> None:
             column_order=["method", "aopc", "above_random", "low", "high", "beats_random", "is_best"],
             column_config={
                 "method": st.column_config.TextColumn(tr("Method")),
-                "aopc": st.column_config.ProgressColumn("AOPC", format="%.3f", min_value=0, max_value=1),
+                "aopc": st.column_config.ProgressColumn("AOPC", **decimals(3), min_value=0, max_value=1),
                 "above_random": st.column_config.NumberColumn(
-                    tr("Above random"), format="%+.3f", help=tr("Mean difference from the random orders.")
+                    tr("Above random"), **decimals(3), help=tr("Mean difference from the random orders.")
                 ),
                 "low": st.column_config.NumberColumn(
-                    tr("Lower bound"), format="%+.3f", help=tr("95 % interval of that difference.")
+                    tr("Lower bound"), **decimals(3), help=tr("95 % interval of that difference.")
                 ),
                 "high": st.column_config.NumberColumn(
-                    tr("Upper bound"), format="%+.3f", help=tr("95 % interval of that difference.")
+                    tr("Upper bound"), **decimals(3), help=tr("95 % interval of that difference.")
                 ),
                 "beats_random": st.column_config.CheckboxColumn(
                     tr("Beats random"), help=tr("By a paired t-test at 5 %, corrected for the number of methods.")

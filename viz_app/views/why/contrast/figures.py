@@ -14,7 +14,7 @@ from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.theme import Theme
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -302,4 +302,4 @@ def verdict(ranking: Ranking, num_examples: int) -> str:
 def _listed(names: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
-    return tr("{names} and {last}", names=", ".join(names[:-1]), last=names[-1])
+    return tr("{names} and {last}", names=joined(names[:-1]), last=names[-1])

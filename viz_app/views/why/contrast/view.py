@@ -20,12 +20,13 @@ from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.predicted_token import token_box
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.language import marked, tr
+from viz_app.language.numbers import localized
 from viz_app.session import python_code, readings
 from viz_app.session.fields import part
 from viz_app.session.readings import Reading, TokenView
@@ -137,7 +138,7 @@ def headline(reading: Reading, result: ContrastAttribution) -> None:
     value, baseline = decimal(result.output, 2, sign=bool(b)), decimal(result.baseline, 2, sign=True)
     if b:
         ratio = math.exp(min(abs(result.output), 700))
-        times = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+        times = localized(ratio, ",.0f") if ratio >= 10 else localized(ratio, ".1f")
         better, other = (a, b) if result.output >= 0 else (b, a)
         text = tr(
             "**{a}** rather than **{b}**: **{value}** nats; {better} is {times} times as probable as {other}. With "
@@ -216,13 +217,13 @@ def faithfulness(reading: Reading, result: ContrastAttribution, methods: list[Co
         height="content",
         column_config={
             "method": st.column_config.TextColumn(tr("Method")),
-            "aopc": st.column_config.NumberColumn("AOPC", format="%.3f", help=tr(ABOUT_CURVES)),
+            "aopc": st.column_config.NumberColumn("AOPC", **decimals(3), help=tr(ABOUT_CURVES)),
             "sum": st.column_config.NumberColumn(
-                tr("Sum"), format="%+.2f", help=tr("Of all scores, special tokens included.")
+                tr("Sum"), **decimals(2), help=tr("Of all scores, special tokens included.")
             ),
             "gap": st.column_config.NumberColumn(
                 tr("Gap"),
-                format="%.2f",
+                **decimals(2),
                 help=tr("Completeness gap: between the sum and the output minus the baseline's."),
             ),
         },

@@ -16,7 +16,7 @@ from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.predicted_token import token_box
 from viz_app.controls.score_products import map_with_products
-from viz_app.controls.tables import selectable_table, show_table
+from viz_app.controls.tables import decimals, selectable_table, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
@@ -224,8 +224,8 @@ def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> 
         height=min(420, 38 + 35 * len(table)),
         column_config={
             "token": st.column_config.TextColumn(tr("Attends to"), width=90),
-            "weight": st.column_config.ProgressColumn(tr("Weight"), format="%.3f", min_value=0, max_value=1, width=90),
-            "contribution": st.column_config.NumberColumn(tr("Contribution"), format="%+.3f", width=90),
+            "weight": st.column_config.ProgressColumn(tr("Weight"), **decimals(3), min_value=0, max_value=1, width=90),
+            "contribution": st.column_config.NumberColumn(tr("Contribution"), **decimals(3), width=90),
             "promotes": st.column_config.TextColumn(tr("Promotes")),
         },
     )
@@ -250,8 +250,8 @@ def lexicons(reading: readings.Reading) -> None:
         column_order=["name", "agreement", "first"],
         column_config={
             "name": st.column_config.TextColumn(tr("Head"), width=90),
-            "agreement": st.column_config.ProgressColumn(tr("Agreement"), format="%.3f", min_value=0, max_value=1),
-            "first": st.column_config.NumberColumn(tr("First"), format="%.2f", width=70),
+            "agreement": st.column_config.ProgressColumn(tr("Agreement"), **decimals(3), min_value=0, max_value=1),
+            "first": st.column_config.NumberColumn(tr("First"), **decimals(2), width=70),
         },
     )
     code = python_code.reading_part(reading), LEXICON_TABLE

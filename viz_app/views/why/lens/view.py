@@ -11,7 +11,7 @@ from viz_app.components.cell_grid import cell_grid
 from viz_app.controls import search_progress
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import show_table
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation
 from viz_app.drawing import lens as figures
@@ -91,7 +91,7 @@ def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -
         height=38 + 35 * len(table["token"]),
         column_config={
             "token": st.column_config.TextColumn(tr("Token")),
-            "probability": st.column_config.ProgressColumn(tr("Probability"), format="%.3f", min_value=0, max_value=1),
+            "probability": st.column_config.ProgressColumn(tr("Probability"), **decimals(3), min_value=0, max_value=1),
         },
     )
     first = lens.decided[row]
@@ -122,16 +122,16 @@ def encoder() -> None:
     progress = search_progress.stoppable(waiting, (reading.model.digest, reading.search), "levels")
     if progress is None:
         return
-    found = layer_readings.translations_by_level(reading.model, reading.search, progress)
+    translations = layer_readings.translations_by_level(reading.model, reading.search, progress)
     waiting.empty()
     with below:
-        levels(reading, found)
+        levels(reading, translations)
 
 
 @part
-def levels(reading: readings.Reading, found: EncoderLens) -> None:
+def levels(reading: readings.Reading, lens: EncoderLens) -> None:
     """Draw the translation from the selected level, and a table of all."""
-    translations = found.translations
+    translations = lens.translations
     last = len(translations) - 1
     level = LEVEL.draw(st.slider, tr("Layers of the encoder"), 0, last, default=last, width=320, help=tr(ABOUT_ENCODER))
     shown, whole = (ablation.words_of(translations[each].tokens) for each in (level, last))
@@ -145,10 +145,10 @@ def levels(reading: readings.Reading, found: EncoderLens) -> None:
         column_config={
             "level": st.column_config.TextColumn(tr("Layer"), width=60),
             "translation": st.column_config.TextColumn(tr("Translation")),
-            "log_prob": st.column_config.NumberColumn(tr("Log-probability"), format="%.2f", width=120),
+            "log_prob": st.column_config.NumberColumn(tr("Log-probability"), **decimals(2), width=120),
         },
     )
-    recorded = layer_readings.levels_call(reading.model, reading.search).returning(found)
+    recorded = layer_readings.levels_call(reading.model, reading.search).returning(lens)
     downloads("encoder-levels", call=lambda: recorded.then("table"))
     own, replayed = reading.translation.hypotheses[0].log_prob, translations[last].log_prob
     detail = tr("log-probabilities {own:.4f} and {replayed:.4f}", own=own, replayed=replayed)

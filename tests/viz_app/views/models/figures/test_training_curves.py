@@ -100,7 +100,7 @@ def test_a_row_with_several_seeds_is_their_mean_with_a_bar_from_the_lowest_to_th
         np.testing.assert_allclose(ours.error_x.arrayminus, [1.5, 0.75])
         assert ours.error_x.visible
         assert not paper.error_x.visible
-    assert ours.text[1] == ", mean of 2 seeds, -3 to -1.5"
+    assert ours.text[1] == ", mean of 2 seeds, \u22123 to \u22121.5"
     same = training_curves.row_dots(table, "perplexity", LIGHT).data[0]
     assert (list(same.text), same.error_x.visible) == (["", ""], False)
 

@@ -120,7 +120,7 @@ def test_formulas_as_html() -> None:
 def test_table_1_names_the_fewest_multiplications() -> None:
     html = table_1(COSTS, AT)
     assert html.count("<b>") == 1
-    assert f"<b>{2 * 4 * 8 * 16 / 1e3:.3g} k</b>" in html  # restricted to 4 positions
+    assert f"<b>{2 * 4 * 8 * 16 / 1e3:.3g}\u00a0K</b>" in html  # restricted to 4 positions
     assert "2.05 ms" in html  # self-attention: 2 * 8^2 * 16 microseconds
     assert " ms" not in table_1([], AT)
 

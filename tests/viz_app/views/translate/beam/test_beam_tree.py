@@ -63,7 +63,7 @@ def test_every_fate_has_its_reason(tree: BeamTree) -> None:
 def test_every_stop_has_its_reason(tree: BeamTree) -> None:
     assert "as many hypotheses have finished (1) as the beam is wide" in stop_reason(tree)
     assert "2 tokens are the limit" in stop_reason(BeamTree(tree.steps, "limit", tree.options, tree.best, ()))
-    assert "can still score above -1.60, the score of the best finished" in stop_reason(
+    assert "can still score above \u22121.60, the score of the best finished" in stop_reason(
         BeamTree(tree.steps, "cannot_win", tree.options, tree.best, tree.finished)
     )
     assert "no live hypothesis is left" in stop_reason(BeamTree(tree.steps, "cannot_win", tree.options, tree.best, ()))

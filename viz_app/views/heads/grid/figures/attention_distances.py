@@ -18,22 +18,22 @@ from viz_app.language import tr
 WIDTH = 0.6  # of the heads of a layer, where the next layer is at 1
 
 
-def known_distances(found: Sequence[HeadDistance]) -> list[HeadDistance]:
+def known_distances(heads: Sequence[HeadDistance]) -> list[HeadDistance]:
     """Return the heads that have a distance, in the order of the markers of `distances_figure`."""
-    return [each for each in found if not math.isnan(each.distance)]
+    return [each for each in heads if not math.isnan(each.distance)]
 
 
 def distances_figure(
-    found: Sequence[HeadDistance], theme: Theme, selected: Sequence[Head] = (), height: int = 240
+    heads: Sequence[HeadDistance], theme: Theme, selected: Sequence[Head] = (), height: int = 240
 ) -> go.Figure:
     """Plot the distance of each head over its layer, with the means of the layers as a line.
 
     Args:
         selected: Heads with a larger marker.
     """
-    figure, known = empty_figure(theme, height, (48, 12, 12, 28)), known_distances(found)
-    layers = sorted({each.head.layer for each in found})
-    num_heads = 1 + max((each.head.head for each in found), default=0)
+    figure, known = empty_figure(theme, height, (48, 12, 12, 28)), known_distances(heads)
+    layers = sorted({each.head.layer for each in heads})
+    num_heads = 1 + max((each.head.head for each in heads), default=0)
     means = {
         layer: fmean(values)
         for layer in layers
@@ -79,10 +79,10 @@ def distances_figure(
     )
 
 
-def marker_head(found: Sequence[HeadDistance], point: Mapping[str, Any]) -> Head | None:
+def marker_head(heads: Sequence[HeadDistance], point: Mapping[str, Any]) -> Head | None:
     """Return the head of a marker of `distances_figure`, as Plotly names it; None for anything else."""
     match point:
-        case {"curve_number": 1, "point_index": int(number)} if 0 <= number < len(known := known_distances(found)):
+        case {"curve_number": 1, "point_index": int(number)} if 0 <= number < len(known := known_distances(heads)):
             return known[number].head
         case _:
             return None

@@ -13,6 +13,7 @@ from core.model import sinusoidal_encoding
 from viz_app.drawing.plotly_chart import bare_axis, color_bar, empty_figure, with_layout
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
+from viz_app.language.numbers import localized
 
 CLOCK_PITCH = 2.6  # from one clock to the next, their radius being 1
 STEPS = 8  # points of a drawn curve between two positions, so that the fastest wave is round
@@ -42,7 +43,7 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
         period = periods[dimension // 2].item()
         curve = (np.cos if dimension % 2 else np.sin)(places * 2 * np.pi / period)
         mark = theme.head_mark(index)
-        values = {"dimension": dimension, "period": f"{period:,.1f}"}
+        values = {"dimension": dimension, "period": localized(period, ",.1f")}
         name = (
             tr("{dimension} (cosine, period {period})", **values)
             if dimension % 2
@@ -124,14 +125,14 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
         )
         for at, color, line_width, symbol in hands:
             sine, cosine = encoding[at, 2 * pair].item(), encoding[at, 2 * pair + 1].item()
-            name = tr("position {number}", number=at)
+            name, values = tr("position {number}", number=at), f"{localized(sine, '.3f')}; {localized(cosine, '.3f')}"
             figure.add_scatter(
                 x=[center, center + sine],
                 y=[0, cosine],
                 mode="lines+markers",
                 line={"color": color, "width": line_width},
                 marker={"color": color, "size": [0, 9], "symbol": symbol},
-                hovertemplate=f"{name}<br>{_pair_name(pair)}<br>{sine:.3f}, {cosine:.3f}<extra></extra>",
+                hovertemplate=f"{name}<br>{_pair_name(pair)}<br>{values}<extra></extra>",
                 name=name,
                 showlegend=place == 0,
             )
@@ -202,8 +203,8 @@ def _turns(angle: float) -> str:
     """Describe an angle in radians."""
     degrees = math.degrees(angle)
     if degrees < 360:
-        return tr("turned by {degrees}\u00b0", degrees=f"{degrees:.3g}")
-    return tr("turned {count} times", count=f"{degrees / 360:.2f}")
+        return tr("turned by {degrees}\u00b0", degrees=localized(degrees, ".3g"))
+    return tr("turned {count} times", count=localized(degrees / 360, ".2f"))
 
 
 def _numbered(position: str, dimension: object) -> str:

@@ -1,0 +1,25 @@
+// @ts-check
+// Numbers of the drawings as the visitor's language writes them.
+
+import { language } from "./texts.js";
+
+/** @type {Map<string, Intl.NumberFormat>} */
+const formats = new Map();
+
+/**
+ * A number as text, with a minus sign rather than a hyphen.
+ * @param {number} value
+ * @param {number} digits After the decimal mark.
+ * @param {Intl.NumberFormatOptions["signDisplay"]} [sign] Which numbers have one.
+ * @returns {string}
+ */
+export function decimal(value, digits, sign = "auto") {
+  const key = `${language()} ${digits} ${sign}`;
+  let format = formats.get(key);
+  if (!format) {
+    const places = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+    format = new Intl.NumberFormat(language(), { ...places, signDisplay: sign });
+    formats.set(key, format);
+  }
+  return format.format(value).replace("-", "\u2212");
+}
