@@ -49,13 +49,13 @@ DRAWING = {  # methods that draw a text, of `st` or of any place on a page
     "badge", "button", "caption", "checkbox", "download_button", "error", "expander", "file_uploader", "info",
     "link_button", "markdown", "metric", "multiselect", "number_input", "page_link", "pills", "popover", "progress",
     "radio", "segmented_control", "select_slider", "selectbox", "slider", "spinner", "subheader", "success", "tabs",
-    "text", "text_area", "text_input", "toggle", "warning", "write", "segments", "LineGroup",
+    "text", "text_area", "text_input", "toggle", "warning", "write", "segments", "setting_segments", "draw", "LineGroup",
 }  # fmt: skip
 NAMES = re.compile(r"(^|_)(NAMES|TEXTS|TITLES|LABELS|CHOICES|ABOUT)$")  # constants of texts by key
 NO_LANGUAGE = {"Python", "Headlight", "Pharaoh", "Streamlit"}  # names that are the same everywhere
 ENGLISH_FILES = (
     "viz_app/session/python_code.py", "viz_app/session/environment.py", "viz_app/language/",
-    "viz_app/server/unused_files.py",
+    "viz_app/server/unused_files.py", "viz_app/session/address.py",
 )  # fmt: skip
 
 
