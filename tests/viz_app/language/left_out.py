@@ -55,7 +55,7 @@ NAMES = re.compile(r"(^|_)(NAMES|TEXTS|TITLES|LABELS|CHOICES|ABOUT)$")  # consta
 NO_LANGUAGE = {"Python", "Headlight", "Pharaoh", "Streamlit"}  # names that are the same everywhere
 ENGLISH_FILES = (
     "viz_app/session/python_code.py", "viz_app/session/environment.py", "viz_app/language/",
-    "viz_app/server/unused_files.py", "viz_app/session/address.py",
+    "viz_app/server/unused_files.py", "viz_app/session/address",
 )  # fmt: skip
 
 
