@@ -1,14 +1,14 @@
-"""Recorded calls: a call that has run, kept so that it can be run again and be written as a script.
+"""Recorded calls: what ran, kept so that it can be run again and be written as a script.
 
-A `Call` has a function and its arguments, which may be results of other calls. A page runs a call to show its result,
-and makes the script beside it from the same call, so that the two cannot differ.
+A `Call` has a function and its arguments, which may be results of other calls. Whoever shows a result runs a call, and
+the script beside it is made from the same call: it cannot say anything else than what ran.
 """
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from types import FunctionType
 from typing import Any, cast
 
 NOT_RUN = object()  # in place of the result of a call that has not run
@@ -21,12 +21,12 @@ class Given:
     Attributes:
         name: of its variable.
         value: the value here.
-        code: writes the lines that make it there; imports are lines of their own.
+        code: writes the lines that make it there, from the name of the variable; imports are lines of their own.
     """
 
     name: str
     value: Any
-    code: Callable[[], str]
+    code: Callable[[str], str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Call:
 
     Attributes:
         name: of the variable of its result in a script.
-        function: one of a module, or the name of a method.
+        function: one of a module, the name of a method, `.` with the name of an attribute, or `[]` for an item.
         arguments: values, `Given` values, and calls whose results are the arguments.
         keywords: the same by name.
         known: the result, if the call has run already.
@@ -61,103 +61,136 @@ class Call:
 
 
 def _run(value: Any, results: dict[Any, Any]) -> Any:
-    if isinstance(value, Given):
-        return value.value
-    if not isinstance(value, Call):
-        return value
-    if value.known is not NOT_RUN:
-        return value.known
+    match value:
+        case Given():
+            return value.value
+        case list() | tuple() if not hasattr(cast("Any", value), "_fields"):
+            return type(cast("Any", value))(_run(each, results) for each in cast("Sequence[Any]", value))
+        case Call():
+            if value.known is not NOT_RUN:
+                return value.known
+        case _:
+            return value
     if value not in results:
         arguments = [_run(each, results) for each in value.arguments]
         keywords = {name: _run(each, results) for name, each in value.keywords.items()}
-        if isinstance(value.function, str):
-            results[value] = getattr(arguments[0], value.function)(*arguments[1:], **keywords)
-        else:
+        if not isinstance(value.function, str):
             results[value] = value.function(*arguments, **keywords)
+        elif value.function == "[]":
+            results[value] = arguments[0][arguments[1]]
+        elif value.function.startswith("."):
+            results[value] = getattr(arguments[0], value.function[1:])
+        else:
+            results[value] = getattr(arguments[0], value.function)(*arguments[1:], **keywords)
     return results[value]
 
 
 def table_script(table: Call, file: str) -> str:
     """Write a script that runs the calls, and writes the last result, a table, as a CSV file."""
-    end = f"from core.analysis.csv_output import save_csv\nsave_csv({table.name}, {file!r})"
-    return joined(*_parts(table), end)
+    return joined(*_Writer().parts(table), f"from core.analysis.csv_output import save_csv\nsave_csv(table, {file!r})")
 
 
-def code_of(*calls: Call) -> str:
+def code_of(*calls: Call | Given) -> str:
     """Lines of Python that run calls, each after those that it needs."""
-    return joined(*_parts(*calls))
+    return joined(*_Writer().parts(*calls))
 
 
-def _parts(*calls: Call) -> list[str]:
-    written: dict[Call | Given, None] = {}
-    for call in calls:
-        _add(call, written)
-    return [each.code() if isinstance(each, Given) else _line(each) for each in written]
+class _Writer:
+    """Writes calls, equal ones once; another one of the same name has a number."""
 
+    def __init__(self) -> None:
+        self._names: dict[Call | Given, str] = {}
+        self._written: dict[str, str] = {}  # names by the code that makes them
+        self._parts: list[str] = []
+        self._imports: set[str] = set()
 
-def _add(value: Any, written: dict[Call | Given, None]) -> None:
-    if isinstance(value, Call):
+    def parts(self, *calls: Call | Given) -> list[str]:
+        for call in calls:
+            self._add(call)
+        return self._parts
+
+    def _add(self, value: Any) -> None:
+        if isinstance(value, (list, tuple)):
+            for each in cast("Sequence[Any]", value):
+                self._add(each)
+        if not isinstance(value, (Call, Given)) or value in self._names:
+            return
+        if isinstance(value, Given):
+            code = value.code(value.name)
+            if code not in self._written:
+                self._written[code] = self._free_name(value.name)
+                self._parts.append(value.code(self._written[code]))
+            self._names[value] = self._written[code]
+            return
         for each in (*value.arguments, *value.keywords.values()):
-            _add(each, written)
-    if isinstance(value, (Call, Given)):
-        written[value] = None
+            self._add(each)
+        self._imports = set()
+        code = self._called(value)
+        if code not in self._written:
+            self._written[code] = self._free_name(value.name)
+            self._parts += [*sorted(self._imports), f"{self._written[code]} = {code}"]
+        self._names[value] = self._written[code]
 
+    def _free_name(self, name: str) -> str:
+        """The name, or with a number if others have it."""
+        same = sum(re.fullmatch(rf"{name}(_\d+)?", other) is not None for other in self._written.values())
+        return f"{name}_{same + 1}" if same else name
 
-def _line(call: Call) -> str:
-    """The assignment of a call's result, after the imports that it needs."""
-    imports: set[str] = set()
-    written = [_expression(each, imports) for each in call.arguments]
-    keywords = [f"{name}={_expression(each, imports)}" for name, each in call.keywords.items()]
-    if isinstance(call.function, str):
-        function, written = f"{written[0]}.{call.function}", written[1:]
-    else:
-        function = _expression(call.function, imports)
-    return "\n".join([*sorted(imports), f"{call.name} = {function}({', '.join(written + keywords)})"])
+    def _called(self, call: Call) -> str:
+        written = [self._expression(each) for each in call.arguments]
+        keywords = [f"{name}={self._expression(each)}" for name, each in call.keywords.items()]
+        if not isinstance(call.function, str):
+            return f"{self._expression(call.function)}({', '.join(written + keywords)})"
+        if call.function == "[]":
+            return f"{written[0]}[{written[1]}]"
+        if call.function.startswith("."):
+            return f"{written[0]}{call.function}"
+        return f"{written[0]}.{call.function}({', '.join(written[1:] + keywords)})"
 
+    def _expression(self, value: Any) -> str:
+        """Write a value as an expression of Python.
 
-def _expression(value: Any, imports: set[str]) -> str:
-    """Write a value as an expression of Python.
+        Raises:
+            TypeError: there is no expression for such a value.
+        """
+        match value:
+            case Call() | Given():
+                return self._names[value]
+            case _ if callable(value) and hasattr(value, "__name__"):  # a function, also a cached one, or a class
+                if value.__module__ != "builtins":
+                    self._imports.add(f"from {value.__module__} import {value.__name__}")
+                return value.__name__
+            case None | bool() | int() | float() | str():
+                return repr(value)
+            case Path():
+                self._imports.add("from pathlib import Path")
+                return f"Path({str(value)!r})"
+            case _ if dataclasses.is_dataclass(value):
+                return f"{self._expression(type(value))}({', '.join(self._fields(value))})"
+            case tuple() if hasattr(value, "_fields"):
+                named = ", ".join(map(self._expression, cast("tuple[Any, ...]", value)))
+                return f"{self._expression(cast('type[Any]', type(value)))}({named})"
+            case tuple() if len(cast("tuple[Any, ...]", value)) == 1:
+                return f"({self._expression(value[0])},)"
+            case Mapping():
+                pairs = cast("Mapping[Any, Any]", value).items()
+                return f"{{{', '.join(f'{self._expression(a)}: {self._expression(b)}' for a, b in pairs)}}}"
+            case range():
+                return repr(value)
+            case Sequence() | Set():
+                begin, end = {tuple: "()", list: "[]"}.get(type(cast("Any", value)), "{}")
+                return f"{begin}{', '.join(map(self._expression, cast('Any', value)))}{end}"
+            case _:
+                raise TypeError(
+                    f"a script cannot have {value!r} as an argument: give numbers, texts, dataclasses or calls"
+                )
 
-    Args:
-        imports: gets the imports that the expression needs.
-
-    Raises:
-        TypeError: there is no expression for such a value.
-    """
-    match value:
-        case Call() | Given():
-            return value.name
-        case FunctionType() | type():
-            imports.add(f"from {value.__module__} import {value.__name__}")
-            return value.__name__
-        case None | bool() | int() | float() | str():
-            return repr(value)
-        case Path():
-            imports.add("from pathlib import Path")
-            return f"Path({str(value)!r})"
-        case _ if dataclasses.is_dataclass(value):
-            return f"{_expression(type(value), imports)}({', '.join(_fields(value, imports))})"
-        case tuple() if hasattr(value, "_fields"):
-            named = ", ".join(_expression(each, imports) for each in cast("tuple[Any, ...]", value))
-            return f"{_expression(cast('type[Any]', type(value)), imports)}({named})"
-        case tuple() if len(cast("tuple[Any, ...]", value)) == 1:
-            return f"({_expression(value[0], imports)},)"
-        case Mapping():
-            pairs = cast("Mapping[Any, Any]", value).items()
-            return f"{{{', '.join(f'{_expression(a, imports)}: {_expression(b, imports)}' for a, b in pairs)}}}"
-        case Sequence() | Set():
-            begin, end = {tuple: "()", list: "[]", range: "[]"}.get(type(cast("Any", value)), "{}")
-            return f"{begin}{', '.join(_expression(each, imports) for each in cast('Any', value))}{end}"
-        case _:
-            raise TypeError(f"a script cannot have {value!r} as an argument: give numbers, texts, dataclasses or calls")
-
-
-def _fields(value: Any, imports: set[str]) -> Iterator[str]:
-    """The fields of a dataclass that differ from their defaults."""
-    for each in dataclasses.fields(value):
-        own = getattr(value, each.name)
-        if each.default is dataclasses.MISSING or own != each.default:
-            yield f"{each.name}={_expression(own, imports)}"
+    def _fields(self, value: Any) -> Iterator[str]:
+        """The fields of a dataclass that differ from their defaults."""
+        for each in dataclasses.fields(value):
+            own = getattr(value, each.name)
+            if each.default is dataclasses.MISSING or own != each.default:
+                yield f"{each.name}={self._expression(own)}"
 
 
 def joined(*parts: str) -> str:

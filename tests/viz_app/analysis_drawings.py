@@ -9,7 +9,7 @@ import pandas as pd
 from core.analysis.attribution.contrast_methods import attribute_contrast, methods_of
 from core.analysis.attribution.faithfulness import RANDOM, deletion_curves, rank_methods
 from core.analysis.attribution.logit_attribution import attribute_logit
-from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
+from core.analysis.attribution.logit_lexicon import lexicon_of, rank_lexicons
 from core.analysis.attribution.logit_trace import trace_logits
 from core.analysis.composition.edge_effects import exact_effects
 from core.analysis.composition.edges import sender_side
@@ -115,10 +115,9 @@ def written(of: Subject) -> Iterator[Drawn]:
     yield contributions.heads_grid(found, of.theme)
     for kind in ("cross", "decoder_self"):
         yield contributions.tokens_grid(found, of.explanation, kind, of.theme)
-    yield contributions.terms_table(found)
+    yield pd.DataFrame(found.table())
     head = Head("cross", *of.place)
-    promoted = [[of.piece(token_id) for token_id, _ in entries] for entries in head_lexicon(trace, head, 5)]
-    yield contributions.head_table(found, of.explanation, head, promoted)
+    yield contributions.head_table(found, of.explanation, head, lexicon_of(trace, head, 5))
     yield contributions.lexicon_table(rank_lexicons(trace))
 
 
@@ -179,7 +178,7 @@ def paths(of: Subject) -> Iterator[Drawn]:
     found = survey(run, 5)
     graph = head_paths.path_graph(run.runs, found, 5, of.theme)
     yield path_graph.graph_payload(graph, of.theme)
-    yield head_paths.edges_table(found)
+    yield pd.DataFrame(found.table())
     yield head_paths.readable_table(found, 5)
     yield partial(export_path_graph, graph, theme=of.theme, title=graph.effect)
     edge = found.ranked()[0].edge
@@ -199,7 +198,7 @@ def steps(of: Subject) -> Iterator[Drawn]:
     views = step_list.step_list(path, of.piece, of.tree, target)
     yield step_walk.walk_payload(views, "about", ("", None), 0, of.theme)
     view = of.choice.choice(views)
-    yield step_list.step_table(path, view.part, view.quantities)
+    yield pd.DataFrame(path.table(view.part, view.quantities))
     yield partial(export_step, view, theme=of.theme)
 
 

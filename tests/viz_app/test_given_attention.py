@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.recorded_call import code_of
 from core.export.attention_arrays import save_arrays
 from tests.viz_app.pages import Start, healthy, opened, reading
 from tests.viz_app.test_imported_model import open_path, shown, upload
@@ -123,7 +124,7 @@ def test_the_whole_explanation_is_exported(app: AppTest, arrays: Path, monkeypat
     names: dict[str, Any] = {}
     exec(share_menu.python(about), names)
     assert json.loads(next(arrays.parent.glob("*.json")).read_text()) == found
-    exec(python_code.all_maps_part("rollout", None), names)
+    exec(code_of(python_code.recorded_pass(about).all_maps("rollout")), names)
     assert torch.equal(names["all_maps"]["cross"][1].weights, about.method_maps("rollout")["cross"][1].weights)
 
 

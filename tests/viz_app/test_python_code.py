@@ -120,12 +120,6 @@ def test_heads(start: Start, rows: dict[str, Row], selected: str, weights: Metho
     run_all(rows, 1 + len(heads))
 
 
-@pytest.mark.parametrize("special", ["true", "false"])
-def test_attention_distance(start: Start, rows: dict[str, Row], special: str) -> None:
-    opened(start(text="Where?", beam_size="1", distances="true", distance_special=special), "heads")
-    run_all({"attention-distance": rows["attention-distance"]}, 1)
-
-
 @pytest.mark.parametrize("weights", ["attention", "norms"])
 def test_joint(start: Start, rows: dict[str, Row], weights: Method) -> None:
     opened(start(text="Where?", beam_size="1", kind="joint", weights=METHOD_NAMES[weights]), "heads")
@@ -277,9 +271,7 @@ def test_head_paths(
     start: Start, rows: dict[str, Row], small_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
-    most, table = 12, paths_survey.SURVEY_TABLE  # fewer edges than there are
-    monkeypatch.setattr(paths_survey, "SURVEY_TABLE", table.replace(f"run, {paths_survey.MEASURED})", f"run, {most})"))
-    monkeypatch.setattr(paths_survey, "MEASURED", most)
+    monkeypatch.setattr(paths_survey, "MEASURED", 12)  # fewer edges than there are
     shown = {"path": "encoder_self.1.2-cross.2.1-key", "products": "paths-map-1.cross.2.1.1.2"}
     address = {"text": "Where?", "beam_size": "1", "target": "345.28.2", "token": "2", "paths_by": "zero"}
     opened(start(small_checkpoint, **address, **shown), "head_paths")

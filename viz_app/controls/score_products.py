@@ -26,7 +26,7 @@ from viz_app.controls.widgets import page_theme
 from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.export.plotly_chart import export_chart
-from viz_app.drawing.score_products import products_figure, products_table
+from viz_app.drawing.score_products import products_figure
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
@@ -153,7 +153,7 @@ class MapCells:
         downloads(
             "score-products",
             partial(export_chart, figure, theme=theme),
-            lambda: products_table(products),
+            products.columns,
             title=title,
             of_sentence=self._is_current(),
             python=lambda file: python_code.script(file, self.of.python(cell), TABLE),
@@ -290,7 +290,7 @@ def cell_text(own: AttentionMap, cell: Cell, products: ScoreProducts) -> str:
     )
 
 
-TABLE = "from viz_app.drawing.score_products import products_table\ntable = products_table(found)"
+TABLE = "table = found.columns()"
 
 
 def written_cell(key: str, cell: Cell) -> str:

@@ -11,7 +11,7 @@ from viz_app.drawing.theme import Theme
 from viz_app.language import tr
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 def products_figure(products: ScoreProducts, theme: Theme, height: int = 190) -> go.Figure:
@@ -55,10 +55,3 @@ def products_figure(products: ScoreProducts, theme: Theme, height: int = 190) ->
     )
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure
-
-
-def products_table(products: ScoreProducts) -> "pd.DataFrame":
-    """Return `ScoreProducts.columns`."""
-    import pandas as pd
-
-    return pd.DataFrame(products.columns()).astype({"dimension": "Int64"})  # which may be missing

@@ -1,6 +1,6 @@
 """Attention weights as tables; positions, layers and heads are counted from 0."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +44,20 @@ def lines_table(attention: AttentionMap, heads: Sequence[int]) -> "pd.DataFrame"
             table.insert(place, name, value)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
+
+
+def with_columns(table: "pd.DataFrame", place: int, columns: Mapping[str, str]) -> "pd.DataFrame":
+    """Insert columns with one value each into a table."""
+    for number, (name, value) in enumerate(columns.items()):
+        table.insert(place + number, name, value)
+    return table
+
+
+def named_heads(table: "pd.DataFrame", names: Mapping[int, str]) -> "pd.DataFrame":
+    """Name the heads of combined maps, which have no layer; without names, they have no heads."""
+    if not names:
+        return table.drop(columns=["head"])
+    return table.assign(head=[names[head] for head in table["head"]]).drop(columns=["layer"])
 
 
 def grid_table(maps: Sequence[AttentionMap], heads: Sequence[tuple[int, int]]) -> "pd.DataFrame":

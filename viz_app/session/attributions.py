@@ -17,8 +17,6 @@ from viz_app.session.gradient_output import Output, file_part, output_text
 from viz_app.session.readings import READING_HASH, Reading
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from core import Explanation
 
 METHOD_NAMES: dict[Method, str] = {
@@ -106,14 +104,14 @@ class MethodChoice:
             return ""
         return tr(" for {output}", output=output_text(explanation, self.output))
 
-    def annotated(self, table: "pd.DataFrame", explanation: "Explanation", column: int) -> "pd.DataFrame":
-        """Insert the method, and the output that the gradient is of, as columns; tokens are counted from 0."""
+    def columns(self, explanation: "Explanation") -> dict[str, str]:
+        """Name the method, and the output that the gradient is of, in columns of a table; tokens count from 0."""
+        found = {marked("method"): str(self.method)}
         if self.method == "gradient":
             tokens, output = explanation.predicted_tokens, self.output
             names = [f"{position} {readable(tokens[position])}" for position in output or ()]
-            table.insert(column, marked("output"), "all" if output is None else " ".join(names))
-        table.insert(column, marked("method"), self.method)
-        return table
+            found[marked("output")] = "all" if output is None else " ".join(names)
+        return found
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)

@@ -196,6 +196,11 @@ def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead])
     return [*found, replace(maps[0], layer=CHOSEN, weights=combined(maps, heads))] if heads else found
 
 
+def layer_map(maps: Sequence[AttentionMap], layer: int) -> AttentionMap:
+    """Return the map of a layer, or of combined heads: those of `with_combined` have layers below 0."""
+    return next(each for each in maps if each.layer == layer)
+
+
 def default_head(maps: Sequence[AttentionMap]) -> LayerHead:
     """Return the head to show first, see `first_head`.
 

@@ -20,6 +20,7 @@ import math
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from statistics import fmean
 
 import torch
@@ -167,6 +168,13 @@ def sample_curves(
         found = attribute_contrast(translator, sentence, target.token_ids, position, against=against, methods=methods)
         other = None if against is None else translator.piece(against)
         yield Example(sentence, target.tokens[position], other, deletion_curves(found, seed=seed))
+
+
+def measured_curves(
+    translator: Translator, sentences: Sequence[str], contrastive: bool = True, count: int | None = None
+) -> list[Curves]:
+    """The curves of `sample_curves`, of all examples or of the first ones."""
+    return [example.curves for example in islice(sample_curves(translator, sentences, contrastive), count)]
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,11 @@ class Lexicon:
     source_tokens: Sequence[str]
     piece: Callable[[int], str]
 
+    @property
+    def pieces(self) -> list[list[str]]:
+        """The pieces that are promoted for each source token, best first."""
+        return [[self.piece(token_id) for token_id, _ in entries] for entries in self.entries]
+
     def table(self) -> Columns:
         """A row for each source token and each piece that the head promotes for it."""
         rows = [(key, rank, *entry) for key, of_key in enumerate(self.entries) for rank, entry in enumerate(of_key)]
@@ -144,6 +149,16 @@ class LexiconRanking:
             "reciprocal_rank": [agreement.reciprocal_rank for agreement in self.heads],
             "first": [agreement.first for agreement in self.heads],
         }
+
+
+def lexicon_of(trace: LogitTrace, head: Head, count: int = 5) -> Lexicon:
+    """The lexicon of one head, see `head_lexicon`."""
+    return Lexicon(head_lexicon(trace, head, count), trace.explanation.source_tokens, trace.piece)
+
+
+def lexicon_ranking(trace: LogitTrace) -> LexiconRanking:
+    """All heads by their lexicons, see `rank_lexicons`."""
+    return LexiconRanking(rank_lexicons(trace))
 
 
 def parsed_head(name: str) -> Head:
@@ -189,8 +204,8 @@ def lexicon(
     """
     trace = trace_logits(translator, source, target)
     if options.head is None:
-        return LexiconRanking(rank_lexicons(trace))
-    return Lexicon(head_lexicon(trace, options.head, options.top), trace.explanation.source_tokens, trace.piece)
+        return lexicon_ranking(trace)
+    return lexicon_of(trace, options.head, options.top)
 
 
 LEXICON = Analysis(

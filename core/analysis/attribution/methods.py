@@ -47,3 +47,20 @@ METHODS: dict[Method, Callable[[Translator, str, str | Sequence[int]], Maps]] = 
     "contributions": _contributions,
     "rolled_contributions": _rolled_contributions,
 }
+
+
+def attributed_maps(
+    translator: Translator,
+    source: str,
+    target: str | Sequence[int],
+    method: Method,
+    output: Sequence[int] | None = None,
+) -> Maps:
+    """Maps of all layers by a method.
+
+    Args:
+        output: of the gradient, the positions of the predicted tokens whose log-probability it is of; None: all.
+    """
+    if output is None:
+        return METHODS[method](translator, source, target)
+    return gradient_maps(attention_gradients(translator, source, target, output))

@@ -53,7 +53,7 @@ class HeadPaths:
 
     def table(self) -> Columns:
         """A row for each edge, the strongest first; layers and heads are counted from 0."""
-        return self.edges.columns(None if self.all else len(self.edges.effects))
+        return self.edges.columns() if self.all else self.edges.table()
 
     def summary(self) -> str:
         """How far estimates and weights agree with the measured effects."""

@@ -14,6 +14,7 @@ from core.analysis.composition.edge_effects import (
 from core.analysis.composition.edges import INPUTS, Edge, Input
 from core.analysis.composition.replacement import Replacement
 from core.analysis.correlation import spearman
+from core.analysis.declaration import Columns
 
 AT_ONCE = 20  # edges measured in one step
 
@@ -66,6 +67,10 @@ class Survey:
     def checked_edge(self) -> Edge | None:
         """The first measured edge between two heads, for `repeated_with_hooks`."""
         return next((edge for edge in self.effects if edge.sender.as_head and edge.receiver.as_head), None)
+
+    def table(self) -> Columns:
+        """A row for each measured edge, the strongest first, see `columns`."""
+        return self.columns(len(self.effects))
 
     def columns(self, count: int | None = None) -> dict[str, list[object]]:
         """A row for each edge, or for the first ones; layers and heads are counted from 0."""

@@ -5,6 +5,7 @@ To search for a new translation under gates, or to explain one, see `heads.gated
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import torch
 from torch import Tensor
@@ -73,6 +74,14 @@ def ablate_each_head(
         after = _log_probs(translator, ids, forced, block)
         for head, log_probs in zip(block, after, strict=True):
             yield head, GateEffect(_floats(log_probs), _floats(log_probs - before))
+
+
+def head_changes(
+    translator: Translator, source: str, target: str | Sequence[int], count: int | None = None
+) -> dict[Head, float]:
+    """Change of the log-probability with each head off alone, of all heads or of the first ones, in nats."""
+    effects = islice(ablate_each_head(translator, source, target), count)
+    return {head: effect.change for head, effect in effects}
 
 
 @torch.inference_mode()

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -233,3 +233,11 @@ def is_punctuation(token: str) -> bool:
 
 def _is_mark(character: str) -> bool:
     return character != "" and unicodedata.category(character)[0] in "PS"
+
+
+def shown_tokens(
+    maps: Iterable[AttentionMap], words: bool = False, without_special: bool = False
+) -> list[AttentionMap]:
+    """Maps with the tokens to show: sub-words merged to words, and without special tokens, if that is asked for."""
+    shown = [merge_words(attention) if words else attention for attention in maps]
+    return [without_special_tokens(attention) for attention in shown] if without_special else shown

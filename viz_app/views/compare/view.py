@@ -8,7 +8,9 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from core.analysis import comparison
 from core.analysis.comparison import Difference, difference, mean_distance
+from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
 from viz_app.components.attention_lines import attention_lines
 from viz_app.controls import toolbar
@@ -192,14 +194,10 @@ def file_name(what: str, attention: AttentionMap, head: int, weights: MethodChoi
     return f"{what}-{attention.kind}-{numbers}{weights.file_part}"
 
 
-def side_part(side: ComparedSide, view: CompareView) -> str:
-    """Compute the `maps` of one side in Python."""
-    return "\n".join(
-        [
-            python_code.explanation_part(side.model, side.source, side.target),
-            python_code.maps_part(view.kind, view.weights.method, None, view.tokens),
-        ]
-    )
+def layer_call(side: ComparedSide, view: CompareView, layer: int) -> Call:
+    """Return the call of the map of one layer of a side."""
+    recorded = python_code.RecordedPass(side.model, side.source, side.target)
+    return Call("attention", "[]", (recorded.maps(view.kind, view.tokens, view.weights.method), layer))
 
 
 def one_side(
@@ -222,12 +220,9 @@ def one_side(
     downloads(
         file_name(which, attention, head, view.weights),
         draw,
-        lambda: lines_table(attention, [head]),
         title=f"{caption(attention, head, view)}: {side.source} \u2192 {side.text} ({side.model.name})",
         of_sentence=False,
-        python=lambda file: python_code.script(
-            file, side_part(side, view), python_code.heads_part(attention.layer, [head])
-        ),
+        call=lambda: Call("table", lines_table, (layer_call(side, view, attention.layer), [head])),
     )
 
 
@@ -251,11 +246,14 @@ def signed(
     of = no_products(sides[0].model, view.weights.method, True) or DIFFERENCE
     map_with_products(attention, head, page_theme(), of, key="difference_map", **options)
     draw = partial(export_map, attention, head, theme=page_theme(), diverging=True, name=name)
+
+    def compared(layer: int) -> Call:
+        return Call("compared", comparison.difference, tuple(layer_call(side, view, layer) for side in sides))
+
     layer, (first, second) = attention.layer, (side.title for side in sides)
     downloads(
         file_name("difference", attention, head, view.weights),
         draw,
-        lambda: lines_table(attention, [head]),
         title=tr(
             "Difference of {picture}: {first} \u2212 {second}",
             picture=caption(attention, head, view),
@@ -263,16 +261,7 @@ def signed(
             second=second,
         ),
         of_sentence=False,
-        python=lambda file: python_code.script(
-            file,
-            side_part(sides[0], view),
-            f"first = maps[{layer}]",
-            side_part(sides[1], view),
-            f"""
-from core.analysis.comparison import difference
-from viz_app.drawing.weight_tables import lines_table
-table = lines_table(difference(first, maps[{layer}]).map, [{head}])""".strip(),
-        ),
+        call=lambda: Call("table", lines_table, (Call("shown", ".map", (compared(layer),)), [head])),
     )
 
 

@@ -9,13 +9,13 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr
-from viz_app.session import python_code, readings
+from viz_app.session import readings
 from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
 from viz_app.views.steps import walked_token
 from viz_app.views.steps.export import export_step
-from viz_app.views.steps.figures.step_list import step_list, step_named, step_table
+from viz_app.views.steps.figures.step_list import step_list, step_named
 from viz_app.views.steps.step_walk import step_walk
 
 HOW_TO_READ = marked("""
@@ -47,7 +47,8 @@ def page() -> None:
     place, theme = session_object(StepPlace), page_theme()
     place.restore()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        path = walked_token.followed(reading, *walked_token.place_boxes(reading))
+        token = walked_token.place_boxes(reading)
+        path = walked_token.followed(reading, *token)
     about = walked_token.about_text(path)
     st.markdown(tr("**Step by step**: {token}", token=plain(isolated(about))), help=tr(HOW_TO_READ))
     piece, target = reading.model.translator.tokenizer.target.piece, reading.hypothesis.token_ids
@@ -61,13 +62,12 @@ def page() -> None:
         tr(ABOUT_BADGE),
         tr("{count} vectors compared, largest difference {gap:.1g}", count=len(path.differences), gap=path.gap),
     )
-    code = python_code.reading_part(reading), walked_token.path_part(path), walked_token.table_part(view)
+    recorded = walked_token.path_call(reading, *token).returning(path)
     downloads(
         f"step-{view.name}",
         partial(export_step, view, theme=theme, pick=place.pick),
-        partial(step_table, path, view.part, view.quantities),
         title=f"{view.title}, {about}",
-        python=lambda file: python_code.script(file, *code),
+        call=lambda: recorded.then("table", view.part, view.quantities),
     )
 
 

@@ -3,20 +3,20 @@
 import streamlit as st
 
 from core.analysis.beam_tree import BeamTree, beam_tree
+from core.analysis.recorded_call import Call
 from core.analysis.token_path.steps import Stack, TokenPath
 from core.analysis.token_path.token_walk import follow_token
 from core.analysis.tokens.words import readable
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import readings
+from viz_app.session import python_code, readings
 from viz_app.session.chosen_heads import shown_heads
 from viz_app.session.fields import Field
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search
 from viz_app.session.state import session_object
 from viz_app.session.step_place import HEAD, LAYER, STACK, TOKEN, StepPlace
-from viz_app.views.steps.figures.step_views import StepView
 
 STACKS: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 ABOUT_STACK = marked("""
@@ -26,11 +26,15 @@ the decoder that predicts it.
 """)
 
 
+def path_call(about: Reading, stack: Stack, position: int, layer: int, head: int) -> Call:
+    """Return the call that follows one token."""
+    return Call("path", follow_token, (*python_code.sentence(about), stack, position, layer, head))
+
+
 @st.cache_resource(max_entries=24, show_spinner=False, hash_funcs=READING_HASH)
 def followed(about: Reading, stack: Stack, position: int, layer: int, head: int) -> TokenPath:
     """Return the numbers of one token in one layer."""
-    translation, target = about.translation, about.hypothesis.token_ids
-    return follow_token(about.model.translator, translation.source, target, stack, position, layer, head)
+    return path_call(about, stack, position, layer, head).run()
 
 
 def search_tree(about: Reading) -> BeamTree | None:
@@ -86,21 +90,6 @@ def about_text(path: TokenPath) -> str:
         layer=layer,
         head=head,
     )
-
-
-def path_part(path: TokenPath) -> str:
-    """Compute the numbers in Python as `path`, after `reading_part`."""
-    place = f"{path.stack!r}, {path.position}, {path.layer}, {path.head}"
-    return f"""
-from core.analysis.token_path.token_walk import follow_token
-path = follow_token(translator, source, target, {place})""".strip()
-
-
-def table_part(view: StepView) -> str:
-    """Make the `table` of one step in Python, after `path_part`."""
-    return f"""
-from viz_app.views.steps.figures.step_list import step_table
-table = step_table(path, {view.part!r}, {view.quantities})""".strip()
 
 
 def _presets(about: Reading) -> int | None:

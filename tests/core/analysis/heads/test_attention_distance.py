@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.__main__ import main
 from core.analysis.heads.attention_distance import DistanceOptions, attention_distance, head_distances
 from core.capture import AttentionMap
+from core.cli.commands import main
 from core.results import Explanation
 from core.text.byte_pieces import is_special
 from core.trace import Head

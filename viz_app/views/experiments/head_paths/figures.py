@@ -319,13 +319,6 @@ def positions_grid(effects: Sequence[float], tokens: Sequence[str], theme: Theme
     )
 
 
-def edges_table(survey: Survey, count: int | None = None) -> "pd.DataFrame":
-    """Return a row for each measured edge, as `python -m core paths` prints them."""
-    import pandas as pd
-
-    return pd.DataFrame(survey.columns(len(survey.effects) if count is None else count))
-
-
 def readable_table(survey: Survey, count: int) -> "pd.DataFrame":
     """Return the edges that are drawn, with names for people."""
     import pandas as pd

@@ -10,13 +10,14 @@ import streamlit as st
 from core.analysis.composition.edge_effects import EdgeFlow, edge_flow, exact_effects, repeated_with_hooks
 from core.analysis.composition.edges import INPUTS, Edge, Input, Node, NodePart, sender_side
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
-from core.analysis.composition.survey import Survey, num_steps, survey_steps
+from core.analysis.composition.survey import Survey, num_steps, survey, survey_steps
 from core.analysis.interventions.minimal_pairs import minimal_pairs
 from core.analysis.interventions.pair_runs import Metric
+from core.analysis.recorded_call import Call
 from viz_app.controls.predicted_token import alternative_box, alternatives, metric_box, token_box
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import address
+from viz_app.session import address, python_code
 from viz_app.session.chosen_heads import select_head
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
@@ -143,52 +144,34 @@ def surveyed(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
     return session_object(SurveySlot).of((about.identity, question), lambda: _begun(about, question))
 
 
+def run_call(about: Reading, question: EdgeQuestion) -> Call:
+    """Return the call that records the run."""
+    options = {"second": question.second, "against": question.against, "metric": question.metric}
+    place = (*python_code.sentence(about), question.position, question.by)
+    return Call("run", record_replacement, place, options)
+
+
+def survey_call(about: Reading, surveyed: QuestionSurvey) -> Call:
+    """Return the call that surveys the edges, with what is known of the result."""
+    run = run_call(about, surveyed.question).returning(surveyed.run)
+    return Call("result", survey, (run, MEASURED)).returning(surveyed.found)
+
+
+def products_call(about: Reading, surveyed: QuestionSurvey, edge: Edge, moment: int, query: int, key: int) -> Call:
+    """Return the call that computes the products of an edge's receiver's cell as `found`."""
+    run = run_call(about, surveyed.question).returning(surveyed.run)
+    return Call("flow", edge_flow, (run, edge)).then("products", moment, query, key, name="found")
+
+
 def _begun(about: Reading, question: EdgeQuestion) -> QuestionSurvey:
-    run = record_replacement(
-        about.model.translator,
-        about.translation.source,
-        about.hypothesis.token_ids,
-        question.position,
-        question.by,
-        question.second,
-        against=question.against,
-        metric=question.metric,
-    )
-    survey = Survey()
+    run: Replacement = run_call(about, question).run()
+    found = Survey()
     is_short = run.runs.source_ids.size(1) + run.runs.fed.size(1) <= MEASURED_AT_ONCE
 
     def steps() -> Iterator[int]:
-        return survey_steps(run, MEASURED, survey)
+        return survey_steps(run, MEASURED, found)
 
-    return QuestionSurvey(question, run, survey, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
-
-
-# --- Python ---------------------------------------------------------------------------------------------------------
-
-
-def run_part(surveyed: QuestionSurvey) -> str:
-    """Record the run as `run`, after `reading_part`."""
-    question, runs = surveyed.question, surveyed.run.runs
-    second = "" if question.second is None else f"'second': {question.second!r}, "
-    options = f"{second}'against': {runs.against}, 'metric': {question.metric!r}"
-    return f"""
-from core.analysis.composition.replacement import record_replacement
-by, options = {question.by!r}, {{{options}}}
-run = record_replacement(translator, source, target, {question.position}, by, **options)""".strip()
-
-
-def products_part(edge: Edge, moment: int, query: int, key: int) -> str:
-    """Compute the products of an edge's receiver's cell as `found`, after `run_part`."""
-    return f"""
-from core.analysis.composition.edge_effects import edge_flow
-from core.analysis.composition.edges import Edge, Node
-found = edge_flow(run, {edge!r}).products({moment}, {query}, {key})""".strip()
-
-
-SURVEY_TABLE = f"""
-from core.analysis.composition.survey import survey
-from viz_app.views.experiments.head_paths.figures import edges_table
-table = edges_table(survey(run, {MEASURED}))""".strip()
+    return QuestionSurvey(question, run, found, Job(steps(), num_steps(run, MEASURED), marked("steps"), is_short))
 
 
 EDGE = address.PATH  # counted from 1: encoder_self.1.2-cross.5.3-value

@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.composition.edges import Edge, Input, sender_side
+from core.analysis.recorded_call import code_of
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from viz_app.components.cell_grid import cell_grid
@@ -17,7 +18,7 @@ from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.language import joined, marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import address, python_code, readings
+from viz_app.session import address, readings
 from viz_app.session.fields import part
 from viz_app.session.map_pass import MapPass
 from viz_app.views.experiments.head_paths import figures, paths_survey
@@ -99,13 +100,12 @@ def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None
     left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
     with left:
         path_graph(drawn, figures.path_graph(*shown, is_narrow=True), theme, state.select, key="path-graph")
-        code = python_code.reading_part(reading), paths_survey.run_part(survey), paths_survey.SURVEY_TABLE
+        recorded = paths_survey.survey_call(reading, survey)
         downloads(
             "paths",
             partial(export_path_graph, drawn, theme=theme, title=drawn.effect),
-            lambda: figures.edges_table(survey.found),
             title=tr("Strongest direct paths"),
-            python=lambda file: python_code.script(file, *code),
+            call=lambda: recorded.then("table"),
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(tr("Click an edge to see what flows, a head to select it on the page Heads."), width="content")
@@ -165,12 +165,12 @@ def flow_pass(
     reading: readings.Reading, survey: QuestionSurvey, edge: Edge, moment: int, attention: AttentionMap
 ) -> MapPass:
     """Return the pass that the map of an edge's receiver shows: 0 before the replacement, 1 after."""
-    flow, code = survey.flow(edge), (python_code.reading_part(reading), paths_survey.run_part(survey))
+    flow = survey.flow(edge)
     return MapPass(
         (reading.identity, survey.question, edge, moment),
         {(attention.kind, attention.layer): attention},
         lambda cell: flow.products(moment, cell.query, cell.key),
-        lambda cell: "\n".join([*code, paths_survey.products_part(edge, moment, cell.query, cell.key)]),
+        lambda cell: code_of(paths_survey.products_call(reading, survey, edge, moment, cell.query, cell.key)),
     )
 
 

@@ -1,22 +1,27 @@
-"""The selected cell, receiver and sender of the page Patching, and its Python."""
+"""The selected cell, receiver and sender of the page Patching, and the recorded calls of its tables."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from core.analysis.heads.head import Head
 from core.analysis.interventions.pair_runs import COMPONENTS, Component, PairRuns
-from core.analysis.interventions.path_patching import HeadInput, Receiver
+from core.analysis.interventions.patching import Effects, head_effects, mean_effects, mean_map, patching_map
+from core.analysis.interventions.path_patching import HeadInput, Receiver, path_effects, possible_senders
+from core.analysis.interventions.recorded_runs import record_runs
+from core.analysis.recorded_call import Call
 from core.capture import KINDS, Kind
+from core.trace import Stack
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.head_names import head_title, parsed
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_lower, tr_values
-from viz_app.session import address
+from viz_app.session import address, python_code
+from viz_app.session.readings import Reading
 from viz_app.session.state import session_object
-from viz_app.views.experiments.patching.figures import PatchedCell
+from viz_app.views.experiments.patching.figures import PatchedCell, map_table
 from viz_app.views.experiments.patching.measurement import Patching
 from viz_app.views.experiments.patching.second_sentence import PatchingQuestion
 
@@ -131,70 +136,56 @@ def selected_sender(senders: Sequence[Head]) -> Head | None:
     return sender
 
 
-# --- Python ---------------------------------------------------------------------------------------------------------
+# --- recorded calls -------------------------------------------------------------------------------------------------
 
 
-def pairs_part(pairs: Sequence[PairRuns], question: PatchingQuestion) -> str:
-    """Record the runs as `pairs`, after `reading_part`."""
-    sources = [(runs.texts[1], runs.against) for runs in pairs]
-    metric = "" if question.metric == "difference" else f", metric={question.metric!r}"
-    return f"""
-from core.analysis.interventions.recorded_runs import record_runs
-sources = {sources}
-pairs = [
-    record_runs(translator, source, corrupted, target, {question.position}, against=against{metric})
-    for corrupted, against in sources
-]""".strip()
+def pairs_call(about: Reading, pairs: Sequence[PairRuns], question: PatchingQuestion) -> list[Call]:
+    """Return the calls that record the runs of each pair, with their results."""
+    translator, source, target = python_code.sentence(about)
+    metric = {} if question.metric == "difference" else {"metric": question.metric}
+    return [
+        Call(
+            "runs",
+            record_runs,
+            (translator, source, runs.texts[1], target, question.position),
+            {"against": runs.against, **metric},
+        ).returning(runs)
+        for runs in pairs
+    ]
 
 
-def map_part(question: PatchingQuestion, side: str) -> str:
-    """Make the `table` of the map of a side, after `pairs_part`."""
-    return f"""
-from core.analysis.interventions.patching import mean_map, patching_map
-from viz_app.views.experiments.patching.figures import map_table
-table = map_table(pairs, mean_map([patching_map(runs, {question.into!r}) for runs in pairs]), {side!r})""".strip()
+def map_call(pairs: list[Call], question: PatchingQuestion, side: Stack, effects: Mapping[Component, Effects]) -> Call:
+    """Return the call of the table of a side's map, with the effects measured so far."""
+    maps = [Call("effects", patching_map, (runs, question.into)) for runs in pairs]
+    return Call("table", map_table, (pairs, Call("mean", mean_map, (maps,)).returning(effects), side))
 
 
-def heads_part(question: PatchingQuestion, cell: PatchedCell) -> str:
-    """Make the `table` of the heads of a cell, after `pairs_part`."""
-    return f"""
-from core.analysis.interventions.patching import head_effects, mean_effects
-from viz_app.views.experiments.patching.figures import heads_table
-place = {tuple(cell)}
-found = mean_effects([head_effects(runs, *place, {question.into!r}) for runs in pairs])
-table = heads_table(found)""".strip()
+def heads_call(pairs: Sequence[Call], question: PatchingQuestion, cell: PatchedCell) -> Call:
+    """Return the call that patches each head of a cell."""
+    return mean_call([Call("effects", head_effects, (runs, *cell, question.into)) for runs in pairs])
 
 
-def paths_part(question: PatchingQuestion, receiver: Receiver, hold_networks: bool) -> str:
-    """Compute the effects of all senders as `found`, after `pairs_part`."""
-    return f"""
-{_receiver_part(receiver)}
-from core.analysis.interventions.patching import mean_effects
-from core.analysis.interventions.path_patching import path_effects, possible_senders
-from viz_app.views.experiments.patching.figures import paths_table
-senders = possible_senders(translator.model, receiver)
-options = {{"into": {question.into!r}, "hold_networks": {hold_networks}}}
-found = mean_effects([path_effects(runs, senders, [receiver], **options) for runs in pairs])
-table = paths_table(senders, found)""".strip()
+def senders_call(about: Reading, receiver: Receiver, senders: Sequence[Head]) -> Call:
+    """Return the call that lists all senders of a receiver, with its result."""
+    model = Call("model", ".model", (python_code.translator(about.model),))
+    return Call("senders", possible_senders, (model, receiver)).returning(senders)
 
 
-def positions_part(
-    question: PatchingQuestion, receiver: Receiver, hold_networks: bool, sender: Head, names: Sequence[str]
-) -> str:
-    """Make the `table` of the positions of a sender, after `pairs_part`."""
-    return f"""
-{_receiver_part(receiver)}
-from core.analysis.interventions.patching import mean_effects
-from core.analysis.interventions.path_patching import path_effects
-from viz_app.views.experiments.patching.figures import positions_table
-sender, names = Head{tuple(sender)}, {list(names)}
-options = {{"into": {question.into!r}, "hold_networks": {hold_networks}, "positions": range(len(names))}}
-found = mean_effects([path_effects(runs, [sender], [receiver], **options) for runs in pairs])
-table = positions_table(found, names)""".strip()
+def paths_call(
+    pairs: Sequence[Call],
+    question: PatchingQuestion,
+    senders: Call | list[Head],
+    receiver: Receiver,
+    hold_networks: bool,
+    positions: range | None = None,
+) -> Call:
+    """Return the call that patches the paths from some heads to a receiver."""
+    options: dict[str, object] = {"into": question.into, "hold_networks": hold_networks}
+    if positions is not None:
+        options["positions"] = positions
+    return mean_call([Call("effects", path_effects, (runs, senders, [receiver]), options) for runs in pairs])
 
 
-def _receiver_part(receiver: Receiver) -> str:
-    return f"""
-from core.analysis.heads.head import Head
-from core.analysis.interventions.path_patching import Receiver
-receiver = Receiver(Head{tuple(receiver.head)}, {receiver.input!r})""".strip()
+def mean_call(effects: list[Call]) -> Call:
+    """Return the call that takes the mean over all pairs."""
+    return Call("mean", mean_effects, (effects,))

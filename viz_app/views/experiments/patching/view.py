@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.heads.head import Head
+from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
 from core.trace import Stack
@@ -18,7 +19,7 @@ from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import address, python_code, readings
+from viz_app.session import address, readings
 from viz_app.session.chosen_heads import select_head
 from viz_app.session.fields import part
 from viz_app.session.state import session_object
@@ -136,17 +137,12 @@ def components(reading: readings.Reading, patched: Patching) -> None:
             session_object(PatchingSelection).select_cell(figures.grid_cell(place, side, layers))
 
         cell_grid(grid, select, key=f"patching-{side}")
-        code = (
-            python_code.reading_part(reading),
-            selection.pairs_part(pairs, question),
-            selection.map_part(question, side),
-        )
+        recorded = selection.pairs_call(reading, pairs, question)
         downloads(
             f"patching-{side}",
             partial(export_grid, grid, theme=theme, title=tr(figures.SHARE_NAMES[question.into])),
-            partial(figures.map_table, pairs, effects, side),
             title=f"{tr(name)}: {tr(figures.SHARE_NAMES[question.into])}",
-            python=lambda file, code=code: python_code.script(file, *code),
+            call=partial(selection.map_call, recorded, question, side, effects),
         )
         if cell is not None and side == figures.side_of(cell.component):
             one_cell(reading, patched, cell)
@@ -179,17 +175,13 @@ def one_cell(reading: readings.Reading, patched: Patching, cell: figures.Patched
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(tr("Click a head to select it on the page Heads."), width="content")
         st.page_link(script_of("heads"), label=tr("Open Heads"), icon=":material/arrow_forward:", width="content")
-    code = (
-        python_code.reading_part(reading),
-        selection.pairs_part(patched.pairs, question),
-        selection.heads_part(question, cell),
-    )
+    pairs = selection.pairs_call(reading, patched.pairs, question)
+    recorded = selection.heads_call(pairs, question, cell).returning(heads)
     downloads(
         "patching-heads",
         partial(export_grid, grid, theme=theme, title=f"{figures.cell_title(cell)}, {token}"),
-        lambda: figures.heads_table(heads),
         title=tr("Heads of {component} at {token}", component=figures.cell_title(cell), token=token),
-        python=lambda file: python_code.script(file, *code),
+        call=lambda: Call("table", figures.heads_table, (recorded,)),
     )
 
 
@@ -222,13 +214,14 @@ def senders(
         session_object(PatchingSelection).select_sender(figures.grid_sender(place, measured.senders))
 
     cell_grid(grid, select, key="patching-senders")
-    code = python_code.reading_part(reading), selection.pairs_part(patched.pairs, question)
+    pairs = selection.pairs_call(reading, patched.pairs, question)
+    heads = selection.senders_call(reading, receiver, measured.senders)
+    recorded = selection.paths_call(pairs, question, heads, receiver, hold_networks).returning(measured.found)
     downloads(
         "patching-paths",
         partial(export_grid, grid, theme=theme, title=tr("to {input}", input=name)),
-        lambda: figures.paths_table(measured.senders, measured.found),
         title=tr("Heads that feed {input}", input=name),
-        python=lambda file: python_code.script(file, *code, selection.paths_part(question, receiver, hold_networks)),
+        call=lambda: Call("table", figures.paths_table, (heads, recorded)),
     )
     if sender is None:
         st.caption(tr("Click a head to see at which position its output matters."))
@@ -247,8 +240,8 @@ def positions(
     st.markdown(tr("**{head}**, by the position of its output", head=head_title(sender)))
     grid = figures.positions_grid(effects, names, question.into, theme)
     cell_grid(grid, key="patching-positions")
-    part = selection.positions_part(question, receiver, hold_networks, sender, names)
-    code = python_code.reading_part(reading), selection.pairs_part(patched.pairs, question), part
+    pairs, places = selection.pairs_call(reading, patched.pairs, question), range(len(names))
+    recorded = selection.paths_call(pairs, question, [sender], receiver, hold_networks, places).returning(effects)
     downloads(
         "patching-positions",
         partial(
@@ -257,9 +250,8 @@ def positions(
             theme=theme,
             title=tr("{sender} to {receiver}", sender=head_title(sender), receiver=to),
         ),
-        lambda: figures.positions_table(effects, names),
         title=tr("{sender} to {receiver}, by position", sender=head_title(sender), receiver=to),
-        python=lambda file: python_code.script(file, *code),
+        call=lambda: Call("table", figures.positions_table, (recorded, list(names))),
     )
 
 

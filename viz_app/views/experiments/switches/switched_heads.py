@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.analysis.attribution.gradients import attention_gradients, head_importance
-from core.analysis.heads.ablation import GateEffect, ablate_each_head, gate_effect
+from core.analysis.heads.ablation import GateEffect, ablate_each_head, gate_effect, head_changes
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
+from core.analysis.recorded_call import Call
 from viz_app.language import marked, tr
+from viz_app.session import python_code
 from viz_app.session.address import SWITCHED
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
@@ -116,17 +118,33 @@ def gated_translation(
     )
 
 
+def effect_call(about: Reading, gates: HeadGates) -> Call:
+    """Return the call that measures the effect of these gates on the log-probability of the target."""
+    return Call("effect", gate_effect, (*python_code.sentence(about), dict(gates)))
+
+
+def importance_call(about: Reading) -> Call:
+    """Return the call that measures every head's importance by the gradient of the target's log-probability."""
+    gradients = Call("gradients", attention_gradients, python_code.sentence(about))
+    return Call("importance", head_importance, (gradients,))
+
+
+def changes_call(about: Reading, changes: Mapping[Head, float]) -> Call:
+    """Return the call that turned heads off alone, with the changes measured so far."""
+    known = dict(changes)
+    return Call("changes", head_changes, (*python_code.sentence(about), len(known))).returning(known)
+
+
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
 def gated_effect(about: Reading, gates: HeadGates) -> GateEffect:
     """Return the effect of these gates on the log-probability of the target."""
-    return gate_effect(about.model.translator, about.translation.source, about.hypothesis.token_ids, dict(gates))
+    return effect_call(about, gates).run()
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
 def importance(about: Reading) -> Mapping[Head, float]:
     """Return every head's importance by the gradient of the target's log-probability."""
-    source, target = about.translation.source, about.hypothesis.token_ids
-    return head_importance(attention_gradients(about.model.translator, source, target))
+    return importance_call(about).run()
 
 
 @dataclass

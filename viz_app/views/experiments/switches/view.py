@@ -6,6 +6,8 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.correlation import spearman
+from core.analysis.heads.head import all_heads
+from core.analysis.recorded_call import Call
 from viz_app.controls.changed_translation import changed_translation
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
@@ -68,40 +70,16 @@ def page(reading: readings.Reading) -> None:
     theme = page_theme()
     switchboard(measured.heads, set_to, measured.changes, theme, lambda heads: switches.switch(model, heads, gate))
     drawn = (measured.heads, dict(set_to), dict(measured.changes))
-    code = python_code.reading_part(reading), python_code.gates_part(dict(set_to)), effects_part(len(measured.changes))
+    heads = Call("heads", all_heads, (Call("model", ".model", (python_code.translator(model),)),))
+    changes = switched_heads.changes_call(reading, measured.changes)
     downloads(
         "switches",
         partial(export_switches, *drawn, theme=theme),
-        lambda: switches_table(*drawn),
         title=tr("Change of the log-probability with each head alone off"),
-        python=lambda file: python_code.script(file, *code, SWITCHES_TABLE),
+        call=lambda: Call("table", switches_table, (heads, dict(set_to), changes)),
     )
     outcome(reading, gates)
     effects(reading, measured)
-
-
-SWITCHES_TABLE = """
-from core.analysis.heads.head import all_heads
-from viz_app.drawing.export.ablation import switches_table
-table = switches_table(all_heads(translator.model), gates, changes)""".strip()
-TOKENS_TABLE = """
-from core.analysis.heads.ablation import gate_effect
-from viz_app.drawing.ablation import tokens_table
-changes = gate_effect(translator, source, target, gates).changes if gates else [0.0] * len(explanation.log_probs)
-table = tokens_table(explanation.predicted_tokens, explanation.log_probs, changes)""".strip()
-EFFECTS_TABLE = """
-from core.analysis.attribution.gradients import attention_gradients, head_importance
-from viz_app.drawing.ablation import effects_table
-table = effects_table(changes, head_importance(attention_gradients(translator, source, target)))""".strip()
-
-
-def effects_part(count: int) -> str:
-    """Measure in Python, as `changes`, each of the first heads off alone."""
-    return f"""
-from itertools import islice
-from core.analysis.heads.ablation import ablate_each_head
-measured = islice(ablate_each_head(translator, source, target), {count})
-changes = {{head: effect.change for head, effect in measured}}""".strip()
 
 
 def outcome(reading: readings.Reading, gates: HeadGates) -> None:
@@ -132,7 +110,7 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
         )
         effect = switched_heads.gated_effect(reading, gates) if gates else None
         before, tokens = reading.explain().log_probs, reading.explain().predicted_tokens
-        changes = effect.changes if effect else [0.0] * len(before)
+        changes = list(effect.changes) if effect else [0.0] * len(before)
         st.html(ablation.changed_tokens(tokens, before, changes, page_theme()))
         log_prob = decimal(sum(before), 2)
         if effect:
@@ -148,13 +126,16 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
         else:
             st.markdown(tr("All heads on: **{before}**.", before=log_prob))
         draw = partial(export_changes, tokens, changes, theme=page_theme())
-        code = python_code.reading_part(reading), python_code.gates_part(dict(gates)), TOKENS_TABLE
+        recorded: Call | list[float] = changes
+        if effect:
+            recorded = Call("changes", ".changes", (switched_heads.effect_call(reading, gates).returning(effect),))
+        explained = python_code.explanation(reading)
+        shown = Call("tokens", ".predicted_tokens", (explained,)), Call("before", ".log_probs", (explained,)), recorded
         downloads(
             "switched-tokens",
             draw,
-            lambda: ablation.tokens_table(tokens, before, changes),
             title=tr("Change of the log-probability with {count} changed heads", count=len(gates)),
-            python=lambda file: python_code.script(file, *code),
+            call=lambda: Call("table", ablation.tokens_table, shown),
         )
 
 
@@ -193,13 +174,13 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
         theme = page_theme()
         figure = ablation.effects_figure(measured.changes, importance, theme)
         show_chart(figure, "effects", tr("Change when off by importance, a mark for every head"))
-        code = python_code.reading_part(reading), effects_part(len(measured.changes)), EFFECTS_TABLE
+        changes = switched_heads.changes_call(reading, measured.changes)
+        weighed = switched_heads.importance_call(reading).returning(importance)
         downloads(
             "heads-off",
             partial(export_chart, figure, theme=theme),
-            lambda: table,
             title=tr("Change of the log-probability with each head off, by its importance by gradient"),
-            python=lambda file: python_code.script(file, *code),
+            call=lambda: Call("table", ablation.effects_table, (changes, weighed)),
         )
         correlation = spearman(table["change"].abs(), table["importance"])
         if not math.isnan(correlation):

@@ -19,6 +19,7 @@ from core.analysis.alignment.sentence_alignment import (
     word_shares,
 )
 from core.analysis.attribution.rollout import source_share
+from core.analysis.recorded_call import Call
 from core.capture import AttentionMap
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, no_products
@@ -109,9 +110,9 @@ def sentence() -> None:
         with below:
             drawn = links or GoldLinks(frozenset(), frozenset())
             none = no_products(reading.model, method, None not in place)
-            python = partial(script, reading, method, place, rows, drawn)
+            call = partial(ribbon_call, reading, method, place, rows, drawn)
             cells = None if none else ribbon_cells(reading, place, rows)
-            picture(reading, alignment, drawn, f"{tr(METHOD_NAMES[method])}, {aligner_title(place)}", python, cells)
+            picture(reading, alignment, drawn, f"{tr(METHOD_NAMES[method])}, {aligner_title(place)}", call, cells)
             if cells is None:
                 st.caption(none)
             else:
@@ -162,21 +163,11 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
     return method, by_name[name or next(iter(by_name))], rows, cross
 
 
-def script(
-    reading: readings.Reading, method: Method, place: HeadOrMean, rows: Rows, links: GoldLinks, file: str
-) -> str:
-    """Return Python that writes the table of the ribbons."""
-    return python_code.script(
-        file,
-        python_code.reading_part(reading),
-        python_code.all_maps_part(method, None),
-        f"""
-from core.analysis.alignment.pharaoh import parse_links
-from core.analysis.alignment.sentence_alignment import align_words
-from viz_app.views.heads.alignment.figures import ribbon_table
-alignment = align_words(all_maps["cross"], {place}, {rows!r})
-table = ribbon_table(alignment, parse_links({format_links(links)!r}))""".strip(),
-    )
+def ribbon_call(reading: readings.Reading, method: Method, place: HeadOrMean, rows: Rows, links: GoldLinks) -> Call:
+    """Return the call of the table of the ribbons."""
+    cross = Call("cross", "[]", (python_code.recorded_pass(reading).all_maps(method), "cross"))
+    gold = Call("links", parse_links, (format_links(links),))
+    return Call("table", ribbon_table, (Call("alignment", align_words, (cross, place, rows)), gold))
 
 
 def picture(
@@ -184,13 +175,13 @@ def picture(
     alignment: WordAlignment,
     links: GoldLinks,
     title: str,
-    python: Callable[[str], str],
+    call: Callable[[], Call],
     cells: MapCells | None,
 ) -> None:
     """Draw the ribbons, and warnings about the alignment.
 
     Args:
-        python: as for `downloads`.
+        call: as for `downloads`.
         cells: the weights between two words, if they are those of one head.
     """
     from_source = shares(reading)
@@ -205,9 +196,8 @@ def picture(
     downloads(
         "alignment",
         partial(export_ribbon, alignment, links, **options),
-        lambda: ribbon_table(alignment, links),
         title=tr("Alignment by {method}", method=title),
-        python=python,
+        call=call,
     )
     for concern in alignment.concerns():
         st.warning(plain(translated(concern)), icon=":material/visibility_off:")

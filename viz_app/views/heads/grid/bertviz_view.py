@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import streamlit as st
 
+from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme, setting_segments
@@ -109,22 +110,25 @@ def _export_row(
     theme = page_theme()
     singles = [(each.layer, head) for each in maps for head in range(each.num_heads)]
     if view == HEAD_VIEW:
-        draw, table = partial(export_lines, maps[layer], heads, theme=theme), lambda: lines_table(maps[layer], heads)
+        draw = partial(export_lines, maps[layer], heads, theme=theme)
     else:
         panels = [
             [(head_name(each.layer, head), weights.float().numpy()) for head, weights in enumerate(each.weights)]
             for each in maps
         ]
         draw = partial(export_panels, panels, theme=theme)
-        table = partial(grid_table, maps, singles)
     kind, name = maps[0].kind, f"bertviz-{view.lower().replace(' ', '-')}-{maps[0].kind}"
-    parts = python_code.reading_part(reading), python_code.maps_part(kind, "attention", None, tokens)
-    last = python_code.heads_part(layer, heads) if view == HEAD_VIEW else python_code.grid_part(singles)
+
+    def table() -> Call:
+        recorded = python_code.recorded_pass(reading).maps(kind, tokens)
+        if view == HEAD_VIEW:
+            return Call("table", lines_table, (Call("attention", "[]", (recorded, layer)), heads))
+        return Call("table", grid_table, (recorded, singles))
+
     downloads(
         name,
         draw,
-        table,
-        lambda: content,
+        page=lambda: content,
         title=tr("{kind} attention", kind=tr(head_names.KIND_NAMES[kind])),
-        python=lambda file: python_code.script(file, *parts, last),
+        call=table,
     )

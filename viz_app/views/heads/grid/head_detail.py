@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
+from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from core.drawing.drawing_data import FED_ARROW
@@ -23,7 +23,7 @@ from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.drawing.export.head_pictures import Format, export_lines, export_map
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
-from viz_app.drawing.weight_tables import lines_table
+from viz_app.drawing.weight_tables import lines_table, named_heads, with_columns
 from viz_app.language import joined, marked, tr
 from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.map_pass import reading_pass
@@ -213,50 +213,38 @@ def _export_row(reading: readings.Reading, view: HeadsView, attention: Attention
             return export_map(attention, heads[0], file_format, theme, name=weights.name)
         return export_lines(attention, heads, file_format, theme, top_mass=view.top_mass, name=weights.name)
 
-    def table() -> pd.DataFrame:
-        rows = weights.annotated(lines_table(attention, heads), reading.explain(), 1)
-        if attention.layer < 0:  # combined heads have a name instead of numbers
-            rows["head"] = [weights.name(attention.layer, head).lower() for head in rows["head"]]
-            return rows.drop(columns=["layer"])
-        return rows.drop(columns=["head"]) if weights.per_layer else rows
-
     names = [tr(weights.name(attention.layer, head)) for head in heads]
     downloads(
         file_name(view, attention, heads),
         None if view.view == "Table" else picture,
-        table,
         title=tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=joined(names)),
-        python=partial(_script, reading, view, attention, heads, chosen_heads.shown_heads(reading).heads),
+        call=partial(_table_call, reading, view, attention.layer, heads, chosen_heads.shown_heads(reading).heads),
     )
 
 
-def _script(
+def _table_call(
     reading: readings.Reading,
     view: HeadsView,
-    attention: AttentionMap,
+    layer: int,
     heads: Sequence[int],
     selected: Sequence[head_names.LayerHead],
-    file: str,
-) -> str:
-    """Return Python that writes the table of `_export_row`.
+) -> Call:
+    """Return the call of the table of heads of one layer, or of combined heads.
 
     Args:
         selected: all selected heads, of which the combinations are made.
     """
-    weights, is_combined = view.weights, attention.layer < 0
-    parts = [
-        python_code.reading_part(reading),
-        python_code.maps_part(view.kind, weights.method, weights.output, view.tokens),
-        python_code.combined_part(selected) if is_combined else "",
-        python_code.heads_part(attention.layer, heads),
-        python_code.method_part(weights, reading.explain(), 1),
-    ]
+    weights, is_combined = view.weights, layer < 0
+    maps = python_code.recorded_pass(reading).maps(view.kind, view.tokens, weights.method, weights.output)
     if is_combined:
-        names = {head: weights.name(attention.layer, head).lower() for head in heads}
-        parts.append(f'table["head"] = table["head"].map({names})\ntable = table.drop(columns=["layer"])')
-    elif weights.per_layer:
-        parts.append('table = table.drop(columns=["head"])')
-    return python_code.script(file, *parts)
+        maps = Call("combined", chosen_heads.with_combined, (maps, list(selected)))
+    attention = Call("attention", chosen_heads.layer_map, (maps, layer))
+    table = Call("weights", lines_table, (attention, list(heads)))
+    names = {head: weights.name(layer, head).lower() for head in heads} if is_combined else {}
+    if is_combined or weights.per_layer:
+        columns = Call("annotated", with_columns, (table, 1, weights.columns(reading.explain())))
+        return Call("table", named_heads, (columns, names))
+    return Call("table", with_columns, (table, 1, weights.columns(reading.explain())))
 
 
 def file_name(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ import streamlit as st
 from core.analysis.attribution.methods import Method
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
 from viz_app.components.head_grid import grid_rows, head_grid
 from viz_app.components.highlight import Highlight, Links
@@ -23,7 +24,7 @@ from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Sort, label_counts, labelled, notes, ordered
 from viz_app.drawing.theme import Theme
-from viz_app.drawing.weight_tables import grid_table
+from viz_app.drawing.weight_tables import grid_table, with_columns
 from viz_app.language import marked, tr, tr_count, tr_lower, tr_values
 from viz_app.language.phrases import translated
 from viz_app.session import address, chosen_heads, gradient_output, python_code, readings
@@ -218,16 +219,17 @@ def grid_files(
     downloads(
         f"all-{'layers' if weights.per_layer else 'heads'}-{view.kind}{weights.file_part}",
         partial(export_grid, shown, rows, weights, title, page_theme()),
-        lambda: weights.annotated(grid_table(shown, singles), explanation, 2),
         title=title[:1].upper() + title[1:],
-        python=lambda file: python_code.script(
-            file,
-            python_code.reading_part(reading),
-            python_code.maps_part(view.kind, weights.method, weights.output, view.tokens),
-            python_code.grid_part(singles),
-            python_code.method_part(weights, explanation, 2),
-        ),
+        call=partial(grid_call, reading, view, singles),
     )
+
+
+def grid_call(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> Call:
+    """Return the call of the table of the grid."""
+    weights = view.weights
+    maps = python_code.recorded_pass(reading).maps(view.kind, view.tokens, weights.method, weights.output)
+    table = Call("weights", grid_table, (maps, list(heads)))
+    return Call("table", with_columns, (table, 2, weights.columns(reading.explain())))
 
 
 def export_grid(

@@ -9,6 +9,7 @@ from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Head, Maps
 from core.analysis.heads.mean_and_maximum import Combination
 from core.analysis.joint_map import JointMap, joint_map
+from core.analysis.recorded_call import Call
 from core.capture import KINDS, Kind
 from viz_app.components import word_links
 from viz_app.components.attention_map import joint_attention_map
@@ -23,7 +24,7 @@ from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr, tr_lower
 from viz_app.session import address, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
-from viz_app.session.gradient_output import ABOUT, file_part, output_text
+from viz_app.session.gradient_output import ABOUT, Output, file_part, output_text
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
 from viz_app.views.heads.grid.figures.joint_map import export_joint, joint_table
@@ -88,20 +89,24 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
     downloads(
         file_name(layer, head, method) + file_part(output),
         partial(export_joint, joint, name, theme=page_theme()),
-        lambda: joint_table(joint),
         title=tr("Joint attention, {place}", place=name),
-        python=lambda file: python_code.script(
-            file,
-            python_code.reading_part(reading),
-            python_code.all_maps_part(method, output),
-            *(f"{python_code.shown_maps(kind, tokens)}\n{kind} = maps" for kind in KINDS),
-            f"""
-from core.analysis.joint_map import joint_map
-from viz_app.views.heads.grid.figures.joint_map import joint_table
-shown = dict(encoder_self=encoder_self, decoder_self=decoder_self, cross=cross)
-table = joint_table(joint_map(shown, {layer!r}, {head!r}))""".strip(),
-        ),
+        call=partial(joint_call, reading, tokens, method, output, layer, head),
     )
+
+
+def joint_call(
+    reading: readings.Reading,
+    tokens: TokenView,
+    method: Method,
+    output: Output | None,
+    layer: int | None,
+    head: int | Combination,
+) -> Call:
+    """Return the call of the table of the joint map."""
+    recorded = python_code.recorded_pass(reading)
+    shown = {kind: recorded.maps(kind, tokens, method, output) for kind in KINDS}
+    maps = Call("joint_maps", dict, (), shown)
+    return Call("table", joint_table, (Call("joint", joint_map, (maps, layer, head)),))
 
 
 def links(explanation: Explanation, tokens: TokenView) -> dict[Axis, list[str]]:

@@ -5,6 +5,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.analysis.recorded_call import Call
 from core.analysis.tokens.aggregation import mean_of_rows
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
@@ -53,7 +54,7 @@ def page() -> None:
     except (ValueError, RuntimeError) as error:
         st.error(sentence_case(str(error)))
         return
-    if not panels:
+    if not panels or maps is None:
         return
     table = appendix_table(panels)
     view = setting_segments(address.PAPER_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
@@ -70,10 +71,9 @@ def page() -> None:
     downloads(
         name,
         partial(appendix_figure, panels),
-        lambda: table,
         title=figure_title(figure, panels),
         of_sentence=figure == SELECTION,
-        python=lambda file: python_code.script(file, maps, panels_part(panels)),
+        call=lambda: panels_call(panels, maps),
     )
 
 
@@ -97,18 +97,27 @@ def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
     )
 
 
-def panels_part(panels: Sequence[LinePanel]) -> str:
-    """Make the `table` of some panels in Python, from `maps`."""
-    drawn = ", ".join(f"LinePanel(maps[{each.attention.layer}], {each.heads}, {each.queries})" for each in panels)
-    return f"""
-from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_table
-table = appendix_table([{drawn}])""".strip()
+def panels_call(panels: Sequence[LinePanel], maps: Call) -> Call:
+    """Return the call of the table of some panels.
+
+    Args:
+        maps: of which the panels have one each.
+    """
+    drawn = [
+        Call(
+            "panel",
+            LinePanel,
+            (Call("attention", chosen_heads.layer_map, (maps, each.attention.layer)), each.heads, each.queries),
+        )
+        for each in panels
+    ]
+    return Call("table", appendix_table, (drawn,))
 
 
-def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, str]:
+def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, Call | None]:
     """Select sentence, layer, word and heads of one of the paper's figures.
 
-    Return its drawings, a file name, and Python that computes its `maps`.
+    Return its drawings, a file name, and the call of its maps.
     """
     about, model = FIGURES[figure], readings.model()
     st.markdown(tr("**{name}**: {text}.", name=figure_name(figure), text=tr(about.about)), help=tr(HOW_TO_READ))
@@ -128,10 +137,9 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
         st.caption(note)
     if not heads:
         st.caption(tr("Select a head to draw its lines."))
-        return [], "", ""
-    explained = python_code.explanation_part(model, sentence or "", "")
-    python = f"{explained}\n{python_code.maps_part('encoder_self', 'attention', None, tokens)}"
-    return figure_heads.panels(figure, attention, heads, query), f"figure{number}-layer{layer}", python
+        return [], "", None
+    recorded = python_code.RecordedPass(model, sentence or "", "").maps("encoder_self", tokens)
+    return figure_heads.panels(figure, attention, heads, query), f"figure{number}-layer{layer}", recorded
 
 
 def word_box(attention: AttentionMap, default: str, number: str) -> int:
@@ -153,7 +161,7 @@ def heads_box(attention: AttentionMap, query: int | None, count: int | None, num
     return [names.index(name) for name in selected]
 
 
-def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
+def selection(tokens: TokenView) -> tuple[list[LinePanel], str, Call | None]:
     """Draw the selection of the page Heads, layer by layer; if words are selected, only their lines.
 
     Returns as `paper_figure`.
@@ -161,7 +169,7 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
     reading = readings.reading()
     if reading is None:
         st.caption(tr("Enter a sentence above to see the selection."))
-        return [], "", ""
+        return [], "", None
     chosen_heads.restore_selection(reading)
     kind, weights, heads = chosen_heads.shown_heads(reading)
     chosen_heads.write_selection(kind, weights, heads)
@@ -185,9 +193,10 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str, str]:
         for attention in sorted(maps, key=lambda attention: attention.layer)
         if any(layer == attention.layer for layer, _ in heads)
     ]
-    maps_part = python_code.maps_part(kind, method, weights.output, tokens)
-    python = "\n".join([python_code.reading_part(reading), maps_part, python_code.combined_part(heads)])
-    return panels, "-".join([kind, *names]).lower().replace(" ", "-"), python
+    recorded = python_code.recorded_pass(reading).maps(kind, tokens, method, weights.output)
+    if any(layer < 0 for layer, _ in heads):
+        recorded = Call("combined", chosen_heads.with_combined, (recorded, list(heads)))
+    return panels, "-".join([kind, *names]).lower().replace(" ", "-"), recorded
 
 
 def largest_weights(panels: Sequence[LinePanel]) -> str:

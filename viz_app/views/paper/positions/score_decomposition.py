@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.analysis.heads.head import Head
+from core.analysis.recorded_call import Call
 from core.analysis.score_decomposition import ScorePart, ScoreParts, SelfAttentionKind, score_parts
 from core.capture import AttentionMap
 from viz_app.components.attention_map import attention_map
@@ -21,9 +22,8 @@ from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import marked, tr, tr_lower, tr_values
 from viz_app.language.numbers import localized
-from viz_app.session import address, readings
+from viz_app.session import address, python_code, readings
 from viz_app.session.map_pass import reading_pass
-from viz_app.session.python_code import model_part, script
 from viz_app.views.paper.positions.figures import position_tables
 
 if TYPE_CHECKING:
@@ -63,7 +63,12 @@ KINDS: dict[SelfAttentionKind, str] = {
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=readings.READING_HASH)
 def _score_parts(reading: readings.Reading, kind: SelfAttentionKind) -> ScoreParts:
-    return score_parts(reading.model.translator, reading.translation.source, reading.hypothesis.token_ids, kind)
+    return parts_call(reading, kind).run()
+
+
+def parts_call(reading: readings.Reading, kind: SelfAttentionKind) -> Call:
+    """Return the call that splits the scores of the first layer."""
+    return Call("parts", score_parts, (*python_code.sentence(reading), kind))
 
 
 def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
@@ -103,19 +108,9 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
     downloads(
         f"scores-{kind}-layer0-head{head}",
         partial(export, parts, head, theme),
-        lambda: position_tables.score_table(parts, head),
         title=tr("Scores of the first layer, {kind}, {head}", kind=tr_lower(KINDS[kind]), head=head_name(0, head)),
-        python=lambda file: script(file, model_part(reading.model), scores_part(reading, kind, head)),
+        call=lambda: Call("table", position_tables.score_table, (parts_call(reading, kind).returning(parts), head)),
     )
-
-
-def scores_part(reading: readings.Reading, kind: SelfAttentionKind, head: int) -> str:
-    """Make the `table` of the scores in Python."""
-    return f"""
-from core.analysis.score_decomposition import score_parts
-from viz_app.views.paper.positions.figures.position_tables import score_table
-found = score_parts(translator, {reading.translation.source!r}, {list(reading.hypothesis.token_ids)}, {kind!r})
-table = score_table(found, {head})""".strip()
 
 
 def table_box() -> bool:

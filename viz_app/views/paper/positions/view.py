@@ -1,15 +1,13 @@
 """Positions: the positional encodings that are added to the embeddings."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
-from torch import Tensor
 
 from core.analysis.correlation import spearman
 from core.analysis.positions import Measure, model_positions, position_similarity, rotation_error
+from core.analysis.recorded_call import Call
 from core.model import sinusoidal_encoding
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
@@ -19,10 +17,9 @@ from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
-from viz_app.session import address, readings
+from viz_app.session import address, python_code, readings
 from viz_app.session.fields import part
 from viz_app.session.models import Model
-from viz_app.session.python_code import model_part, script
 from viz_app.views.paper.positions.figures import position_tables, positions
 from viz_app.views.paper.positions.score_decomposition import (
     FIRST_LAYER,
@@ -95,12 +92,11 @@ CIRCLES = (0, 1 / 8, 1 / 4, 1 / 2)  # the pairs of dimensions that are drawn, as
 
 @dataclass(frozen=True)
 class PositionsPicture:
-    """A picture, the table of its numbers, a note, and Python that makes the `table`."""
+    """A picture, the call of the table of its numbers, and a note."""
 
     figure: go.Figure
-    table: Callable[[], pd.DataFrame]
+    call: Call
     note: str
-    python: str
 
 
 @part
@@ -122,21 +118,20 @@ def encodings() -> None:
         picture = PICTURES[view](theme)
         as_table = table_box()
     if as_table:
-        show_table(picture.table())
+        show_table(picture.call.run())
     else:
         show_chart(picture.figure, f"positions_{view}", tr(TEXTS[view]))
     st.caption(picture.note)
     downloads(
         f"positions-{view.lower()}",
         lambda file_format: export_chart(picture.figure, file_format, theme),
-        picture.table,
         title=tr(
             "Positional encoding: {text} ({model})",
             text=tr(TEXTS[view]).rstrip(".\u3002").replace("*", ""),
             model=readings.model().name,
         ),
         of_sentence=False,
-        python=lambda file: script(file, picture.python),
+        call=lambda: picture.call,
     )
 
 
@@ -151,8 +146,8 @@ def count_box() -> int:
     return address.NUM_POSITIONS.draw(st.slider, tr("Positions"), 8, 256, step=8, width=240)
 
 
-def encodings_to_draw() -> tuple[Tensor, str, str]:
-    """Return the encodings to draw, a note, and Python that computes them as `found`.
+def encodings_to_draw() -> tuple[Call, str]:
+    """Return the encodings to draw, as the call that computes them, and a note.
 
     For a model with learned positions, they are either those or the paper's.
     """
@@ -167,50 +162,38 @@ def encodings_to_draw() -> tuple[Tensor, str, str]:
             offset=config.position_offset,
         )
         sinusoids = f"{sinusoids} {own}"
-    python = f"from core.model import sinusoidal_encoding\nfound = sinusoidal_encoding({count}, {width()})"
+    paper = Call("encodings", sinusoidal_encoding, (count, width()))
     if config.positions != "learned":
         is_relative = config.positions == "relative"
         note = tr(RELATIVE, view=tr(FIRST_LAYER)) if is_relative else tr(NONE_LEARNED, view=tr(LEARNED))
-        return sinusoidal_encoding(count, width()), f"{sinusoids} {note}", python
+        return paper, f"{sinusoids} {note}"
     whose = setting_segments(address.WHOSE, tr("Positions of"), {each: tr(each) for each in OWNERS})
     if whose == PAPER:
         note = f"{sinusoids} {tr('The model has learned positions instead.')}"
-        return sinusoidal_encoding(count, width()), note, python
-    encodings = model_positions(model.translator.model, count)
+        return paper, note
+    encodings = learned_call(model, count)
     return (
         encodings,
         tr(
             "The positions learned by {model}: {count}, of which {drawn} are drawn.",
             model=plain(model.name),
             count=config.max_positions,
-            drawn=len(encodings),
+            drawn=len(encodings.run()),
         ),
-        learned_part(model, count),
     )
 
 
-def learned_part(model: Model, count: int) -> str:
-    """Compute the learned positions in Python as `found`."""
-    return f"""
-{model_part(model)}
-from core.analysis.positions import model_positions
-found = model_positions(translator.model, {count})""".strip()
-
-
-def table_part(call: str) -> str:
-    """Make the `table` by a function of position_tables.py in Python."""
-    return f"from viz_app.views.paper.positions.figures.position_tables import {call.partition('(')[0]}\ntable = {call}"
+def learned_call(model: Model, count: int) -> Call:
+    """Return the call that computes the learned positions."""
+    transformer = Call("model", ".model", (python_code.translator(model),))
+    return Call("encodings", model_positions, (transformer, count))
 
 
 def encoding(theme: Theme) -> PositionsPicture:
     """Draw all dimensions of all positions."""
-    encodings, note, python = encodings_to_draw()
-    return PositionsPicture(
-        positions.encoding_heatmap(encodings, theme),
-        lambda: position_tables.encoding_table(encodings),
-        note,
-        f"{python}\n{table_part('encoding_table(found)')}",
-    )
+    encodings, note = encodings_to_draw()
+    table = Call("table", position_tables.encoding_table, (encodings,))
+    return PositionsPicture(positions.encoding_heatmap(encodings.run(), theme), table, note)
 
 
 def sinusoids(theme: Theme) -> PositionsPicture:
@@ -229,24 +212,18 @@ def sinusoids(theme: Theme) -> PositionsPicture:
     figure = positions.sinusoids(dimensions, count, d_model, theme)
     return PositionsPicture(
         figure,
-        lambda: position_tables.sinusoids_table(dimensions, count, d_model),
+        Call("table", position_tables.sinusoids_table, (list(dimensions), count, d_model)),
         tr("The paper's sinusoids at d_model {width}.", width=d_model),
-        table_part(f"sinusoids_table({dimensions}, {count}, {d_model})"),
     )
 
 
 def similarity(theme: Theme) -> PositionsPicture:
     """Draw the similarity of all pairs of positions."""
-    encodings, note, python = encodings_to_draw()
+    encodings, note = encodings_to_draw()
     names: dict[Measure, str] = {"dot": tr("Dot product"), "cosine": tr("Cosine"), "distance": tr("Distance")}
     measure = setting_segments(address.MEASURE, tr("Measure"), names)
-    figure = positions.position_similarity(encodings, theme, measure)
-    return PositionsPicture(
-        figure,
-        lambda: position_tables.similarity_table(encodings, measure),
-        note,
-        f"{python}\n{table_part(f'similarity_table(found, {measure!r})')}",
-    )
+    figure = positions.position_similarity(encodings.run(), theme, measure)
+    return PositionsPicture(figure, Call("table", position_tables.similarity_table, (encodings, measure)), note)
 
 
 def rotation(theme: Theme) -> PositionsPicture:
@@ -259,16 +236,16 @@ def rotation(theme: Theme) -> PositionsPicture:
     error = rotation_error(256, d_model, offset)
     return PositionsPicture(
         figure,
-        lambda: position_tables.rotation_table(position, offset, d_model),
+        Call("table", position_tables.rotation_table, (position, offset, d_model)),
         tr(ROTATION_NOTE, dimensions=d_model, offset=offset, error=error),
-        table_part(f"rotation_table({position}, {offset}, {d_model})"),
     )
 
 
 def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
     """Compare the learned positions of a model with sinusoids."""
     model, count = readings.model(), count_box()
-    learned = model_positions(model.translator.model, count)
+    recorded = learned_call(model, count)
+    learned = recorded.run()
     mine, paper = (
         position_similarity(each, "cosine") for each in (learned, sinusoidal_encoding(len(learned), width()))
     )
@@ -283,9 +260,8 @@ def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
     )
     return PositionsPicture(
         positions.by_distance(learned, theme),
-        lambda: position_tables.by_distance_table(learned),
+        Call("table", position_tables.by_distance_table, (recorded.returning(learned),)),
         note,
-        f"{learned_part(model, count)}\n{table_part('by_distance_table(found)')}",
     )
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.analysis.layers.layer_cost import CostTable
 from core.analysis.layers.layer_types import Sizes
+from core.analysis.recorded_call import Call
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -18,7 +19,7 @@ from viz_app.drawing.display_text import sentence_case
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import address, python_code
+from viz_app.session import address
 from viz_app.views.paper.table1 import figures as layer_types
 from viz_app.views.paper.table1 import layer_costs
 from viz_app.views.paper.table1.figures import Along, Counted, Quantity
@@ -100,31 +101,23 @@ def page() -> None:
         show_chart(figure, f"why_{view}", tr(TEXTS[view]))
     captions(view, table, measured, at, along)
     is_shipped = view in COUNTED or measured is layer_costs.shipped_costs()
-    code = table_part(view, at, along)
     downloads(
         f"layers-{view.lower().replace(' ', '-')}",
         partial(export_chart, figure, theme=theme),
-        lambda: table,
+        None if is_shipped else lambda: table,
         title=tr("Layers of Table 1: {text}", text=tr(TEXTS[view]).rstrip(".\u3002")),
         of_sentence=False,
-        python=(lambda file: python_code.script(file, code)) if is_shipped else None,
+        call=partial(table_call, view, at, along) if is_shipped else None,
     )
 
 
-def table_part(view: str, at: Sizes, along: Along) -> str:
-    """Make the `table` of a view in Python, with the shipped measurements."""
-    sizes = f"from core.analysis.layers.layer_types import Sizes\nat = {at}"
+def table_call(view: str, at: Sizes, along: Along) -> Call:
+    """Return the call of the table of a view, with the shipped measurements."""
     if view in COUNTED:
-        return f"""
-{sizes}
-from viz_app.views.paper.table1.layer_costs import path_lengths
-from viz_app.views.paper.table1.figures import traces_table
-table = traces_table(path_lengths(at.k, at.r, at.dilated), at)""".strip()
-    return f"""
-{sizes}
-from viz_app.views.paper.table1.layer_costs import shipped_costs
-from viz_app.views.paper.table1.figures import costs_table
-table = costs_table(shipped_costs().costs, at, {along!r})""".strip()
+        traces = Call("traces", layer_costs.path_lengths, (at.k, at.r, at.dilated))
+        return Call("table", layer_types.traces_table, (traces, at))
+    costs = Call("costs", ".costs", (Call("shipped", layer_costs.shipped_costs),))
+    return Call("table", layer_types.costs_table, (costs, at, along))
 
 
 def sizes() -> Sizes:

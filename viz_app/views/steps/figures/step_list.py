@@ -30,7 +30,7 @@ from viz_app.views.steps.figures.output_step_views import OUTPUT, Piece, beam_vi
 from viz_app.views.steps.figures.step_views import StepView
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 WIDTHS = range(16, 65)  # cells of a line, if a head is as wide; otherwise 32
 
@@ -85,11 +85,3 @@ def step_named(views: Sequence[StepView], name: str) -> StepView:
     same = [view for view in views if view.name == name]
     alike = [view for view in views if view.name.partition("-")[2] == name.partition("-")[2] != ""]
     return (same or alike or list(views))[0]
-
-
-def step_table(path: TokenPath, part: str, quantities: tuple[str, ...]) -> "pd.DataFrame":
-    """Return the numbers of one step, as `python -m core step` prints them."""
-    import pandas as pd
-
-    table = pd.DataFrame(path.table(part, quantities))
-    return table.astype({"row": "Int64", "index": "Int64"})

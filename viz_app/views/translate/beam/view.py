@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis.beam_tree import BeamNode, BeamTree, beam_tree
+from core.analysis.recorded_call import Call
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme, setting_segments
@@ -14,9 +15,8 @@ from viz_app.drawing.beam_table import beam_table
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr, tr_count
 from viz_app.page_list import script_of
-from viz_app.session import address, readings
+from viz_app.session import address, python_code, readings
 from viz_app.session.models import MODEL_HASH, Model
-from viz_app.session.python_code import model_part, script
 from viz_app.session.state import session_object
 from viz_app.views.translate.beam import beam_tree as drawing
 from viz_app.views.translate.beam.export import export_tree
@@ -58,12 +58,16 @@ class SelectedCandidate:
         return tree.node(self.token_ids if is_shown else target)
 
 
+def tree_call(model: Model, search: readings.Search, prefix: tuple[int, ...]) -> Call:
+    """Return the call that searches again, and keeps all candidates."""
+    options = search.text, search.beam_size, search.length_penalty, search.num_hypotheses, prefix
+    return Call("tree", beam_tree, (python_code.translator(model), *options))
+
+
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
 def search_tree(model: Model, search: readings.Search, prefix: tuple[int, ...]) -> BeamTree:
     """Search again, and keep all candidates."""
-    return beam_tree(
-        model.translator, search.text, search.beam_size, search.length_penalty, search.num_hypotheses, prefix
-    )
+    return tree_call(model, search, prefix).run()
 
 
 def search_note(reading: readings.Reading, tree: BeamTree) -> None:
@@ -155,7 +159,7 @@ def page(reading: readings.Reading) -> None:
             script_of("heads"), label=tr("See its attention"), icon=":material/arrow_forward:", width="content"
         )
     search_note(reading, tree)
-    candidates = beam_table(tree)
+    candidates, recorded = beam_table(tree), tree_call(reading.model, reading.search, reading.prefix)
     if view == TREE:
         picture(reading, tree, selected)
     else:
@@ -163,21 +167,9 @@ def page(reading: readings.Reading) -> None:
     downloads(
         "beam",
         partial(export_tree, tree, theme=page_theme()),
-        lambda: candidates,
         title=tr("Beam search, beam size {size}", size=reading.search.beam_size),
-        python=lambda file: script(file, model_part(reading.model), tree_part(reading)),
+        call=lambda: Call("table", beam_table, (recorded.returning(tree),)),
     )
-
-
-def tree_part(reading: readings.Reading) -> str:
-    """Make the `table` of the search in Python."""
-    search = reading.search
-    options = f"{search.beam_size}, {search.length_penalty}, {search.num_hypotheses}, {list(reading.prefix)}"
-    return f"""
-from core.analysis.beam_tree import beam_tree
-from viz_app.drawing.beam_table import beam_table
-tree = beam_tree(translator, {search.text!r}, {options})
-table = beam_table(tree)""".strip()
 
 
 reading = readings.reading()

@@ -4,7 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.word_scores.scored_lines import worst_words
+from core.analysis.recorded_call import Call, Given
+from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import decimals, selectable_table, show_table
@@ -12,9 +13,9 @@ from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import readings
+from viz_app.session import python_code, readings
 from viz_app.session.fields import part
-from viz_app.session.python_code import model_part, script
+from viz_app.session.models import Model
 from viz_app.session.state import session_object
 from viz_app.session.uploaded_text import decoded
 from viz_app.views.translate.score.figures import word_table
@@ -129,22 +130,22 @@ def results(scored: ScoredFile) -> None:
     else:
         st.caption(tr("Scored by another checkpoint than the current one. Score them again to open them.") + shown)
         show_table(word_table(words[:SHOWN]), **columns())
-    model, text, name = scored.model, scored.text, scored.name
-    downloads(
-        "word-scores",
-        table=lambda: word_table(words),
-        python=lambda file: script(file, model_part(model), words_part(name, text)),
-    )
+    recorded = words_call(scored.model, scored.text, scored.name).returning(words)
+    downloads("word-scores", call=lambda: Call("table", word_table, (recorded,)))
 
 
-def words_part(name: str, text: str) -> str:
-    """Make the `table` of the words in Python, from the text or, if that is long, from its file."""
-    content = repr(text) if len(text) <= EMBEDDED else f"read_text(Path({name!r}))"
-    imports = "" if len(text) <= EMBEDDED else "from pathlib import Path\nfrom core.text.text_files import read_text\n"
-    return f"""{imports}from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
-from viz_app.views.translate.score.figures import word_table
-text = {content}
-table = word_table(worst_words(score_lines(translator, parse_lines(text))))"""
+def words_call(model: Model, text: str, name: str) -> Call:
+    """Return the call that scores the words of a text; in the script, a long one is read from its file."""
+
+    def code(variable: str) -> str:
+        if len(text) <= EMBEDDED:
+            return f"{variable} = {text!r}"
+        imports = "from pathlib import Path\nfrom core.text.text_files import read_text"
+        return f"{imports}\n{variable} = read_text(Path({name!r}))"
+
+    lines = Call("lines", parse_lines, (Given("text", text, code),))
+    scored = Call("scored", score_lines, (python_code.translator(model), lines))
+    return Call("words", worst_words, (scored,))
 
 
 scored = session_object(ScoredFile)

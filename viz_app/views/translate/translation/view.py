@@ -5,6 +5,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
+from core.analysis.recorded_call import Call
 from viz_app.components.attention_lines import attention_lines
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
@@ -49,9 +50,6 @@ different lengths are ranked. Then follow the tokens from the first that differs
 another probability, since the model has read other tokens before. How probable the model finds a translation does not
 say how good it is.
 """)
-TOKEN_TABLE = """
-from viz_app.views.translate.translation.figures import token_table
-table = token_table(explanation).reset_index()""".strip()
 
 
 def translation(reading: readings.Reading) -> None:
@@ -73,9 +71,10 @@ def translation(reading: readings.Reading) -> None:
     downloads(
         "translation",
         draw,
-        lambda: hypothesis_tables.token_table(explanation).reset_index(),
         title=tr("Probability of each token"),
-        python=lambda file: python_code.script(file, python_code.reading_part(reading), TOKEN_TABLE),
+        call=lambda: Call("steps", hypothesis_tables.token_table, (python_code.explanation(reading),)).then(
+            "reset_index"
+        ),
     )
     st.markdown(tr("**Hypotheses**"), help=tr(ABOUT_SCORES))
     st.html(hypothesis_tables.hypothesis_table(reading.translation.hypotheses, reading.index))
@@ -155,17 +154,15 @@ def example_head(reading: readings.Reading) -> None:
     options = word_selection.drawing_options(reading, word_selection.links(reading.explain(), "cross", WHOLE_WORDS))
     attention, theme = reading.maps("cross", WHOLE_WORDS)[layer], page_theme()
     attention_lines(attention, [head], theme, key=EXAMPLE, height=EXAMPLE_HEIGHT, **options)
+
+    def maps() -> Call:
+        return python_code.recorded_pass(reading).maps("cross", WHOLE_WORDS)
+
     downloads(
         f"cross-layer{layer}-head{head}",
         partial(export_lines, attention, [head], theme=theme),
-        lambda: lines_table(attention, [head]),
         title=tr("Cross-attention, {head}", head=name),
-        python=lambda file: python_code.script(
-            file,
-            python_code.reading_part(reading),
-            python_code.maps_part("cross", "attention", None, WHOLE_WORDS),
-            python_code.heads_part(layer, [head]),
-        ),
+        call=lambda: Call("table", lines_table, (Call("attention", "[]", (maps(), layer)), [head])),
     )
 
 

@@ -9,14 +9,16 @@ from core.analysis.attribution.contrast_methods import (
     METHODS,
     ContrastAttribution,
     ContrastMethod,
+    attribute_contrast,
     contrast_steps,
     methods_of,
 )
 from core.analysis.attribution.faithfulness import Curves, deletion_curves
+from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import axis_groups
 from viz_app.controls.predicted_token import alternative_box, alternatives
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import address, word_selection
+from viz_app.session import address, python_code, word_selection
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.readings import READING_HASH, Reading, TokenView
@@ -101,6 +103,18 @@ def _steps(about: Reading, position: int, against: int | None, known: Prediction
         raise ValueError(str(error)) from error
 
 
+def scores_call(about: Reading, found: ContrastAttribution) -> Call:
+    """Return the call that computes the scores, with its result."""
+    contrast = found.contrast
+    place, against = (*python_code.sentence(about), contrast.position), {"against": contrast.against}
+    return Call("result", attribute_contrast, place, against).returning(found)
+
+
+def curves_call(about: Reading, found: ContrastAttribution) -> Call:
+    """Return the call that measures the deletion curves of all methods."""
+    return Call("curves", deletion_curves, (scores_call(about, found),))
+
+
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
 def curves(about: Reading, position: int, against: int | None, _found: ContrastAttribution) -> Curves:
     """Return the deletion curves of all methods.
@@ -108,15 +122,7 @@ def curves(about: Reading, position: int, against: int | None, _found: ContrastA
     Raises:
         ValueError: as `deletion_curves`.
     """
-    return deletion_curves(_found)
-
-
-def scores_part(result: ContrastAttribution) -> str:
-    """Compute the scores in Python as `found`, after `reading_part`."""
-    contrast = result.contrast
-    return f"""
-from core.analysis.attribution.contrast_methods import attribute_contrast
-found = attribute_contrast(translator, source, target, {contrast.position}, against={contrast.against})""".strip()
+    return curves_call(about, _found).run()
 
 
 def against_box(about: Reading, position: int) -> int | None:

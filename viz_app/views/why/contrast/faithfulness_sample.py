@@ -7,7 +7,14 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.attribution.contrast_methods import ContrastMethod
-from core.analysis.attribution.faithfulness import Curves, Example, mean_curves, rank_methods, sample_curves
+from core.analysis.attribution.faithfulness import (
+    Example,
+    mean_curves,
+    measured_curves,
+    rank_methods,
+    sample_curves,
+)
+from core.analysis.recorded_call import Call, Given
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
@@ -22,12 +29,6 @@ from viz_app.session.sample_sentences import OWN_NAME, SHIPPED, SHIPPED_NAME, sa
 from viz_app.session.state import MayHoldModel, session_object
 from viz_app.views.why.contrast import figures
 from viz_app.views.why.contrast.contrast_scores import scored
-
-CURVES_TABLE = "from viz_app.views.why.contrast.figures import curves_table\ntable = curves_table(curves)"
-RANKING_TABLE = """
-from core.analysis.attribution.faithfulness import rank_methods
-from viz_app.views.why.contrast.figures import ranking_table
-table = ranking_table(rank_methods(examples))""".strip()
 
 
 @dataclass
@@ -93,36 +94,31 @@ def sample() -> FaithfulnessSample:
     return session_object(FaithfulnessSample)
 
 
-def sample_part(model_part: str, measured: FaithfulnessSample) -> str:
-    """Measure the sample in Python as `examples`, as far as it was measured here."""
-    if measured.sentences == SHIPPED:
-        sentences = "from viz_app.session.sample_sentences import SHIPPED\nsentences = SHIPPED"
-    else:
-        sentences = f"sentences = {list(measured.sentences)}"
-    return f"""
-{model_part}
-{sentences}
-from itertools import islice
-from core.analysis.attribution.faithfulness import sample_curves
-measured = islice(sample_curves(translator, sentences, {measured.contrastive}), {len(measured.examples)})
-examples = [example.curves for example in measured]""".strip()
+def curves_call(model: Model, measured: FaithfulnessSample) -> Call:
+    """Return the call that measures the sample, as far as it was measured here, with its result."""
+
+    def code(name: str) -> str:
+        if measured.sentences == SHIPPED:
+            return f"from viz_app.session.sample_sentences import SHIPPED\n{name} = SHIPPED"
+        return f"{name} = {list(measured.sentences)}"
+
+    sentences, curves = Given("sentences", measured.sentences, code), [each.curves for each in measured.examples]
+    arguments = python_code.translator(model), sentences, measured.contrastive, len(curves)
+    return Call("examples", measured_curves, arguments).returning(curves)
 
 
-def draw_curves(
-    name: str, curves: Curves, methods: list[ContrastMethod], contrastive: bool, code: tuple[str, ...]
-) -> None:
-    """Draw deletion curves with their exports."""
-    theme = page_theme()
+def draw_curves(name: str, recorded: Call, methods: list[ContrastMethod], contrastive: bool) -> None:
+    """Draw deletion curves, the result of a recorded call, with their exports."""
+    theme, curves = page_theme(), recorded.run()
     title = "p(A) / (p(A) + p(B))" if contrastive else "p(A)"
     figure = figures.curves_figure(curves, methods, title, theme)
     show_chart(figure, name, tr("Probability by share of deleted tokens, a line for each method"))
     downloads(
         name,
         partial(export_chart, figure, theme=theme),
-        lambda: figures.curves_table(curves),
         title=tr("Probability without the tokens that a method ranks highest"),
         of_sentence=name == "contrast-curves",
-        python=lambda file: python_code.script(file, *code),
+        call=lambda: Call("table", figures.curves_table, (recorded.returning(curves),)),
     )
 
 
@@ -134,8 +130,7 @@ def result() -> None:
     examples = [example.curves for example in measured.examples]
     ranking = rank_methods(examples)
     st.markdown(figures.verdict(ranking, len(examples)))
-    code = sample_part(python_code.model_part(readings.model()), measured)
-    mean = "from core.analysis.attribution.faithfulness import mean_curves\ncurves = mean_curves(examples)"
+    recorded = curves_call(readings.model(), measured)
     left, right = st.container(key="difference").columns([5, 6], gap="large")
     with left:
         table = figures.ranking_table(ranking)
@@ -167,14 +162,8 @@ def result() -> None:
                 ),
             },
         )
-        downloads(
-            "faithfulness",
-            table=lambda: table,
-            of_sentence=False,
-            python=lambda file: python_code.script(file, code, RANKING_TABLE),
-        )
+        ranked = Call("result", rank_methods, (recorded,)).returning(ranking)
+        downloads("faithfulness", of_sentence=False, call=lambda: ranked.then("table"))
     with right:
         methods: list[ContrastMethod] = [method for method in figures.METHOD_NAMES if method in examples[0]]
-        draw_curves(
-            "faithfulness-curves", mean_curves(examples), methods, measured.contrastive, (code, mean, CURVES_TABLE)
-        )
+        draw_curves("faithfulness-curves", Call("curves", mean_curves, (recorded,)), methods, measured.contrastive)

@@ -14,6 +14,7 @@ from core.analysis.attribution.contrast_methods import (
     methods_of,
 )
 from core.analysis.attribution.faithfulness import RANDOM
+from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from viz_app.components.cell_grid import cell_grid
 from viz_app.controls.check_badge import check_badge
@@ -27,7 +28,7 @@ from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.language import marked, tr
 from viz_app.language.numbers import localized
-from viz_app.session import python_code, readings
+from viz_app.session import readings
 from viz_app.session.fields import part
 from viz_app.session.readings import Reading, TokenView
 from viz_app.session.sample_sentences import SHIPPED, sentences_of
@@ -173,27 +174,14 @@ def scores(reading: Reading, result: ContrastAttribution, methods: list[Contrast
     grid = figures.bars_grid(result, methods, rows, theme, words, selected)
     cell_grid(grid, key="contrast-scores")
     a, b = names(reading, result)
-    code = python_code.reading_part(reading), contrast_scores.scores_part(result), scores_table_part(tokens)
+    recorded = contrast_scores.scores_call(reading, result)
+    shown_rows = Call("rows", figures.token_rows, (recorded, tokens.words, tokens.hide_special)).returning(rows)
     downloads(
         "contrast",
         partial(export_grid, grid, theme=theme, title=tr(figures.BARS)),
-        lambda: figures.scores_table(result, rows),
         title=tr("Why {a} rather than {b}", a=a, b=b) if b else tr("Why {a}", a=a),
-        python=lambda file: python_code.script(file, *code),
+        call=lambda: Call("table", figures.scores_table, (recorded, shown_rows)),
     )
-
-
-def scores_table_part(tokens: TokenView) -> str:
-    """Make the `table` of the bars in Python, after `scores_part`."""
-    return f"""
-from viz_app.views.why.contrast.figures import scores_table, token_rows
-table = scores_table(found, token_rows(found, {tokens.words}, {tokens.hide_special}))""".strip()
-
-
-CURVES = "from core.analysis.attribution.faithfulness import deletion_curves\ncurves = deletion_curves(found)"
-CORRELATIONS_TABLE = (
-    "from viz_app.views.why.contrast.figures import correlations_table\ntable = correlations_table(found)"
-)
 
 
 def faithfulness(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod]) -> None:
@@ -205,13 +193,8 @@ def faithfulness(reading: Reading, result: ContrastAttribution, methods: list[Co
     except ValueError as error:
         st.caption(sentence_case(str(error)))
         return
-    code = (
-        python_code.reading_part(reading),
-        contrast_scores.scores_part(result),
-        CURVES,
-        faithfulness_sample.CURVES_TABLE,
-    )
-    faithfulness_sample.draw_curves("contrast-curves", curves, methods, against is not None, code)
+    recorded = contrast_scores.curves_call(reading, result).returning(curves)
+    faithfulness_sample.draw_curves("contrast-curves", recorded, methods, against is not None)
     show_table(
         figures.methods_table(result, {method: curves[method] for method in (*methods, RANDOM)}),
         height="content",
@@ -236,13 +219,12 @@ def correlations(reading: Reading, result: ContrastAttribution, methods: list[Co
     st.markdown(tr("**Rank correlation** between methods"), help=tr(ABOUT_CORRELATIONS))
     grid = figures.correlation_grid(result, methods, theme)
     cell_grid(grid, key="contrast-correlations")
-    code = python_code.reading_part(reading), contrast_scores.scores_part(result), CORRELATIONS_TABLE
+    recorded = contrast_scores.scores_call(reading, result)
     downloads(
         "contrast-correlations",
         partial(export_grid, grid, theme=theme, title=tr("Spearman's rank correlation")),
-        lambda: figures.correlations_table(result),
         title=tr("Rank correlations between methods"),
-        python=lambda file: python_code.script(file, *code),
+        call=lambda: Call("table", figures.correlations_table, (recorded,)),
     )
 
 

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from core import Explanation
 from core.analysis.attribution.logit_attribution import LogitAttribution
-from core.analysis.attribution.logit_lexicon import Agreement
+from core.analysis.attribution.logit_lexicon import Agreement, Lexicon
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.capture import Kind
@@ -169,20 +169,13 @@ def token_head(terms: LogitAttribution, kind: Kind, place: tuple[int, int]) -> H
     return Head(kind, layer, int(of_heads[layer].argmax()))
 
 
-def terms_table(terms: LogitAttribution) -> "pd.DataFrame":
-    """Return a row for each term; layers, heads and positions are counted from 0."""
-    import pandas as pd
-
-    return pd.DataFrame(terms.table()).astype(dict.fromkeys(("layer", "head", "key"), "Int64"))
-
-
 def head_table(
-    terms: LogitAttribution, explanation: Explanation, head: Head, promoted: Sequence[Sequence[str]] | None = None
+    terms: LogitAttribution, explanation: Explanation, head: Head, promoted: Lexicon | None = None
 ) -> "pd.DataFrame":
     """Return a row for each token that a head attends to: weight, contribution, and the pieces that the head promotes.
 
     Args:
-        promoted: For each source token the pieces that a cross-attention head promotes, best first.
+        promoted: Of a cross-attention head.
     """
     import pandas as pd
 
@@ -197,7 +190,7 @@ def head_table(
         }
     )
     if promoted is not None:
-        table["promotes"] = [" ".join(map(readable, pieces)) for pieces in promoted]
+        table["promotes"] = [" ".join(map(readable, pieces)) for pieces in promoted.pieces]
     return table
 
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
-from core.analysis.attribution.logit_lexicon import Agreement, head_lexicon, rank_lexicons
+from core.analysis.attribution.logit_lexicon import Lexicon, LexiconRanking, lexicon_of, lexicon_ranking
 from core.analysis.attribution.logit_trace import LogitTrace, trace_logits
+from core.analysis.recorded_call import Call
 from core.trace import Head, parse_head
 from viz_app.controls.predicted_token import alternative_box
 from viz_app.language import marked, tr
-from viz_app.session import address
+from viz_app.session import address, python_code
 from viz_app.session.chosen_heads import select_head
 from viz_app.session.readings import READING_HASH, Reading
 from viz_app.session.state import session_object
@@ -38,10 +39,34 @@ class SelectedTerm:
             select_head(head)
 
 
+def trace_call(about: Reading) -> Call:
+    """Return the call that records the residual stream of a reading."""
+    return Call("trace", trace_logits, python_code.sentence(about))
+
+
+def terms_call(about: Reading, position: int, against: Against) -> Call:
+    """Return the call that splits the logit of a predicted token."""
+    return Call("result", attribute_logit, (_traced_call(about), position), {"against": against})
+
+
+def lexicon_call(about: Reading, head: Head) -> Call:
+    """Return the call that finds what a cross-attention head promotes for each source token."""
+    return Call("lexicon", lexicon_of, (_traced_call(about), head, PROMOTED))
+
+
+def ranking_call(about: Reading) -> Call:
+    """Return the call that ranks heads by how their lexicon agrees with the translation."""
+    return Call("ranking", lexicon_ranking, (_traced_call(about),))
+
+
+def _traced_call(about: Reading) -> Call:
+    return trace_call(about).returning(traced(about))
+
+
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)
 def traced(about: Reading) -> LogitTrace:
     """Return the residual stream of a reading."""
-    return trace_logits(about.model.translator, about.translation.source, about.hypothesis.token_ids)
+    return trace_call(about).run()
 
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=READING_HASH)
@@ -51,47 +76,19 @@ def attributed(about: Reading, position: int, against: Against) -> LogitAttribut
     Raises:
         RuntimeError: as `attribute_logit`.
     """
-    return attribute_logit(traced(about), position, against=against)
+    return terms_call(about, position, against).run()
 
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=READING_HASH)
-def lexicon_ranking(about: Reading) -> list[Agreement]:
-    """Return cross-attention heads by how well their lexicon agrees with the translation."""
-    return rank_lexicons(traced(about))
+def ranked(about: Reading) -> LexiconRanking:
+    """Return cross-attention heads by how their lexicon agrees with the translation."""
+    return ranking_call(about).run()
 
 
 @st.cache_resource(max_entries=128, show_spinner=False, hash_funcs=READING_HASH)
-def promoted_pieces(about: Reading, head: Head) -> list[list[str]]:
-    """Return the pieces that a cross-attention head promotes for each source token, best first."""
-    lexicon = head_lexicon(traced(about), head, PROMOTED)
-    piece = about.model.translator.tokenizer.target.piece
-    return [[piece(token_id) for token_id, _ in entries] for entries in lexicon]
-
-
-def terms_part(terms: LogitAttribution) -> str:
-    """Compute the terms in Python as `found`, after `reading_part`."""
-    return f"""
-from core.analysis.attribution.logit_attribution import attribute_logit
-from core.analysis.attribution.logit_trace import trace_logits
-trace = trace_logits(translator, source, target)
-found = attribute_logit(trace, {terms.position}, against={terms.against!r})""".strip()
-
-
-def head_part(head: Head) -> str:
-    """Make the `table` of one head in Python, after `terms_part`."""
-    promoted = "None"
-    lines = f"from core.analysis.heads.head import Head\nhead = Head{tuple(head)}"
-    if head.kind == "cross":
-        promoted = "[[piece(token_id) for token_id, _ in entries] for entries in lexicon]"
-        lines += f"""
-from core.analysis.attribution.logit_lexicon import head_lexicon
-piece = translator.tokenizer.target.piece
-lexicon = head_lexicon(trace, head, {PROMOTED})"""
-    return f"""
-{lines}
-from viz_app.views.why.contributions.figures import head_table
-promoted = {promoted}
-table = head_table(found, explanation, head, promoted)""".strip()
+def promoted(about: Reading, head: Head) -> Lexicon:
+    """Return what a cross-attention head promotes for each source token."""
+    return lexicon_call(about, head).run()
 
 
 def against_box(about: Reading, position: int) -> Against:

@@ -3,10 +3,12 @@
 from functools import partial
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from core.analysis.attribution.logit_attribution import LogitAttribution
 from core.analysis.heads.head import Head
+from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from core.capture import Kind
 from viz_app.components import word_links
@@ -113,14 +115,9 @@ def headline(reading: readings.Reading, terms: LogitAttribution, minus: str) -> 
     st.markdown(text, help=tr(HOW_TO_READ))
 
 
-TERMS_TABLE = """
-from viz_app.views.why.contributions.figures import terms_table
-table = terms_table(found)""".strip()
-LEXICON_TABLE = """
-from core.analysis.attribution.logit_lexicon import rank_lexicons
-from core.analysis.attribution.logit_trace import trace_logits
-from viz_app.views.why.contributions.figures import lexicon_table
-table = lexicon_table(rank_lexicons(trace_logits(translator, source, target))).drop(columns="name")""".strip()
+def recorded_terms(reading: readings.Reading, terms: LogitAttribution) -> Call:
+    """Return the call that split the logit, with its result."""
+    return logit_terms.terms_call(reading, terms.position, terms.against).returning(terms)
 
 
 def layers(reading: readings.Reading, terms: LogitAttribution, head: Head) -> None:
@@ -140,14 +137,12 @@ def layers(reading: readings.Reading, terms: LogitAttribution, head: Head) -> No
 
     name = tr("Contributions by layer and part")
     show_chart(figure, key, name, on_select=open_head, selection_mode="points")
-    table = partial(contributions.terms_table, terms)
-    code = python_code.reading_part(reading), logit_terms.terms_part(terms), TERMS_TABLE
+    recorded = recorded_terms(reading, terms)
     downloads(
         "contributions",
         partial(export_chart, figure, theme=theme),
-        table,
         title=name,
-        python=lambda file: python_code.script(file, *code),
+        call=lambda: recorded.then("table"),
     )
 
 
@@ -217,8 +212,12 @@ def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> 
         links=word_links.links(reading.explain(), head.kind, words=False, hide_special=False),
         name=lambda *_: head_title(head),
     )
-    promoted = logit_terms.promoted_pieces(reading, head) if head.kind == "cross" else None
-    table = contributions.head_table(terms, reading.explain(), head, promoted)
+    promoted = None
+    if head.kind == "cross":
+        promoted = logit_terms.lexicon_call(reading, head).returning(logit_terms.promoted(reading, head))
+    shown = recorded_terms(reading, terms), python_code.explanation(reading), head, promoted
+    recorded = Call("table", contributions.head_table, shown)
+    table: pd.DataFrame = recorded.run()
     show_table(
         table,
         height=min(420, 38 + 35 * len(table)),
@@ -229,23 +228,18 @@ def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> 
             "promotes": st.column_config.TextColumn(tr("Promotes")),
         },
     )
-    code = python_code.reading_part(reading), logit_terms.terms_part(terms), logit_terms.head_part(head)
-    downloads(
-        f"contributions-{str(head).lower().replace(' ', '-')}",
-        table=lambda: table,
-        python=lambda file: python_code.script(file, *code),
-    )
+    downloads(f"contributions-{str(head).lower().replace(' ', '-')}", call=lambda: recorded.returning(table))
 
 
 def lexicons(reading: readings.Reading) -> None:
     """Draw cross-attention heads by how well their lexicon agrees with the translation."""
     st.markdown(tr("**Lexicons**: cross-attention heads by agreement with the translation"), help=tr(ABOUT_LEXICON))
-    ranking = logit_terms.lexicon_ranking(reading)
-    table = contributions.lexicon_table(ranking)
+    ranking = logit_terms.ranked(reading)
+    table = contributions.lexicon_table(ranking.heads)
     selectable_table(
         table,
         "lexicon-heads",
-        lambda row: session_object(SelectedTerm).select(ranking[row].head),
+        lambda row: session_object(SelectedTerm).select(ranking.heads[row].head),
         height=250,
         column_order=["name", "agreement", "first"],
         column_config={
@@ -254,12 +248,8 @@ def lexicons(reading: readings.Reading) -> None:
             "first": st.column_config.NumberColumn(tr("First"), **decimals(2), width=70),
         },
     )
-    code = python_code.reading_part(reading), LEXICON_TABLE
-    downloads(
-        "lexicon-heads",
-        table=lambda: table.drop(columns="name"),
-        python=lambda file: python_code.script(file, *code),
-    )
+    recorded = logit_terms.ranking_call(reading).returning(ranking)
+    downloads("lexicon-heads", call=lambda: recorded.then("table"))
 
 
 page()

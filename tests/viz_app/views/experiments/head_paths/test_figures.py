@@ -104,7 +104,7 @@ def test_names_and_tables(run: Replacement, found: Survey) -> None:
     assert {node: figures.node_title(node) for node in names} == names
     edge = Edge(Node("encoder_self", 0, 0), Node("cross", 1, 0), "key")
     assert figures.edge_title(edge) == "Encoder L1 H1 → Cross L2 H1, key"
-    assert len(figures.edges_table(found)) == len(found.effects) == 40
+    assert len(found.table()["effect"]) == len(found.effects) == 40
     table = figures.readable_table(found, 10)
     assert table["effect"].abs().is_monotonic_decreasing
     flow = edge_flow(run, Edge(Node("source"), Node("cross", 1, 0), "value"))

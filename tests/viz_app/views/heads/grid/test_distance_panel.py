@@ -1,16 +1,21 @@
 """Mean attention distances on the page Heads, and their chart."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from core.analysis.csv_output import csv_text
 from core.analysis.heads.attention_distance import DistanceOptions, HeadDistance, head_distances
 from core.analysis.heads.head import Head
+from core.analysis.recorded_call import table_script
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.drawing.export.canvas import FORMATS
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import LIGHT
+from viz_app.session import python_code
+from viz_app.views.heads.grid import distance_panel
 from viz_app.views.heads.grid.figures.attention_distances import distances_figure, marker_head
 
 
@@ -53,3 +58,11 @@ def test_the_address_has_the_setting(start: Start, special: bool) -> None:
     assert f"{expected[0]:.2f} tokens" in chart.proto.spec  # type: ignore[attr-defined]
     healthy(app.toggle(key="distances").set_value(False).run())
     assert not app.get("plotly_chart")
+
+
+def test_the_script_writes_the_table(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(python_code, "is_on_this_machine", lambda: True)
+    app = opened(start(text="A dog runs.", beam_size="1", distances="true"), "heads")
+    table = distance_panel.call(reading(app), True).then("table")
+    exec(table_script(table, str(tmp_path / "out.csv")), {})
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == csv_text(table.run())
