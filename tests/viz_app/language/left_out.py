@@ -49,7 +49,8 @@ DRAWING = {  # methods that draw a text, of `st` or of any place on a page
     "badge", "button", "caption", "checkbox", "download_button", "error", "expander", "file_uploader", "info",
     "link_button", "markdown", "metric", "multiselect", "number_input", "page_link", "pills", "popover", "progress",
     "radio", "segmented_control", "select_slider", "selectbox", "slider", "spinner", "subheader", "success", "tabs",
-    "text", "text_area", "text_input", "toggle", "warning", "write", "segments", "setting_segments", "draw", "LineGroup",
+    "text", "text_area", "text_input", "toggle", "warning", "write", "segments", "setting_segments", "draw",
+    "LineGroup",
 }  # fmt: skip
 NAMES = re.compile(r"(^|_)(NAMES|TEXTS|TITLES|LABELS|CHOICES|ABOUT)$")  # constants of texts by key
 NO_LANGUAGE = {"Python", "Headlight", "Pharaoh", "Streamlit"}  # names that are the same everywhere
