@@ -214,13 +214,13 @@ def _with_characters(
     continued = {(node.position - 1, node.parent) for nodes in steps for node in nodes}
     ends = [node for nodes in steps for node in nodes if (node.position, node.rank) not in continued]
     ends.sort(key=lambda node: (node.token_ids != best, -node.alive_until, -node.position, node.rank))
-    found: dict[tuple[int, int], str] = {}
+    names: dict[tuple[int, int], str] = {}
     for end in ends:
         path = _path(steps, end)
         for node, token in zip(path, resolve_bytes([each.token for each in path]), strict=True):
             place = node.position, node.rank
-            found[place] = _merged_byte(found.get(place, token), token)
-    return tuple(tuple(replace(node, token=found[node.position, node.rank]) for node in nodes) for nodes in steps)
+            names[place] = _merged_byte(names.get(place, token), token)
+    return tuple(tuple(replace(node, token=names[node.position, node.rank]) for node in nodes) for nodes in steps)
 
 
 def _merged_byte(first: str, other: str) -> str:

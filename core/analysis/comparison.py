@@ -78,17 +78,17 @@ def difference(first: AttentionMap, second: AttentionMap) -> Difference:
     )
 
 
-def mean_distance(found: Difference) -> list[float]:
+def mean_distance(difference: Difference) -> list[float]:
     """Mean over rows of sum_k |a_k - b_k| / 2 for each head, from 0 (equal rows) to 1 (disjoint rows).
 
     It is the total variation distance if all keys are common, and a part of it otherwise.
     """
-    return (found.map.weights.abs().sum(-1) / 2).mean(-1).tolist()
+    return (difference.map.weights.abs().sum(-1) / 2).mean(-1).tolist()
 
 
-def largest_differences(found: Difference, head: int, count: int = 3) -> list[tuple[int, int, float]]:
+def largest_differences(difference: Difference, head: int, count: int = 3) -> list[tuple[int, int, float]]:
     """Largest differences of one head as (row, key, signed weight), largest first; zeros are left out."""
-    weights = found.map.weights[head]
+    weights = difference.map.weights[head]
     order = weights.abs().flatten().argsort(descending=True, stable=True)[:count].tolist()
     cells = [(place // weights.size(1), place % weights.size(1)) for place in order]
     return [(row, key, value) for row, key in cells if (value := weights[row, key].item()) != 0]

@@ -103,10 +103,10 @@ def check_minimum(name: str, value: Any, settings: Mapping[str, Any]) -> None:
 # --- the declaration ------------------------------------------------------------------------------------------------
 
 
-def print_table(found: Result, _options: object) -> None:
+def print_table(result: Result, _options: object) -> None:
     """Print the table of a result as CSV, and its summary, if it has one, on stderr."""
-    write_csv(found.table())
-    if summary := getattr(found, "summary", None):
+    write_csv(result.table())
+    if summary := getattr(result, "summary", None):
         show(summary())
 
 
@@ -196,15 +196,15 @@ def _settings(field: "dataclasses.Field[Any]", kind: Any) -> dict[str, Any]:
         default += 1
     if kind is bool:
         return {"action": "store_true", "help": settings["help"]}
-    found: dict[str, Any] = {name: settings[name] for name in ("help", "metavar", "choices") if settings[name]}
-    found |= {"required": True} if default is dataclasses.MISSING else {"default": default}
+    keywords: dict[str, Any] = {name: settings[name] for name in ("help", "metavar", "choices") if settings[name]}
+    keywords |= {"required": True} if default is dataclasses.MISSING else {"default": default}
     if get_origin(kind) in (Union, types.UnionType):  # of a type and None
         kind = next(each for each in get_args(kind) if each is not type(None))
     if get_args(kind)[1:] == (...,):
-        kind, found["nargs"] = get_args(kind)[0], "+"
+        kind, keywords["nargs"] = get_args(kind)[0], "+"
     kind = settings["type"] or kind
     if get_origin(kind) is Literal:
-        found.setdefault("choices", get_args(kind))
+        keywords.setdefault("choices", get_args(kind))
     elif kind is not str:
-        found["type"] = kind
-    return found
+        keywords["type"] = kind
+    return keywords

@@ -129,8 +129,10 @@ def tr(text: str, /, **values: Any) -> str:
         text: English; a literal, or a constant whose literal is `marked`.
         values: numbers are written as in the visitor's language; without any values, braces in the text are themselves.
     """
-    found = translations(language()).gettext(unwrapped(text)) if text else text  # that of "" is the catalogue's header
-    return found.format(**readable_numbers(values)) if values else found
+    translated = (
+        translations(language()).gettext(unwrapped(text)) if text else text
+    )  # that of "" is the catalogue's header
+    return translated.format(**readable_numbers(values)) if values else translated
 
 
 def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
@@ -194,16 +196,16 @@ def texts_for_script(names: tuple[ScriptText, ...]) -> dict[str, Any]:
     category of `Intl.PluralRules`.
     """
     code = language()
-    own, found = translations(code), dict[str, str | dict[str, str]]()
+    own, texts = translations(code), dict[str, str | dict[str, str]]()
     for english in names:
         if len(english) == 2:
             forms = {number: own.ngettext(*english, number) for number in SAMPLES}
             if not {*english}.issuperset(forms.values()):
                 rule = _plural_rule(code)
-                found[english[0]] = {rule(number): form for number, form in forms.items()}
+                texts[english[0]] = {rule(number): form for number, form in forms.items()}
         elif (text := own.gettext(*english)) != english[0]:
-            found[english[0]] = text
-    return {"language": code, "texts": found}
+            texts[english[0]] = text
+    return {"language": code, "texts": texts}
 
 
 @functools.cache

@@ -36,8 +36,8 @@ def template() -> Catalog:
     methods = {"viz_app": [("**/vendor/**", "ignore"), python, script], "core": [python], "core/drawing": [script]}
     catalog = Catalog(domain=DOMAIN)
     for folder, methods_of_folder in methods.items():
-        found = extract_from_dir(ROOT / folder, methods_of_folder, IN_TEMPLATES, KEYWORDS)
-        for file, _, message, _, _ in sorted(found, key=lambda each: each[:2]):
+        messages = extract_from_dir(ROOT / folder, methods_of_folder, IN_TEMPLATES, KEYWORDS)
+        for file, _, message, _, _ in sorted(messages, key=lambda each: each[:2]):
             forms = (message,) if isinstance(message, str) else message
             one, *other = map(unwrapped, forms)
             catalog.add((one, *other) if other else one, locations=[(f"{folder}/{file}", 0)])
@@ -57,8 +57,8 @@ def python_messages(
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Call(ast.Name(name), arguments) if name in keywords:
-                for found in product(*map(_literals, arguments[:2])):
-                    yield node.lineno, name, found, []
+                for literals in product(*map(_literals, arguments[:2])):
+                    yield node.lineno, name, literals, []
             case _:
                 pass
 

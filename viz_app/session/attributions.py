@@ -127,8 +127,8 @@ def rank_correlations(
     rows = len(explanation.predicted_tokens) if output is None else output[-1] + 1
     pairs = zip(reading.method_maps(method, output)[kind], explanation.maps[kind], strict=True)
     if kind != "encoder_self":
-        pairs = ((first_rows(found, rows), first_rows(raw, rows)) for found, raw in pairs)
-    return {raw.layer: map_correlation(found, raw) for found, raw in pairs}
+        pairs = ((first_rows(own, rows), first_rows(raw, rows)) for own, raw in pairs)
+    return {raw.layer: map_correlation(own, raw) for own, raw in pairs}
 
 
 def first_rows(attention: AttentionMap, count: int) -> AttentionMap:

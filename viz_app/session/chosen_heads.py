@@ -74,8 +74,8 @@ def preset_heads(about: Reading, widget: Field[T], default: Callable[[], T]) -> 
     presets, digest, source = session_object(PresetHeads).presets, about.model.digest, about.translation.source
     known = presets.get(widget.key)
     if widget.texts or (known is None and widget.value is not None):
-        found = default()
-        presets[widget.key] = Preset(digest, source, found if widget.requested == found else None)
+        first = default()
+        presets[widget.key] = Preset(digest, source, first if widget.requested == first else None)
     elif known is None or known.digest != digest or (known.source != source and follows_sentence(widget)):
         value = default()
         presets[widget.key] = Preset(digest, source, value)
@@ -175,9 +175,13 @@ def restore_selection(about: Reading) -> None:
 
 def _output(about: Reading, method: str, numbers: Sequence[str]) -> Output | None:
     """Read the output of a gradient, tokens counted from 1; None if there is none, or not in this reading."""
-    found = sorted({int(number) - 1 for number in numbers if re.fullmatch("[1-9][0-9]{0,3}", number)})
-    is_possible = method == "gradient" and len(found) == len(numbers)
-    return tuple(found) if found and is_possible and found[-1] < len(about.explain().predicted_tokens) else None
+    positions = sorted({int(number) - 1 for number in numbers if re.fullmatch("[1-9][0-9]{0,3}", number)})
+    is_possible = method == "gradient" and len(positions) == len(numbers)
+    return (
+        tuple(positions)
+        if positions and is_possible and positions[-1] < len(about.explain().predicted_tokens)
+        else None
+    )
 
 
 def write_selection(kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead]) -> None:
@@ -192,8 +196,8 @@ def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead])
     `CHOSEN`.
     """
     heads = {(layer, head) for layer, head in selected if layer >= 0}
-    found = [*maps, replace(maps[0], layer=ALL, weights=combined(maps))]
-    return [*found, replace(maps[0], layer=CHOSEN, weights=combined(maps, heads))] if heads else found
+    with_all = [*maps, replace(maps[0], layer=ALL, weights=combined(maps))]
+    return [*with_all, replace(maps[0], layer=CHOSEN, weights=combined(maps, heads))] if heads else with_all
 
 
 def layer_map(maps: Sequence[AttentionMap], layer: int) -> AttentionMap:

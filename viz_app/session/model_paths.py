@@ -72,13 +72,13 @@ def entries(folder: Path) -> dict[str, Path]:
         names = sorted(os.listdir(folder))
     except OSError:
         return {}
-    found, root = dict[str, Path](), _without_links(folder)
+    paths, root = dict[str, Path](), _without_links(folder)
     for name in names:
         path = _without_links(folder / name)
         # A name that is not Unicode is not printable, and cannot be sent to a browser.
         if not name.startswith(".") and name.isprintable() and path.is_relative_to(root) and _is_openable(path):
-            found[name] = path
-    return found
+            paths[name] = path
+    return paths
 
 
 def openable_path(text: str) -> Path:

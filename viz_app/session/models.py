@@ -264,17 +264,17 @@ def precision() -> "Precision":
     """
     from core.inference.device import Precision
 
-    found: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
-    if found not in get_args(Precision):
+    value: Any = os.environ.get(PRECISION_VARIABLE) or "exact"
+    if value not in get_args(Precision):
         raise ModelError(
             tr(
                 "The environment variable {variable} is {value!r}: it must be one of {values}.",
                 variable=PRECISION_VARIABLE,
-                value=found,
+                value=value,
                 values=", ".join(get_args(Precision)),
             )
         )
-    return found
+    return value
 
 
 @contextmanager

@@ -86,10 +86,10 @@ class OpenModels:
             return_freed_memory()
 
 
-def distinct_names(found: Sequence[Model]) -> dict[str, str]:
+def distinct_names(models: Sequence[Model]) -> dict[str, str]:
     """Name models by digest; those of one name are told apart by the first digits of their digests."""
-    names = [model.name for model in found]
+    names = [model.name for model in models]
     return {
         model.digest: model.name if names.count(model.name) == 1 else f"{model.name} ({model.digest[:4]})"
-        for model in found
+        for model in models
     }

@@ -94,9 +94,9 @@ class Previews(MayHoldModel):
         with speaking(page.language):
             translation = search.run(page.model, check_time)
             reading = Reading(page.model, search, translation, 0, translation.hypotheses[0])
-            found = [drawings(reading) for drawings in list(page.drawings.values())]
+            drawn = [drawings(reading) for drawings in list(page.drawings.values())]
         now = time_ns() // 1000
-        return {key: (now, data) for each in found for key, data in each.items()}
+        return {key: (now, data) for each in drawn for key, data in each.items()}
 
 
 _by_ticket: WeakValueDictionary[str, Previews] = WeakValueDictionary()

@@ -122,10 +122,10 @@ class Reading:
 
     def explain(self) -> "Explanation":
         """Return the model's pass over source and target; the results of all sessions are shared."""
-        found = self._explained.get(0)
-        if found is None:
-            found = self._explained[0] = self._explain()
-        return found
+        explanation = self._explained.get(0)
+        if explanation is None:
+            explanation = self._explained[0] = self._explain()
+        return explanation
 
     @cached_property
     def _explained(self) -> "WeakValueDictionary[int, Explanation]":
@@ -205,12 +205,12 @@ def given_reading(model: Model) -> Reading | None:
     """
     from core import ScoredText, Translation
 
-    if (found := model.explanation) is None:
+    if (explanation := model.explanation) is None:
         return None
-    tokens = found.predicted_tokens
-    target = ScoredText(found.target, tuple(range(len(tokens))), tokens, found.log_probs, math.nan)
-    translation = Translation(found.source, found.source_tokens, (target,))
-    return Reading(model, Search(found.source, 1, 0.0, 1), translation, 0, target)
+    tokens = explanation.predicted_tokens
+    target = ScoredText(explanation.target, tuple(range(len(tokens))), tokens, explanation.log_probs, math.nan)
+    translation = Translation(explanation.source, explanation.source_tokens, (target,))
+    return Reading(model, Search(explanation.source, 1, 0.0, 1), translation, 0, target)
 
 
 @st.cache_resource(max_entries=6, show_spinner=False, hash_funcs=READING_HASH)  # one of 512 tokens takes 50 MB
@@ -254,17 +254,17 @@ class Current:
 
     def forced_for(self, model: Model, search: Search) -> ForcedTarget | None:
         """Return the forced target for this text and this model."""
-        found = self.forced  # read once: previews are drawn by another thread
-        if found is None or (found.digest, found.source) != (model.digest, search.text):
+        forced = self.forced  # read once: previews are drawn by another thread
+        if forced is None or (forced.digest, forced.source) != (model.digest, search.text):
             return None
-        return found.forced
+        return forced.forced
 
 
 def model() -> Model:
     """Return the current model; pages run only if there is one."""
-    found = session_object(Current).model
-    assert found is not None
-    return found
+    current = session_object(Current).model
+    assert current is not None
+    return current
 
 
 def reading() -> Reading | None:
@@ -308,9 +308,9 @@ def show_target(model: Model, search: Search, target: tuple[int, ...], words: "I
 
 def show_candidate(about: Reading, target: "ScoredText") -> None:
     """Explain a candidate of the search, which may be one of its hypotheses; call it in a callback."""
-    found = [hypothesis.token_ids for hypothesis in about.translation.hypotheses]
-    if target.token_ids in found and not about.prefix:
-        HYPOTHESIS.set(found.index(target.token_ids))
+    hypotheses = [hypothesis.token_ids for hypothesis in about.translation.hypotheses]
+    if target.token_ids in hypotheses and not about.prefix:
+        HYPOTHESIS.set(hypotheses.index(target.token_ids))
     else:
         force(about.model, about.search, ForcedTarget(about.prefix, target.token_ids))
 

@@ -23,8 +23,8 @@ def session_object(kind: type[T]) -> T:
     try:  # one look-up: every text of a page asks for the visitor's language
         return st.session_state[key]
     except KeyError:
-        found = st.session_state[key] = kind()
-        return found
+        created = st.session_state[key] = kind()
+        return created
 
 
 class MayHoldModel:
@@ -94,7 +94,7 @@ class Widget(Generic[T]):
         Call it before drawing. The browser shows the label of the selected option, and keeps it while the value is the
         same: another sentence or model would leave the old label in the box.
         """
-        shown, found = session_object(_Labels).shown, tuple(labels)
-        if self.value is not None and shown.get(self.key, found) != found:
+        shown, current = session_object(_Labels).shown, tuple(labels)
+        if self.value is not None and shown.get(self.key, current) != current:
             self.set(self.value)
-        shown[self.key] = found
+        shown[self.key] = current

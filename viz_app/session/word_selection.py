@@ -44,11 +44,11 @@ def own_positions(own: AttentionMap) -> TokenPositions:
 
 def other_positions(own: AttentionMap, other: AttentionMap) -> TokenPositions:
     """Return the positions of another map of the same kind, None for words that only the other map has."""
-    found = [{there: here for here, there in pairs} for pairs in common_axes(own, other)]
+    counterparts = [{there: here for here, there in pairs} for pairs in common_axes(own, other)]
     lengths = len(other.query_tokens), len(other.key_tokens)
     return {
         axis: [here.get(there) for there in range(length)]
-        for axis, here, length in zip(AXES, found, lengths, strict=True)
+        for axis, here, length in zip(AXES, counterparts, lengths, strict=True)
     }
 
 
@@ -75,7 +75,7 @@ class Selection:
         linked to none.
         """
         own = links(self.explanation, self.kind, self.tokens)
-        found: dict[Axis, list[str]] = {
+        names: dict[Axis, list[str]] = {
             axis: ["" if here is None else own[axis][here] for here in positions[axis]] for axis in AXES
         }
-        return {"links": found, "place": highlighted(self.names, found)}
+        return {"links": names, "place": highlighted(self.names, names)}

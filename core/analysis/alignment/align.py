@@ -83,8 +83,8 @@ def align(translator: Translator, options: AlignOptions) -> RankedAligners:
     return RankedAligners(aligners[: options.top], len(pairs))
 
 
-def _print(found: RankedAligners, _options: AlignOptions) -> None:
-    print(found)
+def _print(ranking: RankedAligners, _options: AlignOptions) -> None:
+    print(ranking)
 
 
 ALIGN = Analysis("align", "rank every cross-attention head as a word aligner", align, AlignOptions, MODEL, write=_print)

@@ -231,8 +231,8 @@ class AlignerRanking:
 
     def aligners(self) -> list[Aligner]:
         """All aligners, lowest error rate first."""
-        found = [Aligner(layer, head, rows, score) for (layer, head, rows), score in self._scores.items()]
-        return sorted(found, key=lambda aligner: aligner.score.error_rate)
+        aligners = [Aligner(layer, head, rows, score) for (layer, head, rows), score in self._scores.items()]
+        return sorted(aligners, key=lambda aligner: aligner.score.error_rate)
 
 
 def rank_aligners(
@@ -257,10 +257,10 @@ def rank_aligners(
 
 def head_error_rates(aligners: Iterable[Aligner]) -> Mapping[Head, float]:
     """Alignment error rate of each single head, in its better row convention."""
-    found = [aligner for aligner in aligners if aligner.layer is not None]
-    many = {aligner.layer for aligner in found if aligner.head is not None}
+    of_layers = [aligner for aligner in aligners if aligner.layer is not None]
+    many = {aligner.layer for aligner in of_layers if aligner.head is not None}
     best: dict[Head, float] = {}
-    for aligner in found:
+    for aligner in of_layers:
         if aligner.layer is not None and (aligner.head is not None or aligner.layer not in many):
             head = Head("cross", aligner.layer, aligner.head or 0)
             best[head] = min(aligner.score.error_rate, best.get(head, 1.0))

@@ -127,11 +127,11 @@ def aligner_name(place: HeadOrMean) -> str:
 
 def all_aligners(cross: Sequence[AttentionMap]) -> list[HeadOrMean]:
     """All aligners: the heads and the mean of each layer, and the mean of all."""
-    found: list[HeadOrMean] = []
+    aligners: list[HeadOrMean] = []
     for layer in cross:
-        found += [(layer.layer, head) for head in range(layer.num_heads) if layer.num_heads > 1]
-        found.append((layer.layer, None))
-    return [*found, (None, None)]
+        aligners += [(layer.layer, head) for head in range(layer.num_heads) if layer.num_heads > 1]
+        aligners.append((layer.layer, None))
+    return [*aligners, (None, None)]
 
 
 def align_words(cross: Sequence[AttentionMap], place: HeadOrMean, rows: Rows = "predicted") -> WordAlignment:

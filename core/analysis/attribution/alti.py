@@ -79,9 +79,9 @@ def decompose(sublayer: SubLayer) -> Decomposition:
     before = x + torch.einsum("hqk,hkd->qd", sublayer.weights, transformed) + bias
     scale = squared_scale(norm, before).rsqrt() if norm else torch.ones_like(before[:, :1])
     constant = linear(bias) * scale + (norm_bias(norm) if norm else 0)
-    found = linear(before - bias) * scale + constant
-    if not torch.allclose(found, sublayer.output, rtol=1e-3, atol=1e-3):
-        worst = float((found - sublayer.output).abs().max())
+    total = linear(before - bias) * scale + constant
+    if not torch.allclose(total, sublayer.output, rtol=1e-3, atol=1e-3):
+        worst = float((total - sublayer.output).abs().max())
         where = f"layer {sublayer.map.layer} of {sublayer.map.kind}"
         raise RuntimeError(
             f"the parts of {where} differ from its output by up to {worst:.2g}: expected a layer that computes "
@@ -141,14 +141,14 @@ def contribution_maps(trace: ForwardTrace) -> tuple[RolledMaps, RolledMaps]:
     Raises:
         RuntimeError: as `decompose`.
     """
-    found: dict[Kind, list[Tensor]] = {
+    by_kind: dict[Kind, list[Tensor]] = {
         kind: [contributions(sublayer) for sublayer in layers] for kind, layers in trace.sublayers.items()
     }
     maps = trace.explanation.maps
-    cross = [layer[:, :-1] for layer in found["cross"]]
-    prefix = [both[:, -1:] * own for both, own in zip(found["cross"], found["decoder_self"], strict=True)]
-    encoder = roll_out(found["encoder_self"])
-    within: dict[Kind, list[Tensor]] = {**found, "cross": cross}
+    cross = [layer[:, :-1] for layer in by_kind["cross"]]
+    prefix = [both[:, -1:] * own for both, own in zip(by_kind["cross"], by_kind["decoder_self"], strict=True)]
+    encoder = roll_out(by_kind["encoder_self"])
+    within: dict[Kind, list[Tensor]] = {**by_kind, "cross": cross}
     layerwise: RolledMaps = {
         kind: tuple(single_head_map(maps[kind][i], matrix) for i, matrix in enumerate(layers))
         for kind, layers in within.items()

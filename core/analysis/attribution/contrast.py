@@ -108,19 +108,19 @@ class Contrast:
             return torch.cat((output.detach()[:, None], torch.autograd.grad(output.sum(), block)[0]), dim=1)
 
         with torch.inference_mode(False), torch.enable_grad():
-            found = self._in_blocks(gates, both, progress)
-        return found[:, 0], found[:, 1:]
+            values = self._in_blocks(gates, both, progress)
+        return values[:, 0], values[:, 1:]
 
     def _in_blocks(self, gates: Tensor, compute: Callable[[Tensor], Tensor], progress: Progress | None) -> Tensor:
         """Apply `compute` to blocks of rows, between which other threads may use the model."""
-        size, found = max(1, BLOCK_TOKENS // len(self.tokens)), list[Tensor]()
+        size, results = max(1, BLOCK_TOKENS // len(self.tokens)), list[Tensor]()
         for start in range(0, len(gates), size):
-            found.append(compute(gates[start : start + size]))
-            if not found[-1].isfinite().all():
+            results.append(compute(gates[start : start + size]))
+            if not results[-1].isfinite().all():
                 raise NonFiniteError("for this sentence")
             if progress:
                 progress(min(start + size, len(gates)), len(gates))
-        return torch.cat(found)
+        return torch.cat(results)
 
     def _output(self, gates: Tensor, gated: Gated) -> Tensor:
         """F at the settings of one batch: [B, S + T] -> [B]."""

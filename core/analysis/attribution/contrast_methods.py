@@ -151,8 +151,8 @@ def attribute_contrast(
         NonFiniteError: an output or a gradient of the model is not finite.
         RuntimeError: ALTI cannot decompose this model, see `decompose`.
     """
-    *_, found = contrast_steps(translator, source, target, position, token, against, methods, progress)
-    return found
+    *_, attribution = contrast_steps(translator, source, target, position, token, against, methods, progress)
+    return attribution
 
 
 def contrast_steps(
@@ -190,13 +190,13 @@ def contrast_steps(
                 progress(100 * number + 100 * done // total, 100 * len(methods))
 
         if method == "integrated_gradients":
-            found, points = integrated_gradients(contrast, in_method)
+            method_scores, points = integrated_gradients(contrast, in_method)
         elif method in SIGNED:
-            found = _DIFFERENCES[method](contrast, in_method)
+            method_scores = _DIFFERENCES[method](contrast, in_method)
         else:
             trace = trace or trace_forward(translator, source, target)
-            found = _SHARES[method](trace, position)
-        scores = {**scores, method: found.float().cpu()}
+            method_scores = _SHARES[method](trace, position)
+        scores = {**scores, method: method_scores.float().cpu()}
         yield ContrastAttribution(contrast, output, baseline, points, scores)
 
 
@@ -217,8 +217,8 @@ def integrated_gradients(contrast: Contrast, progress: Progress | None = None) -
     outputs, gradients = torch.empty(0), torch.empty(0, len(contrast.tokens))
     while True:
         gates = new[:, None].expand(-1, len(contrast.tokens)).to(contrast.ones())
-        found = (each.cpu().double() for each in contrast.gradients(gates))
-        outputs, gradients = (torch.cat(each) for each in zip((outputs, gradients), found, strict=True))
+        newest = (each.cpu().double() for each in contrast.gradients(gates))
+        outputs, gradients = (torch.cat(each) for each in zip((outputs, gradients), newest, strict=True))
         order = places.argsort()
         places, outputs, gradients = places[order], outputs[order], gradients[order]
         if progress:

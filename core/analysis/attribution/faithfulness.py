@@ -64,7 +64,7 @@ def probabilities_without(contrast: Contrast, deletions: Sequence[Collection[int
             f"its translation"
         )
     different = sorted(set(wanted), key=lambda deletion: (len(deletion), sorted(deletion)))  # little padding
-    found, translator = dict[frozenset[int], float](), contrast.translator
+    probabilities, translator = dict[frozenset[int], float](), contrast.translator
     size = max(1, BLOCK_TOKENS // len(contrast.tokens))
     for start in range(0, len(different), size):
         block = different[start : start + size]
@@ -76,8 +76,8 @@ def probabilities_without(contrast: Contrast, deletions: Sequence[Collection[int
             states = model.decode(translator.batch(prefixes), model.encode(source_ids), model.source_mask(source_ids))
             last = states[torch.arange(len(block)), [len(prefix) - 1 for prefix in prefixes]]
             logits = model.project(last)
-        found.update(zip(block, _probability(logits, contrast).tolist(), strict=True))
-    return [found[deletion] for deletion in wanted]
+        probabilities.update(zip(block, _probability(logits, contrast).tolist(), strict=True))
+    return [probabilities[deletion] for deletion in wanted]
 
 
 def _without(token_ids: Sequence[int], first: int, deleted: Collection[int]) -> list[int]:
@@ -96,7 +96,7 @@ def ranked_tokens(scores: Tensor, contrast: Contrast) -> list[int]:
     return sorted(contrast.ordinary, key=lambda index: -float(scores[index]))
 
 
-def deletion_curves(found: ContrastAttribution, num_random: int = RANDOM_ORDERS, seed: int = 0) -> Curves:
+def deletion_curves(attribution: ContrastAttribution, num_random: int = RANDOM_ORDERS, seed: int = 0) -> Curves:
     """m with none and with each of `SHARES` of the tokens deleted, for every method and for tokens deleted at random.
 
     Args:
@@ -106,17 +106,17 @@ def deletion_curves(found: ContrastAttribution, num_random: int = RANDOM_ORDERS,
     Raises:
         ValueError: there are no tokens to delete.
     """
-    contrast = found.contrast
+    contrast = attribution.contrast
     if not contrast.ordinary:
         raise ValueError("there is nothing to delete: the sentence has special tokens only")
     shuffled = random.Random(f"{seed} {contrast.source_ids} {contrast.prefix_ids}")
-    orders = [ranked_tokens(scores, contrast) for scores in found.scores.values()]
+    orders = [ranked_tokens(scores, contrast) for scores in attribution.scores.values()]
     orders += [shuffled.sample(contrast.ordinary, len(contrast.ordinary)) for _ in range(num_random)]
     counts = [0, *(math.ceil(share * len(contrast.ordinary)) for share in SHARES)]
     values = probabilities_without(contrast, [order[:count] for order in orders for count in counts])
     curves = [tuple(values[start : start + len(counts)]) for start in range(0, len(values), len(counts))]
-    at_random = tuple(fmean(points) for points in zip(*curves[len(found.scores) :], strict=True))
-    return {**dict(zip(found.scores, curves, strict=False)), RANDOM: at_random}
+    at_random = tuple(fmean(points) for points in zip(*curves[len(attribution.scores) :], strict=True))
+    return {**dict(zip(attribution.scores, curves, strict=False)), RANDOM: at_random}
 
 
 def area_over_curve(curve: Sequence[float]) -> float:
@@ -165,9 +165,11 @@ def sample_curves(
             continue
         position = random.Random(f"{seed} {sentence}").choice(ordinary)
         against = runner_up(contrast_at(translator, sentence, target.token_ids, position)) if contrastive else None
-        found = attribute_contrast(translator, sentence, target.token_ids, position, against=against, methods=methods)
+        attribution = attribute_contrast(
+            translator, sentence, target.token_ids, position, against=against, methods=methods
+        )
         other = None if against is None else translator.piece(against)
-        yield Example(sentence, target.tokens[position], other, deletion_curves(found, seed=seed))
+        yield Example(sentence, target.tokens[position], other, deletion_curves(attribution, seed=seed))
 
 
 def measured_curves(
@@ -272,9 +274,11 @@ def rank_methods(examples: Sequence[Curves]) -> Ranking:
 
 def _compared(pairs: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, PairedDifference]:
     """Differences with p-values that are corrected for the number of pairs."""
-    found = {name: paired_difference(*both) for name, both in pairs.items()}
-    adjusted = holm([each.p_value for each in found.values()])
-    return {name: replace(each, p_value=value) for (name, each), value in zip(found.items(), adjusted, strict=True)}
+    differences = {name: paired_difference(*both) for name, both in pairs.items()}
+    adjusted = holm([each.p_value for each in differences.values()])
+    return {
+        name: replace(each, p_value=value) for (name, each), value in zip(differences.items(), adjusted, strict=True)
+    }
 
 
 def _is_above(difference: PairedDifference) -> bool:

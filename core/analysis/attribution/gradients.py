@@ -65,10 +65,10 @@ def attention_gradients(
         log_probs = (
             logits.float().log_softmax(-1).gather(1, torch.tensor(predicted, device=logits.device)[:, None]).squeeze(1)
         )
-        found = torch.autograd.grad(log_probs[explained].sum(), list(live.values()))
-    if not all(gradient.isfinite().all() for gradient in found):
+        of_weights = torch.autograd.grad(log_probs[explained].sum(), list(live.values()))
+    if not all(gradient.isfinite().all() for gradient in of_weights):
         raise NonFiniteError("in the gradients of this target")
-    gradients = {place: gradient[0].float().cpu() for place, gradient in zip(live, found, strict=True)}
+    gradients = {place: gradient[0].float().cpu() for place, gradient in zip(live, of_weights, strict=True)}
     by_kind: dict[Kind, list[Tensor]] = {
         kind: [gradients[attention_place(kind, each.layer, "weights")] for each in layers]
         for kind, layers in maps.items()
@@ -76,7 +76,7 @@ def attention_gradients(
     return AttentionGradients(maps, by_kind, len(explained))
 
 
-def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMaps:
+def gradient_maps(gradients: AttentionGradients, average: bool = False) -> RolledMaps:
     """Gradient x attention, (grad a * a)+, with normalised rows.
 
     One layer of Chefer et al. 2021: they average it over heads, E_h[(grad a * a)+], without normalising its rows, and
@@ -97,13 +97,13 @@ def gradient_maps(found: AttentionGradients, average: bool = False) -> RolledMap
 
     return {
         kind: tuple(
-            gradient_map(layer, gradient) for layer, gradient in zip(layers, found.gradients[kind], strict=True)
+            gradient_map(layer, gradient) for layer, gradient in zip(layers, gradients.gradients[kind], strict=True)
         )
-        for kind, layers in found.maps.items()
+        for kind, layers in gradients.maps.items()
     }
 
 
-def head_importance(found: AttentionGradients) -> dict[Head, float]:
+def head_importance(gradients: AttentionGradients) -> dict[Head, float]:
     """Importance |d loss / d g_h| at g = 1 of each head, in nats.
 
     After Michel et al. 2019: g_h is a gate on the head's output and the loss is -log p per token. The gate scales the
@@ -111,9 +111,9 @@ def head_importance(found: AttentionGradients) -> dict[Head, float]:
     layers, see `normalised_by_layer`.
     """
     importance: dict[Head, float] = {}
-    for kind, layers in found.maps.items():
-        for layer, gradient in zip(layers, found.gradients[kind], strict=True):
-            totals = (gradient * layer.weights).sum((-2, -1)).abs() / found.num_predicted  # [H]
+    for kind, layers in gradients.maps.items():
+        for layer, gradient in zip(layers, gradients.gradients[kind], strict=True):
+            totals = (gradient * layer.weights).sum((-2, -1)).abs() / gradients.num_predicted  # [H]
             importance.update({Head(kind, layer.layer, head): float(total) for head, total in enumerate(totals)})
     return importance
 

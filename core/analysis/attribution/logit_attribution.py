@@ -200,7 +200,7 @@ def attribute_logit(
                 attended[step.kind][step.layer] = step.weights[:, position] * torch.einsum(
                     "hkv,hv->hk", step.values, read
                 )
-    found = LogitAttribution(
+    terms = LogitAttribution(
         position=position,
         token=token,
         against=against,
@@ -217,12 +217,12 @@ def attribute_logit(
         },
         piece=trace.piece,
     )
-    if not found.gap <= TOLERANCE * max(1.0, found.size):
+    if not terms.gap <= TOLERANCE * max(1.0, terms.size):
         raise RuntimeError(
-            f"the terms sum to {found.total:.4f} but the logit is {found.logit:.4f}: logits can be split for post-norm "
+            f"the terms sum to {terms.total:.4f} but the logit is {terms.logit:.4f}: logits can be split for post-norm "
             f"and pre-norm decoders with LayerNorm or RMSNorm, and this model is neither"
         )
-    return found
+    return terms
 
 
 def _check_place(trace: LogitTrace, position: int, token: int | None, against: Against) -> None:

@@ -56,10 +56,10 @@ def head_lexicon(trace: LogitTrace, head: Head, count: int = 5) -> tuple[tuple[t
     vectors = write.values[head.head] @ write.output_matrix[:, head.head].T  # [S, D]
     logits = _logits(trace, place, vectors)
     scores = (logits - logits.mean(-1, keepdim=True)) / logits.std(-1, keepdim=True)
-    found = scores.topk(min(count, scores.size(-1)))
+    best = scores.topk(min(count, scores.size(-1)))
     return tuple(
         tuple(zip(ids, values, strict=True))
-        for ids, values in zip(found.indices.tolist(), found.values.tolist(), strict=True)
+        for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     )
 
 
@@ -73,7 +73,7 @@ def rank_lexicons(trace: LogitTrace) -> list[Agreement]:
     tokens = trace.explanation.predicted_tokens
     rows = [row for row, token in enumerate(tokens) if not is_special(token)] or list(range(len(tokens)))
     predicted = torch.tensor([trace.predicted_ids[row] for row in rows], device=trace.logits.device)[:, None]
-    found: list[Agreement] = []
+    agreements: list[Agreement] = []
     for place, write in enumerate(trace.stream):
         if not isinstance(write, AttentionWrite) or write.kind != "cross":
             continue
@@ -82,8 +82,8 @@ def rank_lexicons(trace: LogitTrace) -> list[Agreement]:
             logits = _logits(trace, place, mixed @ write.output_matrix[:, head].T)  # [rows, V]
             ranks = 1 + (logits > logits.gather(1, predicted)).sum(1)
             mean, first = (1 / ranks.double()).mean(), (ranks == 1).double().mean()
-            found.append(Agreement(Head("cross", write.layer, head), float(mean), float(first)))
-    return sorted(found, key=lambda agreement: -agreement.reciprocal_rank)
+            agreements.append(Agreement(Head("cross", write.layer, head), float(mean), float(first)))
+    return sorted(agreements, key=lambda agreement: -agreement.reciprocal_rank)
 
 
 def _place(trace: LogitTrace, head: Head) -> int:

@@ -25,18 +25,18 @@ from core.model import MultiHeadAttention, Norm, Transformer
 def composition_scores(runs: PairRuns, edges: Sequence[Edge]) -> list[float | None]:
     """Composition score of each edge, from 0 to 1; None for edges that do not join two heads."""
     known: dict[tuple[SubLayerPlace, SubLayerPlace, Input], list[list[float]]] = {}
-    found: list[float | None] = []
+    scores: list[float | None] = []
     with runs.translator.inspect() as model:
         for edge in edges:
             sends, receives = place_of(edge.sender), place_of(edge.receiver)
             if not sends or not receives or edge.sender.head is None or edge.receiver.head is None:
-                found.append(None)
+                scores.append(None)
                 continue
             key = sends, receives, edge.input
             if key not in known:
                 known[key] = _scores(runs, model, *key).tolist()
-            found.append(known[key][edge.sender.head][edge.receiver.head])
-    return found
+            scores.append(known[key][edge.sender.head][edge.receiver.head])
+    return scores
 
 
 def _scores(runs: PairRuns, model: Transformer, sends: SubLayerPlace, receives: SubLayerPlace, which: Input) -> Tensor:
@@ -64,9 +64,9 @@ def _by_head(model: Transformer, place: SubLayerPlace) -> dict[str, Tensor]:
     module = component_modules(model, place.component)[place.layer]
     assert isinstance(module, MultiHeadAttention)
     projections = {"query": module.q_proj, "key": module.k_proj, "value": module.v_proj}
-    found = {name: each.weight.unflatten(0, (module.num_heads, -1)) for name, each in projections.items()}
-    found["out"] = module.out_proj.weight.unflatten(1, (module.num_heads, -1)).transpose(0, 1)
-    return found
+    matrices = {name: each.weight.unflatten(0, (module.num_heads, -1)) for name, each in projections.items()}
+    matrices["out"] = module.out_proj.weight.unflatten(1, (module.num_heads, -1)).transpose(0, 1)
+    return matrices
 
 
 def gains_between(runs: PairRuns, model: Transformer, sends: SubLayerPlace, receives: SubLayerPlace) -> Tensor:

@@ -162,14 +162,14 @@ def sender_changes(
 def all_changes(run: Replacement, model: Transformer, side: Stack) -> Changes:
     """One scenario in which every sender of a side is replaced at all positions."""
     embedding = run.change(model, Node(EMBEDDINGS[side]))
-    found = {-1: embedding[None]}
+    changes = {-1: embedding[None]}
     for index, place in enumerate(sublayers(run.runs, side)):
         own, other = run.runs.outputs[place]
         if place.component in KINDS:
             heads = run.runs.of_heads(*place)
             module = component_modules(model, place.component)[place.layer]
             assert isinstance(module, MultiHeadAttention)
-            found[index] = F.linear((heads[1] - heads[0]).flatten(1), module.out_proj.weight)[None]
+            changes[index] = F.linear((heads[1] - heads[0]).flatten(1), module.out_proj.weight)[None]
         else:
-            found[index] = (other - own)[None]
-    return found
+            changes[index] = (other - own)[None]
+    return changes

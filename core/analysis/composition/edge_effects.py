@@ -85,7 +85,7 @@ def sender_groups(runs: PairRuns, side: Stack) -> list[list[Node]]:
 
 @torch.inference_mode()
 def _estimated(run: Replacement, side: Stack, senders: list[Node], gradients: Gradients) -> list[MeasuredEdge]:
-    found: list[MeasuredEdge] = []
+    edges: list[MeasuredEdge] = []
     with run.runs.translator.inspect() as model, onednn_products():
         changes = sender_changes(run, model, [(sender, None) for sender in senders], side)
         for each in receiver_outputs(run, model, side, changes):
@@ -97,8 +97,8 @@ def _estimated(run: Replacement, side: Stack, senders: list[Node], gradients: Gr
             rows = zip(senders, sizes.tolist(), effects.tolist(), strict=True)
             for sender, of_sizes, of_effects in rows:
                 for receiver, change, effect in zip(receivers, of_sizes, of_effects, strict=True):
-                    found.append(MeasuredEdge(Edge(sender, receiver, each.input), change, effect))
-    return found
+                    edges.append(MeasuredEdge(Edge(sender, receiver, each.input), change, effect))
+    return edges
 
 
 def output_gradients(runs: PairRuns) -> Gradients:
@@ -116,8 +116,8 @@ def output_gradients(runs: PairRuns) -> Gradients:
         record(model, of_heads_or_network.values()) as values,
     ):
         logits = model(runs.source_ids[:1].clone(), runs.fed.clone())[:, -1].float()
-        found = torch.autograd.grad(runs.measured(logits).sum(), list(values.values()), materialize_grads=True)
-    gradients = dict(zip(values, found, strict=True))
+        by_value = torch.autograd.grad(runs.measured(logits).sum(), list(values.values()), materialize_grads=True)
+    gradients = dict(zip(values, by_value, strict=True))
     return {
         place: gradients[name][0] if place.component in KINDS else gradients[name]
         for place, name in of_heads_or_network.items()
@@ -136,7 +136,7 @@ def exact_effects(run: Replacement, requests: Sequence[Request]) -> Tensor:
     """
     runs = run.runs
     arrived = changed_outputs(run, requests)
-    found = torch.zeros(len(requests), dtype=torch.float64)
+    effects = torch.zeros(len(requests), dtype=torch.float64)
     by_place: defaultdict[SubLayerPlace | None, list[int]] = defaultdict(list)
     for number, (edge, _) in enumerate(requests):
         by_place[place_of(edge.receiver)].append(number)
@@ -149,8 +149,8 @@ def exact_effects(run: Replacement, requests: Sequence[Request]) -> Tensor:
                 receivers = [requests[number][0].receiver for number in numbers[block]]
                 with runs.translator.inspect() as model, onednn_products():
                     metric = runs.measured(_let_through(run, model, place, receivers, outputs))
-            found[numbers[block]] = run.metric - metric.double().cpu()
-    return found
+            effects[numbers[block]] = run.metric - metric.double().cpu()
+    return effects
 
 
 @torch.inference_mode()
@@ -162,7 +162,7 @@ def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tenso
     Raises:
         ValueError: as `exact_effects`.
     """
-    found: dict[int, Tensor] = {}
+    outputs: dict[int, Tensor] = {}
     groups: defaultdict[tuple[Stack, SubLayerPlace | None], list[int]] = defaultdict(list)
     for number, (edge, position) in enumerate(requests):
         side = sender_side(edge.sender)
@@ -180,11 +180,11 @@ def changed_outputs(run: Replacement, requests: Sequence[Request]) -> list[Tenso
             for each in receiver_outputs(run, model, side, sender_changes(run, model, senders, side)):
                 for number in wanted[each.place, each.input]:
                     edge, position = requests[number]
-                    found[number] = each.outputs[senders.index((edge.sender, position)), edge.receiver.head or 0]
+                    outputs[number] = each.outputs[senders.index((edge.sender, position)), edge.receiver.head or 0]
     for number, (edge, _) in enumerate(requests):
-        if number not in found:
+        if number not in outputs:
             raise ValueError(no_edge_message(edge))
-    return [found[number] for number in range(len(requests))]
+    return [outputs[number] for number in range(len(requests))]
 
 
 def _let_through(
@@ -287,8 +287,8 @@ def repeated_with_hooks(run: Replacement, edge: Edge) -> float:
     sender, receiver = edge.sender.as_head, edge.receiver.as_head
     if sender is None or receiver is None or edge.input == "input":
         raise ValueError(f"{edge} is not an edge between two heads")
-    found = path_effects(run.runs, [sender], [Receiver(receiver, edge.input)], "clean", hold_networks=True)
-    return run.metric - float(found.values)
+    effects = path_effects(run.runs, [sender], [Receiver(receiver, edge.input)], "clean", hold_networks=True)
+    return run.metric - float(effects.values)
 
 
 def strongest(edges: Sequence[MeasuredEdge], count: int) -> list[MeasuredEdge]:

@@ -53,7 +53,7 @@ class Survey:
         """Number of edges between heads, and the rank correlation of their composition score with the measured
         change.
         """
-        found: dict[Input, tuple[int, float]] = {}
+        agreement: dict[Input, tuple[int, float]] = {}
         for which in INPUTS[:3]:
             pairs = [
                 (score, each.change)
@@ -61,8 +61,8 @@ class Survey:
                 if each.edge.input == which and (score := self.scores.get(each.edge)) is not None
             ]
             if pairs:
-                found[which] = len(pairs), spearman(*zip(*pairs, strict=True))
-        return found
+                agreement[which] = len(pairs), spearman(*zip(*pairs, strict=True))
+        return agreement
 
     def checked_edge(self) -> Edge | None:
         """The first measured edge between two heads, for `repeated_with_hooks`."""
@@ -86,23 +86,23 @@ class Survey:
         return columns
 
 
-def survey_steps(run: Replacement, count: int, found: Survey) -> Iterator[int]:
+def survey_steps(run: Replacement, count: int, result: Survey) -> Iterator[int]:
     """Estimate all edges and measure the strongest, yielding 1 after each of `num_steps` steps.
 
     Args:
         count: edges to measure.
-        found: takes the results.
+        result: takes the results.
     """
     for part in estimated_edges(run):
-        found.edges += part
+        result.edges += part
         yield 1
-    edges = [each.edge for each in found.edges]
-    found.scores |= zip(edges, composition_scores(run.runs, edges), strict=True)
+    edges = [each.edge for each in result.edges]
+    result.scores |= zip(edges, composition_scores(run.runs, edges), strict=True)
     yield 1
-    best = [each.edge for each in strongest(found.edges, count)]
+    best = [each.edge for each in strongest(result.edges, count)]
     for start in range(0, len(best), AT_ONCE):
         block = best[start : start + AT_ONCE]
-        found.effects |= zip(block, exact_effects(run, [(edge, None) for edge in block]).tolist(), strict=True)
+        result.effects |= zip(block, exact_effects(run, [(edge, None) for edge in block]).tolist(), strict=True)
         yield 1
 
 
@@ -117,7 +117,7 @@ def survey(run: Replacement, count: int = 200) -> Survey:
     Args:
         count: edges to measure.
     """
-    found = Survey()
-    for _ in survey_steps(run, count, found):
+    result = Survey()
+    for _ in survey_steps(run, count, result):
         pass
-    return found
+    return result

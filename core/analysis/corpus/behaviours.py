@@ -140,6 +140,6 @@ def ranked(index: CorpusIndex, behaviour: str, kinds: Sequence[Kind] = KINDS) ->
         behaviour: key of `BEHAVIOURS`.
         kinds: of the heads.
     """
-    found = BEHAVIOURS[behaviour]
-    scores = [(card, found.score(card)) for card in index.cards if card.head.kind in kinds]
+    chosen = BEHAVIOURS[behaviour]
+    scores = [(card, chosen.score(card)) for card in index.cards if card.head.kind in kinds]
     return sorted((each for each in scores if not math.isnan(each[1])), key=lambda each: -each[1])

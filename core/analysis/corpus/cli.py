@@ -156,7 +156,7 @@ def format_behaviours(index: CorpusIndex, top: int = 3) -> str:
     width = max(len(each.name) for each in BEHAVIOURS.values())
     rows = [f"{'heads that':<{width}}  highest scores, counted from 1"]
     for name, behaviour in BEHAVIOURS.items():
-        found = itertools.islice(ranked(index, name), top)
-        scores = ", ".join(f"{card.head} {score:.2f}" for card, score in found)
+        first = itertools.islice(ranked(index, name), top)
+        scores = ", ".join(f"{card.head} {score:.2f}" for card, score in first)
         rows.append(f"{behaviour.name:<{width}}  {scores or 'not measured'}")
     return "\n".join(rows)

@@ -114,10 +114,10 @@ class CorpusPass:
         translator, eos_id = self._translator, self._translator.model.config.eos_id
         searched = [number for number in numbers if self.lines[number].target is None]
         sources = [self.lines[number].source for number in searched]
-        found: dict[int, Pair] = {}
+        pairs: dict[int, Pair] = {}
         for number, translation in zip(searched, translator.translate_batch(sources, self._beam_size), strict=True):
             *ids, last = translation.hypotheses[0].token_ids
-            found[number] = self.lines[number].source, ids if last == eos_id else [*ids, last]
+            pairs[number] = self.lines[number].source, ids if last == eos_id else [*ids, last]
         for number in numbers:
             line = self.lines[number]
             if line.target is not None:
@@ -125,8 +125,8 @@ class CorpusPass:
                     ids = translator.token_ids(line.source, translator.target_ids(line.target, line.source))
                 except ValueError as error:
                     raise ValueError(f"line {line.number}: {error}") from error
-                found[number] = line.source, ids.predicted[:-1]
-        return found
+                pairs[number] = line.source, ids.predicted[:-1]
+        return pairs
 
     @torch.inference_mode()
     def _add(self, numbers: Sequence[int], pairs: Sequence[Pair]) -> None:
@@ -162,12 +162,12 @@ class CorpusPass:
             return {}
         promoted = promoted_tokens(translator.model, kind, layer, memory[list(ids)])  # [rows, H, K, n]
         is_joint = translator.model.target_embedding is None and translator.tokenizer.target is translator.tokenizer
-        found: dict[int, _Promoted] = {}
+        arguments: dict[int, _Promoted] = {}
         for (row, (source, fed, predicted)), each in zip(ids.items(), promoted, strict=True):
             keys = fed if kind == "decoder_self" else source
             known = keys if kind == "decoder_self" or is_joint else None
-            found[row] = each[:, : len(keys)], known, predicted
-        return found
+            arguments[row] = each[:, : len(keys)], known, predicted
+        return arguments
 
     def _add_heads(
         self,
@@ -244,9 +244,9 @@ class CorpusPass:
         )
 
     def _neuron_table(self, stack: Stack, place: Tensor) -> NeuronTable:
-        found = [each for (side, _), each in self._neurons.items() if side == stack]
-        distributions, shape = [each for _, each in found], (len(found), -1)
-        values, (sentences, positions) = _columns([each for each, _ in found], place)
+        of_stack = [each for (side, _), each in self._neurons.items() if side == stack]
+        distributions, shape = [each for _, each in of_stack], (len(of_stack), -1)
+        values, (sentences, positions) = _columns([each for each, _ in of_stack], place)
         return NeuronTable(
             values.reshape(*shape, EXAMPLES),
             sentences.reshape(*shape, EXAMPLES),
@@ -256,13 +256,13 @@ class CorpusPass:
         )
 
 
-def _columns(found: Sequence[LargestValues], place: Tensor) -> tuple[Floats, Sequence[Numbers]]:
+def _columns(layers: Sequence[LargestValues], place: Tensor) -> tuple[Floats, Sequence[Numbers]]:
     """Values and marks of layers, one after the other; entries without a value have marks of 0.
 
     Args:
         place: new number of each sentence.
     """
-    values, marks = torch.cat([each.values for each in found]), torch.cat([each.marks for each in found])
+    values, marks = torch.cat([each.values for each in layers]), torch.cat([each.marks for each in layers])
     marks = torch.cat((place[marks[..., :1]], marks[..., 1:]), -1) * (values > 0)[..., None]
     return values.numpy(), [column.numpy().astype(np.uint16) for column in marks.unbind(-1)]
 
@@ -276,15 +276,15 @@ def _readable(translator: Translator, lines: Sequence[Line]) -> list[Line]:
     if broken := next((line for line in lines if "\n" in line.source), None):
         raise ValueError(f"the sentence {broken.source!r:.60} has a line break: expected one sentence per line")
     first = {(line.source, line.target): line for line in reversed(lines)}.values()
-    found = sorted(
+    readable = sorted(
         (line for line in first if translator.num_tokens(line.source) <= MAX_TOKENS and translator.fits(line.source)),
         key=lambda line: line.number,
     )
-    if not found:
+    if not readable:
         raise ValueError(f"no sentence has at most {MAX_TOKENS} tokens: expected one sentence per line")
-    if len(found) > MAX_SENTENCES:
-        raise ValueError(f"there are {len(found)} sentences, at most {MAX_SENTENCES} can be indexed: give fewer")
-    return found
+    if len(readable) > MAX_SENTENCES:
+        raise ValueError(f"there are {len(readable)} sentences, at most {MAX_SENTENCES} can be indexed: give fewer")
+    return readable
 
 
 class _PromotionTally:
@@ -305,9 +305,9 @@ class _PromotionTally:
 
     def shares(self) -> dict[Head, dict[str, float]]:
         """Mean weight of each head by name."""
-        found: dict[Head, dict[str, float]] = {}
+        shares: dict[Head, dict[str, float]] = {}
         for (name, kind, layer), sums in self._sums.items():
             for head, total in enumerate(sums.tolist()):
                 rows = self._rows[name, kind, layer]
-                found.setdefault(Head(kind, layer, head), {})[name] = total / rows if rows else math.nan
-        return found
+                shares.setdefault(Head(kind, layer, head), {})[name] = total / rows if rows else math.nan
+        return shares

@@ -176,21 +176,21 @@ def _array(arrays: Arrays, name: str, dtype: type[np.generic], shape: tuple[int,
     Args:
         shape: None for any shape of one axis.
     """
-    found = arrays.get(name)
-    if found is None:
+    array = arrays.get(name)
+    if array is None:
         raise CorpusIndexError(f"the array {name!r} is missing")
-    if found.dtype != dtype or (found.shape != shape if shape is not None else found.ndim != 1):
+    if array.dtype != dtype or (array.shape != shape if shape is not None else array.ndim != 1):
         wanted = f"{np.dtype(dtype)} {list(shape) if shape is not None else '[any]'}"
-        raise CorpusIndexError(f"{name} is {found.dtype} {list(found.shape)}, expected {wanted}")
-    return found
+        raise CorpusIndexError(f"{name} is {array.dtype} {list(array.shape)}, expected {wanted}")
+    return array
 
 
 def _shape(header: dict[str, Any], name: str, keys: tuple[str, ...], most: int) -> _Shape:
-    found: Any = header.get(name)
-    is_shape = isinstance(found, dict) and tuple(found) == keys and all(map(_is_pair, found.values()))
-    if not is_shape or sum(layers * count for layers, count in found.values()) > most:
-        raise CorpusIndexError(f"its {name} are {found!r:.80}, expected layers and their sizes, at most {most} in all")
-    return {key: (found[key][0], found[key][1]) for key in keys}
+    sizes: Any = header.get(name)
+    is_shape = isinstance(sizes, dict) and tuple(sizes) == keys and all(map(_is_pair, sizes.values()))
+    if not is_shape or sum(layers * count for layers, count in sizes.values()) > most:
+        raise CorpusIndexError(f"its {name} are {sizes!r:.80}, expected layers and their sizes, at most {most} in all")
+    return {key: (sizes[key][0], sizes[key][1]) for key in keys}
 
 
 def _is_pair(value: object) -> bool:
@@ -203,15 +203,15 @@ def _is_pair(value: object) -> bool:
 
 
 def _facts(header: dict[str, Any]) -> CorpusFacts:
-    found: Any = header.get("facts")
+    facts: Any = header.get("facts")
     fields = {field.name: field.type for field in dataclasses.fields(CorpusFacts)}
-    if not isinstance(found, dict) or found.keys() != fields.keys():
-        raise CorpusIndexError(f"its facts are {found!r:.80}, expected {', '.join(fields)}")
+    if not isinstance(facts, dict) or facts.keys() != fields.keys():
+        raise CorpusIndexError(f"its facts are {facts!r:.80}, expected {', '.join(fields)}")
     for name, kind in fields.items():
-        value = found[name]
+        value = facts[name]
         if not (isinstance(value, str) and len(value) <= MAX_FACT if kind is str else _is_count(value)):
             raise CorpusIndexError(f"its {name} is {value!r:.80}, expected {'a text' if kind is str else 'a number'}")
-    return CorpusFacts(**found)
+    return CorpusFacts(**facts)
 
 
 def _is_count(value: object) -> bool:
@@ -242,8 +242,8 @@ def _sentences(arrays: Arrays) -> tuple[IndexedSentence, ...]:
 
 def _examples(arrays: Arrays) -> int:
     """Number of examples of each head and neuron, k."""
-    found = arrays.get("head_strengths")
-    count = found.shape[-1] if found is not None and found.ndim else 0
+    strengths = arrays.get("head_strengths")
+    count = strengths.shape[-1] if strengths is not None and strengths.ndim else 0
     if not 1 <= count <= MAX_EXAMPLES:
         raise CorpusIndexError(f"it has {count} examples of a head, expected 1 to {MAX_EXAMPLES}")
     return count
@@ -254,17 +254,17 @@ def _fields(
 ) -> dict[str, Any]:
     """Check the arrays of a table; the first one has values in decreasing order."""
     places = (len(PLACES),) if table is HeadTable else ()
-    found: dict[str, NDArray[Any]] = {}
+    checked: dict[str, NDArray[Any]] = {}
     for number, field in enumerate(dataclasses.fields(table)):
         axes = {"quantiles": (len(QUANTILES),), "active": ()}.get(field.name, (*places, examples))
         dtype = np.float32 if number == 0 or field.name in ("quantiles", "active") else np.uint16
-        found[field.name] = array = _array(arrays, f"{prefix}_{field.name}", dtype, (*shape, *axes))
+        checked[field.name] = array = _array(arrays, f"{prefix}_{field.name}", dtype, (*shape, *axes))
         if dtype is np.float32 and not (np.isfinite(array) & (array >= 0)).all():
             raise CorpusIndexError(f"{prefix}_{field.name} has values that are negative or not finite")
-    values = next(iter(found.values()))
+    values = next(iter(checked.values()))
     if (values[..., 1:] > values[..., :-1]).any():
         raise CorpusIndexError(f"the examples of {prefix} are not in order, expected the strongest first")
-    return found
+    return checked
 
 
 def _sides(heads: _Shape) -> NDArray[Any]:

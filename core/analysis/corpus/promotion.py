@@ -92,14 +92,14 @@ def promotes(
         Boolean [H, Q, K] by name; `translates` for cross-attention only.
     """
     ordinary = torch.tensor([not is_special(token) for token in attention.key_tokens])
-    found: dict[str, Tensor] = {}
+    masks: dict[str, Tensor] = {}
     if key_ids is not None:
         own = (promoted == torch.tensor(key_ids)[:, None]).any(-1) & ordinary  # [H, K]
-        found["copies"] = own[:, None].expand(-1, len(predicted_ids), -1)
+        masks["copies"] = own[:, None].expand(-1, len(predicted_ids), -1)
     if attention.kind == "cross":
         predicted = torch.tensor(predicted_ids)[:, None, None]  # [Q, 1, 1]
-        found["translates"] = (promoted[:, None] == predicted).any(-1) & ordinary
-    return found
+        masks["translates"] = (promoted[:, None] == predicted).any(-1) & ordinary
+    return masks
 
 
 def ordinary_rows(attention: AttentionMap) -> list[int]:

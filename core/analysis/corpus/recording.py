@@ -69,11 +69,11 @@ def hidden_place(stack: Stack, layer: int) -> str:
 
 def feed_forward_networks(model: Transformer) -> dict[tuple[Stack, int], FeedForward]:
     """Feed-forward networks of a model by stack and layer, in order."""
-    found: dict[tuple[Stack, int], FeedForward] = {}
+    networks: dict[tuple[Stack, int], FeedForward] = {}
     counts = {"encoder": len(model.encoder.layers), "decoder": len(model.decoder.layers)}
     for stack in STACKS:
         for layer in range(counts[stack]):
             network = model.get_submodule(f"{stack}.layers.{layer}.feed_forward")
             assert isinstance(network, FeedForward)
-            found[stack, layer] = network
-    return found
+            networks[stack, layer] = network
+    return networks

@@ -82,13 +82,13 @@ def attention_distance(
 
 def head_distances(explanation: Explanation, options: DistanceOptions = DistanceOptions()) -> HeadDistances:
     """The same for a translation that has been explained already."""
-    found: list[HeadDistance] = []
+    measured: list[HeadDistance] = []
     for layers in explanation.maps.values():
         for layer in layers:
             distances, shares = _of_layer(layer, options.special)
             for head, (distance, share) in enumerate(zip(distances.tolist(), shares.tolist(), strict=True)):
-                found.append(HeadDistance(Head(layer.kind, layer.layer, head), distance, share))
-    return HeadDistances(tuple(found))
+                measured.append(HeadDistance(Head(layer.kind, layer.layer, head), distance, share))
+    return HeadDistances(tuple(measured))
 
 
 def _of_layer(layer: AttentionMap, special: bool) -> tuple[Tensor, Tensor]:

@@ -16,13 +16,13 @@ def attention_layers(model: Transformer) -> dict[tuple[Kind, int], MultiHeadAtte
         "decoder_self": len(model.decoder.layers),
         "cross": len(model.decoder.layers),
     }
-    found: dict[tuple[Kind, int], MultiHeadAttention] = {}
+    layers: dict[tuple[Kind, int], MultiHeadAttention] = {}
     for kind in KINDS:
         for layer in range(counts[kind]):
             module = model.get_submodule(attention_path(kind, layer))
             assert isinstance(module, MultiHeadAttention)
-            found[kind, layer] = module
-    return found
+            layers[kind, layer] = module
+    return layers
 
 
 def all_heads(model: Transformer) -> list[Head]:

@@ -33,13 +33,13 @@ def combined(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | 
     Raises:
         ValueError: no head is selected.
     """
-    found = [
+    chosen = [
         layer.weights[head]
         for layer in maps
         for head in range(layer.num_heads)
         if heads is None or (layer.layer, head) in heads
     ]
-    if not found:
+    if not chosen:
         raise ValueError("no heads to combine: select at least one head of these layers")
-    weights = torch.stack(found)
+    weights = torch.stack(chosen)
     return torch.stack([combine(weights, combination) for combination in COMBINATIONS])

@@ -181,15 +181,15 @@ class MeasuredRows:
 
     def measures(self, frequencies: Frequencies | None) -> dict[str, Tensor]:
         """Value of each measure for every row it is defined for: [H, rows]."""
-        found = {
+        measures = {
             "entropy": -torch.xlogy(self.weights, self.weights).sum(-1) / self.visible.sum(1).log(),
             "confidence": self._confidence(),
             **{name: (self.weights * place).sum(-1) for name, place in self.places.items()},
         }
         return (
-            found
+            measures
             if frequencies is None
-            else {**found, "rare_token": (self.strongest_key == self._rarest(frequencies)).float()}
+            else {**measures, "rare_token": (self.strongest_key == self._rarest(frequencies)).float()}
         )
 
     @cached_property

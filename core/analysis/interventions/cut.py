@@ -105,12 +105,12 @@ def cut(
     return FoundCuts(state, position, before, translator.piece(state.winner))
 
 
-def _write(found: CutTranslation | FoundCuts, options: CutOptions) -> None:
-    if isinstance(found, CutTranslation):
-        print_table(found, options)
+def _write(result: CutTranslation | FoundCuts, options: CutOptions) -> None:
+    if isinstance(result, CutTranslation):
+        print_table(result, options)
         return
-    print(*found.search.cuts, sep="\n")
-    show(found.summary())
+    print(*result.search.cuts, sep="\n")
+    show(result.summary())
 
 
 CUT = Analysis("cut", "set attention weights, and translate again", cut, CutOptions, write=_write)

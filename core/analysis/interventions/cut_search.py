@@ -118,7 +118,7 @@ class _Goal:
     @torch.inference_mode()
     def measured(self, tried: Sequence[Sequence[Cut]]) -> list[CutSearch]:
         """The margin under each of several lists of cuts, as rows of batches."""
-        found: list[CutSearch] = []
+        results: list[CutSearch] = []
         for start in range(0, len(tried), TRIED):
             block = tried[start : start + TRIED]
             with cut_translator(self.translator, *block) as model:
@@ -130,8 +130,8 @@ class _Goal:
                 )
                 logits = self.translator.generated(model.project(states[:, -1]))
             numbers = zip(block, self._margins(logits).tolist(), logits.argmax(-1).tolist(), strict=True)
-            found += [CutSearch(tuple(cuts), margin, winner) for cuts, margin, winner in numbers]
-        return found
+            results += [CutSearch(tuple(cuts), margin, winner) for cuts, margin, winner in numbers]
+        return results
 
     def candidates(self, cuts: Sequence[Cut], kinds: Sequence[Kind], renormalise: bool) -> list[Cut]:
         """Single weights whose cut lowers the margin most, to first order."""
@@ -148,7 +148,7 @@ class _Goal:
             margin = self._margins(self.translator.generated(logits)).sum()
             gradients = torch.autograd.grad(margin, list(wanted.values()))
         known = {(cut.head, cut.rows, cut.keys) for cut in cuts}
-        found: list[tuple[float, Cut]] = []
+        estimates: list[tuple[float, Cut]] = []
         for (kind, layer), weights, gradient in zip(wanted, wanted.values(), gradients, strict=True):
             effect = first_order_effects(weights.detach()[0], gradient[0], renormalise)  # [H, Q, K]
             values, flat = effect.flatten().topk(min(TRIED + len(cuts), effect.numel()), largest=False)
@@ -157,8 +157,8 @@ class _Goal:
                 row, key = divmod(rest, effect.size(-1))
                 cut = Cut(Head(kind, layer, head), range(row, row + 1), range(key, key + 1), renormalise=renormalise)
                 if value < 0 and (cut.head, cut.rows, cut.keys) not in known:
-                    found.append((value, cut))
-        return [cut for _, cut in sorted(found, key=lambda each: each[0])[:TRIED]]
+                    estimates.append((value, cut))
+        return [cut for _, cut in sorted(estimates, key=lambda each: each[0])[:TRIED]]
 
     def _margins(self, logits: Tensor) -> Tensor:
         """Logit of the token minus the largest other one: [B, V] -> [B]."""

@@ -124,22 +124,22 @@ def apply_cuts(weights: Tensor, cuts: Sequence[Cut], visible: Tensor) -> Tensor:
     Returns:
         [..., Q, K], a copy.
     """
-    found, (num_rows, num_keys) = weights.clone(), weights.shape[-2:]
+    changed, (num_rows, num_keys) = weights.clone(), weights.shape[-2:]
     is_set = torch.zeros_like(visible)
     scaled = torch.zeros(num_rows, 1, dtype=torch.bool, device=weights.device)
     for cut in cuts:
         rows = slice(0, num_rows) if cut.rows is None else slice(cut.rows.start, cut.rows.stop)
         keys = slice(0, num_keys) if cut.keys is None else slice(cut.keys.start, cut.keys.stop)
-        old, allowed = found[..., rows, keys].clone(), visible[rows, keys].to(weights.dtype)
+        old, allowed = changed[..., rows, keys].clone(), visible[rows, keys].to(weights.dtype)
         total = old.sum(-1, keepdim=True)
         equal = allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
-        found[..., rows, keys] = cut.value * torch.where(total > 0, old / total.masked_fill(total == 0, 1), equal)
+        changed[..., rows, keys] = cut.value * torch.where(total > 0, old / total.masked_fill(total == 0, 1), equal)
         is_set[rows, keys] = True
         scaled[rows] |= cut.renormalise
-    fixed = found.masked_fill(~is_set, 0).sum(-1, keepdim=True)
-    others = found.masked_fill(is_set, 0).sum(-1, keepdim=True)
+    fixed = changed.masked_fill(~is_set, 0).sum(-1, keepdim=True)
+    others = changed.masked_fill(is_set, 0).sum(-1, keepdim=True)
     factor = torch.where(scaled & (others > 0), (1 - fixed).clamp(min=0) / others.masked_fill(others == 0, 1), 1)
-    return torch.where(is_set, found, found * factor)
+    return torch.where(is_set, changed, changed * factor)
 
 
 @contextmanager
@@ -164,8 +164,8 @@ def cut_attention(model: Transformer, *cuts: Sequence[Cut]) -> Generator[None]:
             by_layer[cut.head.kind, cut.head.layer].append((sentence, cut))
     neighbourhood = model.config.neighbourhood
     functions = {
-        attention_place(*key, "weights"): _cutting(key[0], found, len(cuts), neighbourhood)
-        for key, found in by_layer.items()
+        attention_place(*key, "weights"): _cutting(key[0], of_layer, len(cuts), neighbourhood)
+        for key, of_layer in by_layer.items()
     }
     with edit(model, functions):
         yield
@@ -178,13 +178,13 @@ def _cutting(kind: Kind, cuts: Sequence[tuple[int, Cut]], num_sentences: int, ne
         groups[sentence, cut.head.head].append(cut)
 
     def set_weights(weights: Tensor) -> Tensor:
-        found, (queries, keys) = weights.clone(), weights.shape[-2:]
+        changed, (queries, keys) = weights.clone(), weights.shape[-2:]
         mask = attention_mask(kind, keys, neighbourhood)
         visible = (full_mask(kind, queries, keys) if mask is None else mask).to(weights.device)
         for (sentence, head), group in groups.items():
             rows = slice(None) if num_sentences == 1 else slice(sentence, sentence + 1)
-            found[rows, head] = apply_cuts(weights[rows, head], group, visible)
-        return found
+            changed[rows, head] = apply_cuts(weights[rows, head], group, visible)
+        return changed
 
     return set_weights
 

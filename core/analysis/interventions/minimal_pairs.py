@@ -75,14 +75,14 @@ def minimal_pairs(translator: Translator, text: str) -> list[MinimalPair]:
         ValueError: as `Translator.explain`.
     """
     first = translator.token_ids(text, "").source
-    found: dict[str, MinimalPair] = {}
+    pairs: dict[str, MinimalPair] = {}
     for name, replaced in _candidates([match[0] for match in _WORD.finditer(text)]):
         other = _with_words(text, replaced)
-        if other not in found and (pair := _compared(translator, name, text, other, first)):
-            same = [each for each in found.values() if (each.contrast, each.words) == (name, pair.words)]
+        if other not in pairs and (pair := _compared(translator, name, text, other, first)):
+            same = [each for each in pairs.values() if (each.contrast, each.words) == (name, pair.words)]
             if len(same) < MAX_FOR_WORD:
-                found[other] = pair
-    return list(found.values())
+                pairs[other] = pair
+    return list(pairs.values())
 
 
 Words = Sequence[str]

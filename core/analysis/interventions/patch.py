@@ -72,9 +72,11 @@ class PatchedComponents(PatchedPairs):
         The corrupted tokens of several pairs are joined by `/`.
         """
         rows: list[tuple[object, ...]] = []
-        for component, found in self.effects.items():
+        for component, effects in self.effects.items():
             clean, corrupted = position_tokens(self.pairs, component)
-            for layer, (values, shares) in enumerate(zip(found.values.tolist(), found.recovered.tolist(), strict=True)):
+            for layer, (values, shares) in enumerate(
+                zip(effects.values.tolist(), effects.recovered.tolist(), strict=True)
+            ):
                 for position, (value, share) in enumerate(zip(values, shares, strict=True)):
                     rows.append((component, layer, position, clean[position], corrupted[position], value, share))
         names = ("component", "layer", "position", "clean_token", "corrupted_token", "metric", "recovered")
@@ -92,8 +94,10 @@ class PatchedHeads(PatchedPairs):
         """A row for each position and each head."""
         rows: list[tuple[object, ...]] = []
         clean, corrupted = position_tokens(self.pairs, self.kind)
-        for position, found in enumerate(self.effects):
-            for head, (value, share) in enumerate(zip(found.values.tolist(), found.recovered.tolist(), strict=True)):
+        for position, effects in enumerate(self.effects):
+            for head, (value, share) in enumerate(
+                zip(effects.values.tolist(), effects.recovered.tolist(), strict=True)
+            ):
                 rows.append((position, clean[position], corrupted[position], head, value, share))
         return _columns(("position", "clean_token", "corrupted_token", "head", "metric", "recovered"), rows)
 

@@ -127,15 +127,15 @@ def patching_map(
     Args:
         parts: those measured so far, NaN elsewhere; None to measure all.
     """
-    found: dict[Component, Tensor] = {
+    metrics: dict[Component, Tensor] = {
         component: torch.full(
             (runs.num_layers(component), runs.num_positions(component)), torch.nan, dtype=torch.float64
         )
         for component in COMPONENTS
     }
     for component, layer, values in measured_parts(runs, into) if parts is None else parts:
-        found[component][layer] = values
-    return {component: Effects(runs.clean, runs.corrupted, values) for component, values in found.items()}
+        metrics[component][layer] = values
+    return {component: Effects(runs.clean, runs.corrupted, values) for component, values in metrics.items()}
 
 
 def mean_map(maps: Sequence[dict[Component, Effects]]) -> dict[Component, Effects]:
@@ -175,7 +175,7 @@ def patched_metric(runs: PairRuns, rows: Sequence[Sequence[Patch]], into: Into =
     for patch in {patch for row in rows for patch in row}:
         runs.check(patch)
     base = 1 if into == "corrupted" else 0
-    found = torch.full((len(rows),), (runs.clean, runs.corrupted)[base], dtype=torch.float64)
+    metrics = torch.full((len(rows),), (runs.clean, runs.corrupted)[base], dtype=torch.float64)
     changed = {number: row for number, row in enumerate(rows) if any(map(runs.matters, row))}
     single: defaultdict[tuple[Stack, int], dict[int, Patch]] = defaultdict(dict)
     for number, row in changed.items():
@@ -186,7 +186,7 @@ def patched_metric(runs: PairRuns, rows: Sequence[Sequence[Patch]], into: Into =
         for block in blocks(runs, len(numbers)):
             with runs.translator.inspect() as model, onednn_products():
                 logits = logits_with_patches(runs, model, base, [patches[number] for number in numbers[block]])
-            found[numbers[block]] = runs.measured(logits).double().cpu()
+            metrics[numbers[block]] = runs.measured(logits).double().cpu()
     several = [number for number in changed if not any(number in patches for patches in single.values())]
     for block in blocks(runs, len(several)):
         patched = [rows[number] for number in several[block]]
@@ -196,8 +196,8 @@ def patched_metric(runs: PairRuns, rows: Sequence[Sequence[Patch]], into: Into =
             first[side] = min(first.get(side, patch.layer), patch.layer)
         with runs.translator.inspect() as model, onednn_products(), _patched(model, runs, patched, 1 - base):
             logits = logits_from(runs, model, base, len(patched), first)
-        found[several[block]] = runs.measured(logits).double().cpu()
-    return found
+        metrics[several[block]] = runs.measured(logits).double().cpu()
+    return metrics
 
 
 def blocks(runs: PairRuns, rows: int) -> Iterator[slice]:

@@ -124,14 +124,14 @@ def path_effects(
         rows += [Patch(sender.kind, sender.layer, position, sender.head) for position in positions]
     for patch in rows:
         runs.check(patch)
-    found = torch.full((len(rows),), (runs.clean, runs.corrupted)[base], dtype=torch.float64)
+    metrics = torch.full((len(rows),), (runs.clean, runs.corrupted)[base], dtype=torch.float64)
     changed = [number for number, row in enumerate(rows) if runs.differs(row)]
     for block in blocks(runs, len(changed)):
         numbers = changed[block]
         with runs.translator.inspect() as model, onednn_products():
             arriving = _arriving(runs, model, [rows[number] for number in numbers], receivers, base, hold_networks)
-            found[numbers] = runs.measured(_received(runs, model, arriving, base)).double().cpu()
-    return Effects(runs.clean, runs.corrupted, found.view(len(senders), len(positions)))
+            metrics[numbers] = runs.measured(_received(runs, model, arriving, base)).double().cpu()
+    return Effects(runs.clean, runs.corrupted, metrics.view(len(senders), len(positions)))
 
 
 def _arriving(

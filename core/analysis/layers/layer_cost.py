@@ -180,10 +180,10 @@ def from_json(text: str) -> CostTable:
         ValueError: the text is something else.
     """
     try:
-        found: dict[str, Any] = json.loads(text)
-        costs = tuple(Cost(**dict(zip(found["columns"], row, strict=True))) for row in found["rows"])
+        content: dict[str, Any] = json.loads(text)
+        costs = tuple(Cost(**dict(zip(content["columns"], row, strict=True))) for row in content["rows"])
         unknown = sorted({cost.layer for cost in costs} - LAYER_TYPES.keys())
-        table = CostTable(str(found["hardware"]), costs)
+        table = CostTable(str(content["hardware"]), costs)
     except (TypeError, KeyError, ValueError) as error:
         raise ValueError(f"not a file written by `python -m core layer-types -o FILE.json`: {error!r}") from error
     if unknown:

@@ -67,17 +67,17 @@ def measure_layers(options: LayerTypesOptions = LayerTypesOptions()) -> CostTabl
         raise ValueError(f"the device {options.device!r} cannot be used: {error}") from error
 
 
-def _write(found: CostTable, options: LayerTypesOptions) -> None:
+def _write(costs: CostTable, options: LayerTypesOptions) -> None:
     """Write the costs to the file, or print them.
 
     Raises:
         OSError: the file cannot be written.
     """
     if options.output is None:
-        sys.stdout.write(to_csv(found))
+        sys.stdout.write(to_csv(costs))
         return
-    write_text(options.output, to_json(found) if options.output.suffix.lower() == ".json" else to_csv(found))
-    show(f"{options.output}: {len(found.costs)} measurements on {found.hardware}")
+    write_text(options.output, to_json(costs) if options.output.suffix.lower() == ".json" else to_csv(costs))
+    show(f"{options.output}: {len(costs.costs)} measurements on {costs.hardware}")
 
 
 LAYER_TYPES = Analysis(

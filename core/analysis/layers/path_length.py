@@ -91,28 +91,28 @@ def _is_product(node: Any) -> bool:
 
 def _longest_chain(root: Any) -> int:
     """Largest number of products on a path from this node to an input."""
-    found: dict[Any, int] = {}
+    longest: dict[Any, int] = {}
     waiting = [root]
     while waiting:
         node = waiting[-1]
         before = [child for child, _ in node.next_functions if child is not None]
-        missing = [child for child in before if child not in found]
+        missing = [child for child in before if child not in longest]
         if missing:
             waiting.extend(missing)
             continue
-        found[node] = _is_product(node) + max((found[child] for child in before), default=0)
+        longest[node] = _is_product(node) + max((longest[child] for child in before), default=0)
         waiting.pop()
-    return found[root]
+    return longest[root]
 
 
 def _shortest_chains(root: Any) -> dict[int, int]:
     """Smallest number of products on a path from this node to each input, by its `id`."""
-    shortest, found = {root: int(_is_product(root))}, dict[int, int]()
+    shortest, by_input = {root: int(_is_product(root))}, dict[int, int]()
     waiting = deque([root])
     while waiting:  # 0-1 breadth-first search: edges to other nodes than products cost nothing
         node = waiting.popleft()
         if hasattr(node, "variable"):
-            found[id(node.variable)] = shortest[node]
+            by_input[id(node.variable)] = shortest[node]
         for child, _ in node.next_functions:
             if child is None:
                 continue
@@ -120,4 +120,4 @@ def _shortest_chains(root: Any) -> dict[int, int]:
             if length < shortest.get(child, length + 1):
                 shortest[child] = length
                 (waiting.append if _is_product(child) else waiting.appendleft)(child)
-    return found
+    return by_input

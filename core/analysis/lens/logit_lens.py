@@ -54,12 +54,12 @@ class LogitLens:
 
         None if it is not the most probable in the last layer either, as happens in a beam search or a given target.
         """
-        found: list[int | None] = []
+        levels: list[int | None] = []
         for ranks in self.predicted_ranks.T.tolist():
             later = [level for level, rank in enumerate(ranks) if rank != 1]
             level = later[-1] + 1 if later else 0
-            found.append(level if level < len(ranks) else None)
-        return tuple(found)
+            levels.append(level if level < len(ranks) else None)
+        return tuple(levels)
 
     def cell_table(self, row: int, level: int) -> Columns:
         """The most probable tokens of one cell, best first, with their probabilities."""
@@ -110,8 +110,8 @@ def logit_lens(translator: Translator, source: str, target: str | Sequence[int],
     ranks = [1 + (level > value).sum(-1) for level, value in zip(levels, own, strict=True)]
     return LogitLens(
         explanation,
-        token_ids=torch.stack([found.indices for found in best]).cpu(),
-        log_probs=torch.stack([found.values for found in best]).cpu(),
+        token_ids=torch.stack([of_level.indices for of_level in best]).cpu(),
+        log_probs=torch.stack([of_level.values for of_level in best]).cpu(),
         predicted_log_probs=torch.stack(own).squeeze(-1).cpu(),
         predicted_ranks=torch.stack(ranks).cpu(),
         piece=translator.tokenizer.target.piece,

@@ -105,21 +105,21 @@ def developments(cards: Sequence[Cards], score: str, tolerance: float = TOLERANC
         raise ValueError(f"score ({score!r}) must be one of {', '.join(SCORES)}")
     if not cards:
         raise ValueError("there are no snapshots: pass the cards of one or more")
-    found: list[Development] = []
+    heads: list[Development] = []
     for of_head in zip(*cards, strict=True):
         values = tuple(SCORES[score](card) for card in of_head)
         roles = tuple(role(card) for card in of_head)
-        found.append(Development(of_head[0].head, values, settled_at(values, tolerance), roles, taken_at(of_head)))
-    return found
+        heads.append(Development(of_head[0].head, values, settled_at(values, tolerance), roles, taken_at(of_head)))
+    return heads
 
 
-def development_columns(steps: Sequence[int], found: Sequence[Development]) -> dict[str, list[object]]:
+def development_columns(steps: Sequence[int], heads: Sequence[Development]) -> dict[str, list[object]]:
     """Columns of a table with a row for each head and snapshot; layers and heads are counted from 0.
 
     Args:
         steps: of the snapshots.
     """
-    rows = [(each, number, step) for each in found for number, step in enumerate(steps)]
+    rows = [(each, number, step) for each in heads for number, step in enumerate(steps)]
     return {
         "kind": [each.head.kind for each, _, _ in rows],
         "layer": [each.head.layer for each, _, _ in rows],

@@ -225,10 +225,10 @@ class TokenPath:
         Raises:
             ValueError: the stack has no such attention.
         """
-        found = self.parts.get(kind)
-        if not isinstance(found, AttentionSteps):
+        steps = self.parts.get(kind)
+        if not isinstance(steps, AttentionSteps):
             raise ValueError(f"the {self.stack} has no {kind} attention, only {' and '.join(self.kinds)}")
-        return found
+        return steps
 
     @property
     def kinds(self) -> tuple[Kind, ...]:

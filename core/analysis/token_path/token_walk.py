@@ -144,10 +144,10 @@ class _Walk:
         """The model's own value at this position."""
         return self.own[place][self.position]
 
-    def compare(self, part: str, quantity: str, found: Tensor, own: Tensor) -> None:
+    def compare(self, part: str, quantity: str, computed: Tensor, own: Tensor) -> None:
         """Record how far a quantity is from the model's own, see `TokenPath.differences`."""
         largest = max(1.0, float(own.abs().max()))
-        self.differences[f"{part}.{quantity}"] = float((found - own).abs().max()) / largest
+        self.differences[f"{part}.{quantity}"] = float((computed - own).abs().max()) / largest
 
     def _norm_of_stack(self, name: str, after: str, x: Tensor) -> Tensor:
         """The state after a norm of the stack, the value of a place; the same if it has none."""

@@ -113,13 +113,13 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords:
     return ScoredWords(words, digest, options.app)
 
 
-def _write(found: ScoredWords, options: ScoreOptions) -> None:
+def _write(words: ScoredWords, options: ScoreOptions) -> None:
     """Write the table as tab-separated values.
 
     Raises:
         OSError: the file cannot be written.
     """
-    text, columns = io.StringIO(), found.table()
+    text, columns = io.StringIO(), words.table()
     writer = csv.writer(text, delimiter=TAB, lineterminator="\n")
     writer.writerow(columns)
     # the numbers are texts already: a log-probability would be a formula

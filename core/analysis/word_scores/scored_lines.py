@@ -112,8 +112,8 @@ def score_lines(
                     f"sentence: shorten or split it"
                 )
         searched = [line for line in window if line.target is None]
-        found = translator.translate_batch([line.source for line in searched], beam_size, length_penalty)
-        best = {line.number: each.hypotheses[0] for line, each in zip(searched, found, strict=True)}
+        translated = translator.translate_batch([line.source for line in searched], beam_size, length_penalty)
+        best = {line.number: each.hypotheses[0] for line, each in zip(searched, translated, strict=True)}
         if translator.config.autoregressive:  # the scores of the model's own pass, not those of the faster search
             pairs = [(line.source, best[line.number].token_ids) for line in searched]
             scores = translator.score_batch(pairs, length_penalty)
