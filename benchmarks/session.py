@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
@@ -25,6 +25,8 @@ class Session:
         self.elements: list[Element] = []  # of the last run
         self.id = ""
         self.checkpoint = ""  # id of the file that was uploaded last
+        self.uploaded: dict[str, str] = {}  # the parameter of the address that names it
+        self._address: dict[str, str] = {}  # that was requested last
 
     def __enter__(self) -> "Session":
         self._stack = ExitStack()
@@ -43,10 +45,14 @@ class Session:
 
         An address is requested as by a browser that goes back to it, so its sentence may differ from the current one.
         """
+        self._address = address
+        self._send(page, clicked, is_navigation=not clicked)
+
+    def _send(self, page: str = "", clicked: str = "", *, is_navigation: bool) -> None:
         message = BackMsg()
         message.rerun_script.page_name = page
-        message.rerun_script.query_string = urlencode(address)
-        message.rerun_script.is_history_navigation = not clicked
+        message.rerun_script.query_string = urlencode(self._address | self.uploaded)
+        message.rerun_script.is_history_navigation = is_navigation
         if clicked:
             message.rerun_script.widget_states.widgets.add(id=clicked, trigger_value=True)
         if self.checkpoint:
@@ -61,6 +67,9 @@ class Session:
             message = ForwardMsg.FromString(self._socket.recv(timeout=PATIENCE, decode=False))
             if message.HasField("new_session"):
                 self.id, self.elements = message.new_session.initialize.session_id, []
+            if message.HasField("page_info_changed"):
+                named = dict(parse_qsl(message.page_info_changed.query_string))
+                self.uploaded = {name: named[name] for name in ("uploaded",) if name in named}
             if message.HasField("delta") and message.delta.HasField("new_element"):
                 self.elements.append(message.delta.new_element)
             yield message
@@ -84,7 +93,7 @@ class Session:
         return next(json.loads(drawing.json)[1] for drawing in drawings if "sentence_bar" in drawing.component_name)
 
     def upload(self, checkpoint: Path) -> None:
-        """Upload a checkpoint, which the next run uses."""
+        """Upload a checkpoint, and run the page of the last address with it."""
         with urllib.request.urlopen(f"{self.address}/_stcore/health") as answer:
             cookie = answer.headers["Set-Cookie"].split(";")[0]
         head = f'--cut\r\nContent-Disposition: form-data; name="file"; filename="{checkpoint.name}"\r\n\r\n'
@@ -96,6 +105,9 @@ class Session:
         }
         url, self.checkpoint = self._upload_place(checkpoint.name)
         urllib.request.urlopen(urllib.request.Request(url, body, headers, method="PUT")).close()
+        self._send(is_navigation=False)
+        for _ in self.messages():
+            pass
 
     def _upload_place(self, name: str) -> tuple[str, str]:
         """Request an address for a file, as an uploader does; return the address and the file's id."""

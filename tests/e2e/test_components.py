@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -51,9 +50,10 @@ STYLE = """css => {
 
 
 def mount(
-    page: Page, module: Any, payload: dict[str, Any], since: int = 1, texts: Mapping[str, str] = MappingProxyType({})
+    page: Page, module: Any, payload: dict[str, Any], since: int = 1, texts: Mapping[str, str] | None = None
 ) -> None:
-    data = json.loads(json.dumps([since, payload, dict(texts)]))
+    language = {"language": "de" if texts else "en", "texts": texts or {}}
+    data = json.loads(json.dumps([since, payload, language]))
     page.evaluate(MOUNT, [address(page, Path(module.__file__).with_suffix(".js")), data])
 
 
