@@ -11,7 +11,7 @@ from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
 from tests.core.tiny_models import LIKE_T5
-from tests.viz_app.pages import Start, opened
+from tests.viz_app.pages import Start, comes_to, healthy, opened
 from viz_app.controls import job_control
 
 
@@ -29,8 +29,9 @@ def test_pages_count_the_distance_or_say_what_does_not_apply(
     checkpoint: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)
-    app = start(checkpoint, text="Where?", beam_size="1", positions_view="first_layer").run()
-    assert any(each.value.startswith("Checked now: the 3 parts sum to") for each in opened(app, "positions").caption)
+    app = opened(start(checkpoint, text="Where?", beam_size="1"), "positions")
+    said = [each.value for each in healthy(comes_to(app, positions_view="first_layer").run()).caption]
+    assert any(each.startswith("Checked now: the 3 parts sum to") for each in said)
     opened(app, "step_through")
     said = [each.value for each in opened(app, "contrast").caption]
     (why,) = [
