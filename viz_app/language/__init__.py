@@ -132,7 +132,9 @@ def tr(text: str, /, **values: Any) -> str:
     translated = (
         translations(language()).gettext(unwrapped(text)) if text else text
     )  # that of "" is the catalogue's header
-    return translated.format(**readable_numbers(values)) if values else translated
+    if not all([isinstance(value, str) for value in values.values()]):
+        values = readable_numbers(values)
+    return translated.format(**values) if values else translated
 
 
 def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
