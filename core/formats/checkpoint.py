@@ -17,6 +17,7 @@ from torch import Tensor
 
 from core.files.budget import MAX_HEADER_BYTES, MAX_TOKENIZER_BYTES
 from core.files.file_writing import NotWrittenError, reading, write_atomically
+from core.formats.refused_formats import refuse_adapter, refuse_file
 from core.formats.untrusted_parameters import ADVICE, CheckpointError, as_parameter, fill_model, meta_model
 from core.model import Transformer
 from core.model.config import TransformerConfig
@@ -161,6 +162,7 @@ def check_header(path: Path) -> None:
         start = file.read(9)
     length = int.from_bytes(start[:8], "little")
     if start[8:] != b"{":
+        refuse_file(path, path.name)
         if start[:2] == b"PK" or start[:1] == b"\x80":
             kind = "a zip archive or a PyTorch file" if start[:2] == b"PK" else "a pickle, as older PyTorch files are"
             raise CheckpointError(f"{path.name} is {kind}, expected a .safetensors file: {CONVERSION}")
@@ -179,6 +181,7 @@ def check_header(path: Path) -> None:
 def _read_metadata(path: Path, metadata: dict[str, str]) -> tuple[TransformerConfig, dict[str, Any]]:
     version = metadata.get("format_version")
     if version is None:
+        refuse_adapter(path, path.name)
         raise CheckpointError(
             f"{path.name} is a safetensors file but not a Headlight checkpoint: its metadata has no format_version. "
             f"Give one written by `python -m train`; {CONVERSION}"

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from core.formats.checkpoint import CheckpointError
+from core.formats.refused_formats import refuse_foreign_weights
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.weights import Weights, open_weights
@@ -25,12 +26,6 @@ POSITIONS = tuple(
 POSITION_TOLERANCE = 2e-3  # of half precision
 BLOCK_ROWS = 512  # of a table that are compared at once
 EXCLUDED_LOGIT = -10_000.0  # of ids whose probability is zero, see `excluded_bias`
-# Descendants of T5 that Headlight does not import, and why.
-T5 = {
-    "umt5": "each of its layers has relative positions of its own",
-    "longt5": "its encoder attends locally, in blocks",
-    "switch_transformers": "it has several networks in a layer, of which a token takes one",
-}
 # Options of the search that Headlight does not have, with the value that turns them off.
 SEARCH_OPTIONS: dict[str, Any] = {
     "no_repeat_ngram_size": 0,
@@ -44,27 +39,13 @@ SEARCH_OPTIONS: dict[str, Any] = {
     "suppress_tokens": None,
     "begin_suppress_tokens": None,
     "sequence_bias": None,
+    "forced_eos_token_id": None,  # the last token at max_length, a length that the search here does not have
 }
 
 
 def is_of_type(files: SourceFiles, model_type: str) -> bool:
     """Whether there is a config.json of a type of models."""
     return "config.json" in files.names and Settings.read(files, "config.json").values.get("model_type") == model_type
-
-
-def refuse_other_types(files: SourceFiles) -> None:
-    """Refuse a model of transformers that no format reads.
-
-    Raises:
-        CheckpointError: there is a config.json with a model_type.
-    """
-    kind = Settings.read(files, "config.json").values.get("model_type")
-    if isinstance(kind, str):
-        reason = f": {T5[kind]}" if kind in T5 else ""
-        raise CheckpointError(
-            f"config.json: model_type is {kind!r:.60}, which Headlight does not import{reason}. For pictures of its "
-            f"attention, see `python -m core explain-arrays` in docs/formats.md"
-        )
 
 
 def read_settings(files: SourceFiles) -> tuple[Settings, Settings]:
@@ -84,6 +65,7 @@ def open_model_weights(files: SourceFiles) -> Generator[Weights]:
         elif index is not None:
             yield _joined(files, index, stack)
         else:
+            refuse_foreign_weights(files)
             raise CheckpointError(
                 f"{files.label} has no weights: expected {' or '.join(WEIGHTS)}, or *.index.json and its parts"
             )

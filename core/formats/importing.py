@@ -16,8 +16,11 @@ from core.formats import (
     torch_transformer,
 )
 from core.formats.checkpoint import Checkpoint, CheckpointError
-from core.formats.refused_formats import refuse_by_name
+from core.formats.refused_formats import refuse_by_name, refuse_wrapper
 from core.formats.source_files import SourceFiles, open_source
+from core.formats.weights import load_pytorch
+
+PYTORCH = (".ckpt", ".pth", ".bin", ".tar")  # files that may be of a training; a `.pt` is read as OpenNMT-py's
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,10 @@ def import_files(files: SourceFiles) -> Checkpoint:
         if each.recognises(files):
             return each.load(files)
     refuse_by_name(files)
+    for name in sorted(name for name in files.names if name.endswith(PYTORCH)):
+        with open(files.path(name), "rb") as file:
+            if file.read(2).startswith((b"PK", b"\x80")):
+                refuse_wrapper(load_pytorch(files.path(name), name), name)
     names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
     raise CheckpointError(
         f"{files.label}: its files ({names or 'none'}) are of no known format. Headlight imports "

@@ -1,8 +1,10 @@
-"""M2M100 and NLLB in Hugging Face's layout: one model for many languages.
+"""M2M100, SMaLL-100 and NLLB in Hugging Face's layout: one model for many languages.
 
 Files: config.json with model_type "m2m_100", model.safetensors or pytorch_model.bin, sentencepiece.bpe.model,
-generation_config.json, tokenizer_config.json, special_tokens_map.json; M2M100 also has a vocab.json. The references
-are `M2M100ForConditionalGeneration`, `M2M100Tokenizer` and `NllbTokenizer` of transformers.
+generation_config.json, tokenizer_config.json, special_tokens_map.json; M2M100 also has a vocab.json, and transformers 5
+saves NLLB's pieces and merges in tokenizer.json alone. The references are `M2M100ForConditionalGeneration`,
+`M2M100Tokenizer` and `NllbTokenizer` of transformers, and tokenization_small100.py of SMaLL-100 (Mohammadshahi et al.
+2022).
 """
 
 import json
@@ -15,14 +17,17 @@ from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import check_copies, read_parameters, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
+from core.formats.tokenizer_json import TOKENIZER_JSON, added_tokens, bpe_pieces, sentencepiece_of_merges
 from core.formats.untrusted_parameters import fill_model, meta_model
 from core.model.config import TransformerConfig
+from core.text.dictionary_settings import LANGUAGE
 from core.text.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, SPECIAL, DictionaryTokenizer, dictionary_file
 from core.text.piece_splitting import SENTENCEPIECE
 from core.text.tokenizer import load_sentencepiece
 
 NAME = "M2M100 or NLLB in Hugging Face's layout"
 SENTENCEPIECE_FILE, VOCABULARY = "sentencepiece.bpe.model", "vocab.json"
+SMALL100_CODE = "tokenization_small100.py"  # is beside the models, and never run
 MATRICES = (
     "model.shared.weight",
     "model.encoder.embed_tokens.weight",
@@ -89,14 +94,20 @@ def _config(settings: Settings, search: Settings) -> TransformerConfig:
 
 def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[DictionaryTokenizer, str | None]:
     """Return the tokenizer, and the language that the configuration forces a target to begin with."""
-    if SENTENCEPIECE_FILE not in files.names:
-        raise CheckpointError(f"{files.label}: {SENTENCEPIECE_FILE} is missing: give the tokenizer's files too")
     options = Settings.read(files, "tokenizer_config.json")
     options.refuse({"legacy_behaviour": False})
+    if SENTENCEPIECE_FILE not in files.names and (VOCABULARY in files.names or TOKENIZER_JSON not in files.names):
+        raise CheckpointError(
+            f"{files.label}: {SENTENCEPIECE_FILE} is missing, and there is no {TOKENIZER_JSON} of NLLB in its place: "
+            f"give the tokenizer's files too"
+        )
+    small100 = _is_small100(files, options)
     if VOCABULARY in files.names:
         pieces, languages = _m2m100_pieces(files, options, config.vocab_size)
+    elif SENTENCEPIECE_FILE in files.names and (codes := _listed_languages(files, options)):
+        pieces, languages = _nllb_pieces(files, codes)
     else:
-        pieces, languages = _nllb_pieces(files, options)
+        pieces, languages = _pieces_of_json(files)
     if len(pieces) > config.vocab_size:
         raise CheckpointError(
             f"{files.label}: the vocabulary has {len(pieces)} pieces with the languages, config.json a vocab_size of "
@@ -107,14 +118,18 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
     forced = codes.get(pieces[config.forced_first_id]) if config.forced_first_id is not None else None
     settings = {
         "source_language": _default(options.values.get("src_lang"), SOURCES, languages),
-        "target_language": _default(forced or options.values.get("tgt_lang"), TARGETS, languages),
+        "target_language": _default(
+            forced or options.values.get("tgt_lang"), SOURCES if small100 else TARGETS, languages
+        ),
         "languages": languages,
+        **({"target_before_source": True} if small100 else {}),
     }
+    model = files.read(SENTENCEPIECE_FILE) if SENTENCEPIECE_FILE in files.names else sentencepiece_of_merges(files)
     try:
         tokenizer = DictionaryTokenizer(
             {
                 SETTINGS: json.dumps(settings).encode(),
-                SENTENCEPIECE: files.read(SENTENCEPIECE_FILE),
+                SENTENCEPIECE: model,
                 SOURCE_DICTIONARY: dictionary_file(pieces),
             },
             config.bos_id,
@@ -123,6 +138,11 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
     huggingface.check_tokenizer(files, tokenizer, config)
     return tokenizer, forced
+
+
+def _is_small100(files: SourceFiles, options: Settings) -> bool:
+    """Whether the model is SMaLL-100, whose sources begin with the language of the target."""
+    return options.values.get("tokenizer_class") == "SMALL100Tokenizer" or SMALL100_CODE in files.names
 
 
 def _default(wanted: object, usual: tuple[str, ...], languages: dict[str, str]) -> str:
@@ -148,7 +168,7 @@ def _m2m100_pieces(files: SourceFiles, options: Settings, size: int) -> tuple[li
     return [*pieces, *languages.values()], languages
 
 
-def _nllb_pieces(files: SourceFiles, options: Settings) -> tuple[list[str], dict[str, str]]:
+def _nllb_pieces(files: SourceFiles, codes: list[str]) -> tuple[list[str], dict[str, str]]:
     """Pieces in the order of their ids, and those of languages by code.
 
     The four special pieces of fairseq come first, then SentencePiece's without its own three, then the languages.
@@ -162,17 +182,36 @@ def _nllb_pieces(files: SourceFiles, options: Settings) -> tuple[list[str], dict
             else CheckpointError(f"{files.label}: {SENTENCEPIECE_FILE}: {error}")
         ) from error
     pieces = processor.id_to_piece(list(range(3, processor.vocab_size())))
+    return [*SPECIAL, *pieces, *codes, MASK], {code: code for code in codes}
+
+
+def _listed_languages(files: SourceFiles, options: Settings) -> list[str]:
+    """Codes of NLLB's languages as the settings of its tokenizer list them; none if they do not."""
     names = [options, Settings.read(files, "special_tokens_map.json")]
     lists = [each.values.get(name) for each in names for name in ("additional_special_tokens", "extra_special_tokens")]
     language_tokens = next((each for each in lists if isinstance(each, list) and each), [])
     codes = [_content(token) for token in cast("list[Any]", language_tokens)]
-    codes = [code for code in codes if code not in (*SPECIAL, MASK)]
-    if not codes:
+    return [code for code in codes if code not in (*SPECIAL, MASK)]
+
+
+def _pieces_of_json(files: SourceFiles) -> tuple[list[str], dict[str, str]]:
+    """Pieces in the order of their ids, and those of languages by code, from tokenizer.json."""
+    if TOKENIZER_JSON not in files.names:
         raise CheckpointError(
             f"{files.label}: neither tokenizer_config.json nor special_tokens_map.json has the list "
             f"additional_special_tokens of the model's languages: give both files"
         )
-    return [*SPECIAL, *pieces, *codes, MASK], {code: code for code in codes}
+    languages = {
+        token: token
+        for token in added_tokens(files)
+        if LANGUAGE.fullmatch(token) and token not in SPECIAL  # MASK is none by its brackets
+    }
+    if not languages:
+        raise CheckpointError(
+            f"{files.label}: the tokenizer was saved without the languages of the model: {TOKENIZER_JSON} has none "
+            f"among its added tokens, and no other file lists them. Give the tokenizer of the original model"
+        )
+    return bpe_pieces(files), languages
 
 
 def _content(token: object) -> str:

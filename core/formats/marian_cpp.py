@@ -8,6 +8,7 @@ vector of zeros, for which a piece `<pad>` is added, as in the same models in Hu
 import json
 import re
 import sys
+from dataclasses import replace
 from typing import Any, cast
 
 from torch import Tensor
@@ -25,8 +26,23 @@ from core.formats.untrusted_parameters import fill_model, meta_model
 from core.formats.weights import Weights
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
-from core.text.marian_tokenizer import PAD, SOURCE_MODEL, TARGET_MODEL, TARGET_VOCABULARY, VOCABULARY, MarianTokenizer
+from core.text.dictionary_tokenizer import (
+    SETTINGS,
+    SOURCE_DICTIONARY,
+    DictionaryTokenizer,
+    dictionary_file,
+    with_usual_names,
+)
+from core.text.marian_tokenizer import (
+    END,
+    PAD,
+    SOURCE_MODEL,
+    TARGET_MODEL,
+    TARGET_VOCABULARY,
+    UNKNOWN,
+    VOCABULARY,
+    MarianTokenizer,
+)
 from core.text.piece_splitting import SENTENCEPIECE
 from core.text.text_files import split_lines
 from core.text.tokenizer import load_sentencepiece
@@ -77,9 +93,10 @@ def load(files: SourceFiles) -> Checkpoint:
     with open_npz(files.path(names[0]), names[0], OPTIONS) as (weights, text):
         options = Settings(names[0], flat_yaml(text))
         config = _config(options, weights)
+        tokenizer = _tokenizer(files, config)
+        config = replace(config, eos_id=tokenizer.eos_id)
         model = meta_model(config)
         tensors = _tensors(weights, model, config)
-    tokenizer = _tokenizer(files, config)
     facts = huggingface.facts(NAME, files, config, Settings(names[0], {}), ["F32"], tokenizer)
     return Checkpoint(fill_model(names[0], model, tensors), tokenizer, {"imported": facts})
 
@@ -161,7 +178,7 @@ def _config(options: Settings, weights: Weights) -> TransformerConfig:
             tied=cast("Any", tied),
             pad_id=min(shape[0], target[0]),
             bos_id=min(shape[0], target[0]),
-            eos_id=0,
+            eos_id=0,  # until the vocabulary is read
             penalty_formula="length",
         )
     except ValueError as error:
@@ -283,11 +300,16 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> MarianTokenizer
     except ValueError as error:
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
     for side in (tokenizer, tokenizer.target):
-        if (side.vocab_size, side.pad_id, side.eos_id) != (config.vocab_size, config.pad_id, config.eos_id):
+        if (side.vocab_size, side.pad_id) != (config.vocab_size, config.pad_id):
             raise CheckpointError(
-                f"{files.label}: the vocabulary has {side.vocab_size - 1} pieces and '</s>' at {side.eos_id}, expected "
-                f"{config.vocab_size - 1} and {config.eos_id}: it is of another model"
+                f"{files.label}: the vocabulary has {side.vocab_size - 1} pieces, expected {config.vocab_size - 1}: it "
+                f"is of another model"
             )
+    if tokenizer.eos_id != tokenizer.target.eos_id:
+        raise CheckpointError(
+            f"{files.label}: '</s>' is at {tokenizer.eos_id} in the vocabulary of the source and at "
+            f"{tokenizer.target.eos_id} in that of the target: Headlight imports models with one number for both"
+        )
     return tokenizer
 
 
@@ -298,7 +320,11 @@ def _sentencepiece(files: SourceFiles, config: TransformerConfig) -> DictionaryT
         raise CheckpointError(f"{files.label} has {len(names)} SentencePiece models and no vocabulary: expected one")
     data = files.read(names[0])
     processor = load_sentencepiece(data)
-    pieces = [*processor.id_to_piece(list(range(processor.vocab_size()))), PAD]
+    pieces = processor.id_to_piece(list(range(processor.vocab_size())))
+    special = {END: processor.eos_id(), UNKNOWN: processor.unk_id()}
+    if any(not 0 <= token_id < len(pieces) for token_id in special.values()):
+        raise CheckpointError(f"{files.label}: {names[0]} has no {' or no '.join(special)}: it is of another program")
+    pieces = [*with_usual_names(pieces, {usual: pieces[token_id] for usual, token_id in special.items()}), PAD]
     contents = {SETTINGS: b"{}", SENTENCEPIECE: data, SOURCE_DICTIONARY: dictionary_file(pieces)}
     return DictionaryTokenizer(contents, config.bos_id)
 

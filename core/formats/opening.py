@@ -30,12 +30,12 @@ def own_file(files: SourceFiles) -> Path | None:
         raise CheckpointError(
             f"{files.label} has the snapshots of a training run, not one checkpoint: open it on the page Over training"
         )
-    own = sorted(name for name in files.names if is_own(files.path(name)))
+    own = sorted(name for name in files.names if is_own(files.located(name)))
     if len(own) > 1:
         names = ", ".join(own[:3]) + (", ..." if own[3:] else "")
         raise CheckpointError(f"{files.label} has {len(own)} checkpoints of Headlight ({names}): open one of them")
     if not own and len(files.names) == 1:
-        own = [name for name in files.names if name.lower().endswith(SUFFIX) or is_safetensors(files.path(name))]
+        own = [name for name in files.names if name.lower().endswith(SUFFIX) or is_safetensors(files.located(name))]
     return files.path(own[0]) if own else None
 
 

@@ -17,6 +17,7 @@ from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.opennmt_tokenizer import BLANK, read_tokenizer, transforms
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
+from core.formats.refused_formats import refuse_wrapper
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.untrusted_parameters import fill_model, meta_model
@@ -119,8 +120,16 @@ def load(files: SourceFiles) -> Checkpoint:
         CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
     """
     names = sorted(name for name in files.names if name.endswith(".pt"))
-    if len(names) > 1:
-        raise CheckpointError(f"{files.label} has {len(names)} models: give one .pt with the files of its subwords")
+    models = [name for name in names if _is_model(files, name)] if names[1:] else names
+    if len(models) > 1:
+        raise CheckpointError(f"{files.label} has {len(models)} models: give one .pt with the files of its subwords")
+    if not models:
+        raise CheckpointError(
+            f"{files.label} has {len(names)} files of PyTorch ({', '.join(names[:4])}), none of them a model of "
+            f"OpenNMT-py: give the state dict of a torch.nn.Transformer with a config.json and its vocabularies as "
+            f"texts, one piece a line (docs/formats.md)"
+        )
+    names = models
     content = load_pytorch(files.path(names[0]), names[0], INERT)
     options, vocabulary = _parts(names[0], content)
     with ExitStack() as stack:
@@ -140,11 +149,28 @@ def load(files: SourceFiles) -> Checkpoint:
     return Checkpoint(fill_model(names[0], model, tensors), tokenizer, {"imported": facts})
 
 
+def _is_model(files: SourceFiles, name: str) -> bool:
+    """Whether one of several files is a model, rather than a vocabulary or the state of an optimiser.
+
+    Raises:
+        CheckpointError: it is the file of another program, or of a training in another layout.
+    """
+    path = files.path(name)
+    try:
+        content = load_pytorch(path, name, INERT)
+    except CheckpointError:
+        return False
+    if isinstance(content, Mapping) and "opt" not in content:
+        refuse_wrapper(cast("Mapping[Any, Any]", content), name)
+    return isinstance(content, Mapping) and {"opt", "vocab"} <= cast("Mapping[Any, Any]", content).keys()
+
+
 def _parts(name: str, content: object) -> tuple[Settings, Mapping[Any, Any] | list[Any]]:
     """Options and vocabularies of a file."""
     values = cast("Mapping[Any, Any]", content if isinstance(content, Mapping) else {})
     options, vocabulary = values.get("opt"), values.get("vocab")
     if not isinstance(options, Inert) or not isinstance(vocabulary, Mapping | list):
+        refuse_wrapper(values, name)
         raise CheckpointError(
             f"{name} is not a file of OpenNMT-py: it has no 'opt' with 'vocab'. If it is of fairseq, give its "
             f"dict.*.txt, too; if it has the parameters of a torch.nn.Transformer, a config.json (docs/formats.md)"

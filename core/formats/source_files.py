@@ -13,6 +13,7 @@ from core.files.budget import MAX_ENTRIES, MAX_SMALL_FILE, check_unpacked
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import reading, writing
 from core.formats.checkpoint import ADVICE, CheckpointError
+from core.formats.refused_formats import refuse_file
 from core.text.text_files import NotTextError, require_utf8
 
 MAX_NAME_BYTES = 255  # of a file
@@ -35,15 +36,25 @@ class SourceFiles:
         self.names = frozenset(paths)
 
     def path(self, name: str) -> Path:
-        """Path of a file, for readers that need one."""
+        """Path of a file, for readers that need one.
+
+        Raises:
+            CheckpointError: see `refuse_file`.
+        """
+        refuse_file(self._paths[name], name)
+        return self._paths[name]
+
+    def located(self, name: str) -> Path:
+        """Path of a file that may be anything."""
         return self._paths[name]
 
     def read(self, name: str, limit: int = MAX_SMALL_FILE) -> bytes:
         """Contents of a file.
 
         Raises:
-            CheckpointError: it has more bytes than the limit.
+            CheckpointError: it has more bytes than the limit; or see `refuse_file`.
         """
+        refuse_file(self._paths[name], name)
         size = self._paths[name].stat().st_size
         if size > limit:
             raise CheckpointError(f"{self.label}: {name} has {size} bytes, at most {limit} are read")

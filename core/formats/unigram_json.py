@@ -6,7 +6,7 @@ The layout is that of sentencepiece_model.proto, in the wire format of Protocol 
 
 import base64
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from core.files.budget import MAX_SMALL_FILE
@@ -34,18 +34,42 @@ def sentencepiece_of(files: SourceFiles) -> bytes:
             f"give the SentencePiece model (spiece.model) instead"
         )
     unknown = model.integer("unk_id", 0)
-    special = _special_pieces(settings)
-    pieces: list[bytes] = []
+    special = special_pieces(settings)
+    pieces: list[tuple[str, float, int]] = []
     for number, (piece, score) in enumerate(_vocabulary(model)):
         kind = CONTROL if piece in special else NORMAL
         kind = UNUSED if piece.startswith(EXTRA) else kind
         kind = BYTE if model.values.get("byte_fallback") is True and _is_byte(piece) else kind
         kind = UNKNOWN if number == unknown else kind
-        text = _field(1, piece.encode())
-        pieces.append(_field(1, text + _tag(2, 5) + struct.pack("<f", score) + _number(3, kind)))
-    trainer = _number(3, UNIGRAM) + _number(35, model.values.get("byte_fallback") is True) + _number(40, unknown)
-    normalizer = _field(2, _charsmap(settings)) + b"".join(_number(field, 1) for field in (3, 4, 5))
-    return b"".join(pieces) + _field(2, trainer) + _field(3, normalizer)
+        pieces.append((piece, score, kind))
+    bytes_of_unknown = model.values.get("byte_fallback") is True
+    return sentencepiece_model(pieces, UNIGRAM, unknown, characters_of(settings), bytes_of_unknown)
+
+
+def sentencepiece_model(
+    pieces: Iterable[tuple[str, float, int]], kind: int, unknown: int, charsmap: bytes, byte_fallback: bool = False
+) -> bytes:
+    """A SentencePiece model.
+
+    Args:
+        pieces: texts, scores, and types such as `NORMAL`, in the order of their ids.
+        kind: type of the model, such as `UNIGRAM`.
+        unknown: id of the piece for what no other spells.
+        charsmap: see `characters_of`.
+
+    Raises:
+        CheckpointError: a piece has a lone surrogate.
+    """
+    messages: list[bytes] = []
+    for piece, score, kind_of_piece in pieces:
+        try:
+            text = _field(1, piece.encode())
+        except UnicodeEncodeError as error:
+            raise CheckpointError(f"{TOKENIZER_JSON}: vocab has {piece!r:.60}, which is no text: {error}") from error
+        messages.append(_field(1, text + _tag(2, 5) + struct.pack("<f", score) + _number(3, kind_of_piece)))
+    trainer = _number(3, kind) + _number(35, byte_fallback) + _number(40, unknown)
+    normalizer = _field(2, charsmap) + b"".join(_number(field, 1) for field in (3, 4, 5))
+    return b"".join(messages) + _field(2, trainer) + _field(3, normalizer)
 
 
 def _vocabulary(model: Settings) -> Iterator[tuple[str, float]]:
@@ -59,13 +83,13 @@ def _vocabulary(model: Settings) -> Iterator[tuple[str, float]]:
                 raise CheckpointError(f"{TOKENIZER_JSON}: vocab has {row!r:.60}, expected pieces with their scores")
 
 
-def _special_pieces(settings: Settings) -> set[str]:
+def special_pieces(settings: Settings) -> set[str]:
     """Contents of the tokens that are not text."""
     tokens = _objects(settings.values.get("added_tokens"))
     return {str(token.get("content")) for token in tokens if token.get("special") is True}
 
 
-def _charsmap(settings: Settings) -> bytes:
+def characters_of(settings: Settings) -> bytes:
     """Compiled rules that normalise characters, empty if there are none."""
     steps = _objects([settings.values.get("normalizer")])
     steps += [inner for step in steps for inner in _objects(step.get("normalizers"))]

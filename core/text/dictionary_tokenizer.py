@@ -40,6 +40,7 @@ class DictionaryTokenizer:
     - `languages`, the pieces of languages by their codes, one of which begins every source and every target: that of
       `source_language` and `target_language`. A text may begin with the code of another target, `>>fra_Latn<<`, or with
       those of a source and a target, `>>deu_Latn<< >>fra_Latn<<`.
+    - `target_before_source`: true if the piece of the target's language begins the source, and nothing the target.
     - `prefixes`, texts that are put before a source, by codes of targets; by default that of `target_language`. A text
       may begin with another code, `>>fr<<`, or with one of the prefixes itself.
     - `split`: "words" at spaces, or "characters".
@@ -74,6 +75,7 @@ class DictionaryTokenizer:
         self.pad_id, self._unknown_id = self._ids[PAD], self._ids[UNKNOWN]
         self.eos_id: int = self._ids[END] if needs_end else self.target.eos_id
         with naming(SETTINGS):
+            self._target_before_source = settings.get("target_before_source") is True
             self._language_ids = language_ids(settings, self._ids, self.languages)
             self.prefixes = {} if is_target else prefixes_of(settings, self.languages[1])
         codes = () if is_target else (*self._language_ids, *self.prefixes)
@@ -134,18 +136,20 @@ class DictionaryTokenizer:
             The token of its language if there is one, where the text itself begins, and the prefix before it.
         """
         if self._language_ids and self.language_codes:
-            (source, _), start = self._codes(text)
-            return [self._language_ids[source]], start, ""
+            (source, target), start = self._codes(text)
+            return [self._language_ids[target if self._target_before_source else source]], start, ""
         start, prefix = self._prefix(text) if self.prefixes else (0, "")
         return [], start, prefix
 
     def first_target_id(self, source: str) -> int | None:
-        """Token of the language that the target of a source begins with.
+        """Token of the language that the target of a source begins with, None if it begins with its text.
 
         Raises:
             ValueError: as `encode`.
         """
-        return self._language_ids[self._codes(source)[0][1]] if self._language_ids and self.language_codes else None
+        if not self._language_ids or not self.language_codes or self._target_before_source:
+            return None
+        return self._language_ids[self._codes(source)[0][1]]
 
     def _codes(self, text: str) -> tuple[tuple[str, str], int]:
         """Codes of a text's source and target languages, and the end of the codes."""

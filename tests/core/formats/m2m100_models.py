@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from core.formats.m2m100 import LANGUAGES
 from tests.core.formats.marian_models import sentencepiece_model
 from tests.core.formats.small_models import SHAPE, learn, vary_norms_and_biases
+from tests.core.structured_models import Model
 from tests.lazy_imports import transformers
 
 Pairs = Sequence[tuple[str, str]]
@@ -110,3 +112,27 @@ def train(
     labels = pad_sequence(targets, batch_first=True, padding_value=-100)
     mask = source_ids != tokenizer.pad_token_id
     learn(model, lambda: model(source_ids, mask, labels=labels).loss, steps, rate=1e-2)
+
+
+def save_tokenizer_json(nllb: Path, folder: Path) -> transformers.NllbTokenizer:
+    """Copy an NLLB model with its tokenizer as transformers 5 saves it, and return the tokenizer."""
+    data = (nllb / "sentencepiece.bpe.model").read_bytes()
+    processor = sentencepiece.SentencePieceProcessor(model_proto=data)
+    learned = [processor.id_to_piece(token_id) for token_id in range(3, processor.vocab_size())]
+    vocabulary = {piece: n for n, piece in enumerate([*SPECIAL, *learned, *NLLB_LANGUAGES, "<mask>"])}
+    merges = [
+        (piece[:cut], piece[cut:])
+        for piece in learned
+        for cut in range(1, len(piece))
+        if piece[:cut] in vocabulary and piece[cut:] in vocabulary
+    ]
+    tokenizer = transformers.NllbTokenizer(
+        vocabulary,
+        merges,
+        extra_special_tokens=list(NLLB_LANGUAGES),
+        src_lang="eng_Latn",
+        _spm_precompiled_charsmap=Model.FromString(data).normalizer_spec.precompiled_charsmap,
+    )
+    shutil.copytree(nllb, folder, ignore=shutil.ignore_patterns("sentencepiece.bpe.model", "special_tokens_map.json"))
+    tokenizer.save_pretrained(folder)
+    return tokenizer

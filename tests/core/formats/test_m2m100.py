@@ -18,7 +18,7 @@ from core.formats.checkpoint import CheckpointError, load_checkpoint
 from core.formats.importing import import_checkpoint
 from core.formats.model_facts import model_facts
 from core.translator import Translator
-from tests.core.formats.m2m100_models import DIRECTIONS, NLLB_LANGUAGES, Pairs, write_model
+from tests.core.formats.m2m100_models import DIRECTIONS, NLLB_LANGUAGES, Pairs, save_tokenizer_json, write_model
 from tests.core.formats.marian_models import short_pairs, without_padding
 from tests.lazy_imports import transformers
 
@@ -209,3 +209,117 @@ def test_lists_of_languages_that_are_none(values: dict[str, Any], message: str, 
     (copy / "special_tokens_map.json").write_text(json.dumps(values))
     with pytest.raises(CheckpointError, match=message):
         import_checkpoint(copy)
+
+
+def test_nllb_as_transformers_5_saves_it(nllb: Path, tmp_path: Path, parallel_text: Pairs) -> None:
+    reference = save_tokenizer_json(nllb, tmp_path / "model")
+    found, before = import_checkpoint(tmp_path / "model"), import_checkpoint(nllb)
+    assert found.config == before.config
+    assert found.tokenizer.language_codes == (">>deu_Latn<<", ">>eng_Latn<<", ">>fra_Latn<<")
+    for text in [
+        "A dog runs.",
+        "\ufb01ne \u00bd",
+        "unknown: \u2603\u2603 \u6771\u4eac",
+        "5 % – or 1\u00a0000",
+        *sum(parallel_text, ()),
+    ]:
+        assert found.tokenizer.encode(text) == reference(text).input_ids[:-1], text
+        assert found.tokenizer.encode(text) == before.tokenizer.encode(text), text
+        ids = found.tokenizer.target.encode(text)
+        assert found.tokenizer.target.decode(ids) == before.tokenizer.target.decode(ids)
+    assert found.tokenizer.piece(found.tokenizer.first_target_id(">>fra_Latn<< A dog.") or 0) == "fra_Latn"
+
+
+def test_a_merge_twice_of_which_another_piece_stands_between(nllb: Path, tmp_path: Path) -> None:
+    save_tokenizer_json(nllb, tmp_path / "model")
+    path = tmp_path / "model" / "tokenizer.json"
+    content = json.loads(path.read_text())
+    content["model"]["merges"].append(content["model"]["merges"][0])
+    path.write_text(json.dumps(content))
+    with pytest.raises(CheckpointError, match=r"tokenizer.json: merges make '.*' at 0 and again at \d+, which no Sent"):
+        import_checkpoint(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("part", "values", "message"),
+    [
+        ("model", {"type": "Unigram"}, r"model: type is 'Unigram', and Headlight reads only 'BPE' for these models: g"),
+        ("model", {"byte_fallback": True}, r"model: byte_fallback is True, expected False: give the SentencePiece mod"),
+        ("model", {"merges": [["a", "\u2603"]]}, r"merges has \['a', '.'\], expected two pieces that make a third$"),
+        ("model", {"vocab": {"a": 0, "b": 0}}, r"'b' have the same id|expected an integer"),
+        ("", {"added_tokens": [5]}, r"tokenizer.json: added_tokens has 5, expected tokens with their ids$"),
+        ("", {"added_tokens": None}, r"tokenizer.json: added_tokens has None, expected tokens with their ids$"),
+    ],
+)
+def test_a_tokenizer_json_that_is_none_of_nllb(
+    part: str, values: dict[str, Any], message: str, nllb: Path, tmp_path: Path
+) -> None:
+    save_tokenizer_json(nllb, tmp_path / "model")
+    path = tmp_path / "model" / "tokenizer.json"
+    content = json.loads(path.read_text())
+    (content[part] if part else content).update(values)
+    path.write_text(json.dumps(content))
+    with pytest.raises(CheckpointError, match=message):
+        import_checkpoint(tmp_path / "model")
+
+
+@pytest.mark.parametrize("has_sentencepiece", [False, True])
+def test_a_tokenizer_that_was_saved_without_languages(has_sentencepiece: bool, nllb: Path, tmp_path: Path) -> None:
+    """As transformers 5 saves one that it has read from sentencepiece.bpe.model alone."""
+    folder = tmp_path / "model"
+    save_tokenizer_json(nllb, folder)
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["added_tokens"] = [each for each in content["added_tokens"] if each["content"] not in NLLB_LANGUAGES]
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"extra_special_tokens": ["<s>", "</s>"]}))
+    if has_sentencepiece:
+        shutil.copy(nllb / "sentencepiece.bpe.model", folder)
+    expected = (
+        r"^model: the tokenizer was saved without the languages of the model: tokenizer.json has none among its add"
+    )
+    with pytest.raises(CheckpointError, match=expected):
+        import_checkpoint(folder)
+
+
+def test_a_folder_without_a_tokenizer(nllb: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(nllb, tmp_path / "model"))
+    (copy / "sentencepiece.bpe.model").unlink()
+    expected = (
+        r"^model: sentencepiece.bpe.model is missing, and there is no tokenizer.json of NLLB in its place: give the"
+    )
+    with pytest.raises(CheckpointError, match=expected):
+        import_checkpoint(copy)
+
+
+@pytest.mark.parametrize("by_code", [False, True])
+def test_small_100_begins_a_source_with_the_language_of_the_target(
+    by_code: bool, tmp_path: Path, parallel_text: Pairs
+) -> None:
+    """The same tokens and log-probabilities as transformers, whose source begins as SMaLL-100's."""
+    reference = write_model(tmp_path / "model", parallel_text)
+    settings: dict[str, Any] = {"tgt_lang": "fr", "language_codes": "m2m100"}
+    if by_code:
+        (tmp_path / "model" / "tokenization_small100.py").write_text("raise SystemExit")
+    else:
+        settings["tokenizer_class"] = "SMALL100Tokenizer"
+    (tmp_path / "model" / "tokenizer_config.json").write_text(json.dumps(settings))
+    cli.main(["convert", str(tmp_path / "model"), str(tmp_path / "out.safetensors")])
+    translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
+    tokenizer = transformers.M2M100Tokenizer.from_pretrained(tmp_path / "model")
+    for text, language in (("A dog runs.", "fr"), (">>de<< A dog runs.", "de"), (">>en<< >>ru<< A dog runs.", "ru")):
+        tokenizer.src_lang = language
+        batch = tokenizer("A dog runs.", return_tensors="pt")
+        assert translator.tokenizer.encode(text) == batch.input_ids[0, :-1].tolist()
+        assert translator.tokenizer.first_target_id(text) is None
+        target = [*tokenizer("Ein Hund.", add_special_tokens=False).input_ids, 2]
+        with torch.inference_mode():
+            logits = reference(**batch, decoder_input_ids=torch.tensor([[2, *target[:-1]]])).logits[0]
+        expected = logits.log_softmax(-1)[range(len(target)), target]
+        assert translator.score(text, target).token_log_probs == pytest.approx(expected.tolist(), abs=1e-4)
+
+
+def test_small_100_translates_to_english_by_default(m2m100: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(m2m100, tmp_path / "model"))
+    (copy / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "SMALL100Tokenizer", "tgt_lang": None}))
+    tokenizer = import_checkpoint(copy).tokenizer
+    assert tokenizer.piece(tokenizer.encode("A dog.")[0]) == "__en__"

@@ -115,6 +115,55 @@ def test_a_sentencepiece_model_is_the_vocabulary(copy: Path, parallel_text: Pair
     assert tokenizer.target.decode([*ids, 0]) == "The old house."
 
 
+@pytest.mark.parametrize("two", [False, True])
+def test_the_end_is_where_the_vocabulary_has_it(two: bool, tmp_path: Path, parallel_text: Pairs) -> None:
+    """The pieces in another order are the same model, with the same log-probabilities."""
+    write_marian(tmp_path, parallel_text, two=two)
+    before = import_checkpoint(tmp_path)
+    translator = Translator(before.model, before.tokenizer)
+    scores = [translator.score(text, [5, 9, 0]).token_log_probs for text, _ in parallel_text[:4]]
+    order = [1, 2, 0]  # <unk>, a piece, </s>
+    arrays = arrays_of(tmp_path)
+    for name in arrays.keys() & {"Wemb", "encoder_Wemb", "decoder_Wemb"}:
+        arrays[name][:3] = arrays[name][order]
+    arrays["decoder_ff_logit_out_b"][:, :3] = arrays["decoder_ff_logit_out_b"][:, order]
+    save_arrays(tmp_path, arrays)
+    for path in tmp_path.glob("*.vocab.yml"):
+        rows = [line.rpartition(": ") for line in path.read_text().splitlines()]
+        path.write_text("".join(f"{piece}: {order.index(int(n)) if int(n) < 3 else n}\n" for piece, _, n in rows))
+    found = import_checkpoint(tmp_path)
+    assert (found.config.eos_id, found.tokenizer.token_id("<unk>")) == (2, 0)
+    again = [Translator(found.model, found.tokenizer).score(text, [5, 9, 2]) for text, _ in parallel_text[:4]]
+    for one, other in zip(scores, again, strict=True):
+        assert other.token_log_probs == pytest.approx(one, abs=1e-4)
+
+
+def test_a_sentencepiece_model_with_its_usual_numbers(copy: Path, parallel_text: Pairs) -> None:
+    size = len((copy / "opus.vocab.yml").read_text().splitlines())
+    for path in [*copy.glob("*.yml"), *copy.glob("*.spm")]:
+        path.unlink()
+    lines = [text for pair in parallel_text for text in pair]
+    names = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "eos_piece": "<end>", "unk_piece": "<what>"}
+    (copy / "vocab.spm").write_bytes(sentencepiece_model(lines, size, "bpe", **names))
+    checkpoint = import_checkpoint(copy)
+    assert (checkpoint.config.eos_id, checkpoint.tokenizer.eos_id) == (2, 2)
+    assert checkpoint.tokenizer.encode("\u2603")[-1] == 0
+    (copy / "vocab.spm").write_bytes(sentencepiece_model(lines, size, "bpe", unk_id=0, bos_id=1, eos_id=-1))
+    with pytest.raises(CheckpointError, match=r"vocab.spm has no </s> or no <unk>: it is of another program$"):
+        import_checkpoint(copy)
+
+
+def test_two_vocabularies_with_other_numbers_of_the_end(tmp_path: Path, parallel_text: Pairs) -> None:
+    write_marian(tmp_path, parallel_text, two=True)
+    path = tmp_path / "opus.trg.vocab.yml"
+    rows = [line.rpartition(": ") for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{piece}: {(1, 0)[int(n)] if int(n) < 2 else n}\n" for piece, _, n in rows))
+    with pytest.raises(
+        CheckpointError, match=r"'</s>' is at 0 in the vocabulary of the source and at 1 in that of the"
+    ):
+        import_checkpoint(tmp_path)
+
+
 def test_options_and_vocabularies_in_yaml() -> None:
     text = "a: 5\nb: \"\"\nc:\n  - x\n  - \"y\\u00e4\\x41\"\nd: 'it''s'\ne: []\n# no: 1\n"
     assert flat_yaml(text) == {"a": "5", "b": "", "c": ["x", "yäA"], "d": "it's", "e": []}

@@ -37,12 +37,14 @@ FORMATS = (
     "m2m100",
     "marian",
     "nllb",
+    "nllb-json",
     "npz",
     "old-fairseq",
     "old-opennmt",
     "opennmt",
     "parts",
     "pytorch",
+    "small100",
     "t5",
     "t5-json",
     "torch",
@@ -73,6 +75,9 @@ def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> di
     write_marian(root / "npz", parallel_text)
     m2m100_models.write_model(root / "m2m100", parallel_text)
     m2m100_models.write_model(root / "nllb", parallel_text, nllb=True)
+    m2m100_models.save_tokenizer_json(root / "nllb", root / "nllb-json")
+    m2m100_models.write_model(root / "small100", parallel_text)
+    (root / "small100" / "tokenizer_config.json").write_text('{"tokenizer_class": "SMALL100Tokenizer"}')
     t5_models.write_model(root / "t5", parallel_text, tasks=t5_models.TASKS)
     shutil.copytree(root / "t5", root / "t5-json")
     transformers.T5Tokenizer.from_pretrained(root / "t5").save_pretrained(root / "t5-json")
