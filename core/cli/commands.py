@@ -79,9 +79,18 @@ def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a checkpoint; of another project also its folder, a zip archive of that, or all its files",
     )
+    parser.add_argument(
+        "--draft",
+        type=Path,
+        metavar="OUT",
+        help="write a draft of the config.json that describes a model of your own, with what its parameters show",
+    )
 
 
 def _inspect(options: argparse.Namespace) -> None:
+    if options.draft:
+        print("\n".join(map(printable, convert_cli.write_draft(options.sources, options.draft))))
+        return
     checkpoint = convert_cli.read_checkpoint(options.sources)
     sizes = [path.stat().st_size for each in options.sources for path in (each.rglob("*") if each.is_dir() else [each])]
     print(printable(f"{', '.join(each.name for each in options.sources)}: {sum(sizes) / 1e6:.1f} MB"))

@@ -1,12 +1,14 @@
 """`python -m core convert`: checkpoints from and to other projects."""
 
 import argparse
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core.files.console import printable, show
 from core.formats.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from core.formats.ctranslate2_folder import write_ctranslate2
+from core.formats.description_draft import UNKNOWN, draft
 from core.formats.importing import import_files
 from core.formats.marian_folder import write_marian
 from core.formats.model_facts import model_facts
@@ -75,6 +77,23 @@ def read_checkpoint(sources: Sequence[Path], tokenized: bool = False) -> Checkpo
         files.tokenized = tokenized
         own = own_file(files)
         return load_checkpoint(own) if own else import_files(files)
+
+
+def write_draft(sources: Sequence[Path], output: Path) -> list[str]:
+    """Write a draft of the description of a hand-written model, and return lines about it.
+
+    Raises:
+        CheckpointError: see `core.formats.description_draft.draft`.
+        FileExistsError: there is such a file.
+    """
+    with open_source(sources) as files:
+        described = draft(files)
+    try:
+        with output.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(described, indent=1, ensure_ascii=True) + "\n")
+    except FileExistsError as error:
+        raise FileExistsError(f"there is a file {output} already: give a new one, or remove it") from error
+    return [*described["notes"], f"{output}: fill in every {UNKNOWN!r}, and put it beside the parameters"]
 
 
 def report(checkpoint: Checkpoint) -> list[str]:

@@ -45,8 +45,8 @@ FORMATS = (
     ImportFormat(t5.NAME, t5.recognises, t5.load),
     ImportFormat(fairseq.NAME, fairseq.recognises, fairseq.load),
     ImportFormat(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),
-    ImportFormat(joeynmt.NAME, joeynmt.recognises, joeynmt.load),
     ImportFormat(torch_transformer.NAME, torch_transformer.recognises, torch_transformer.load),
+    ImportFormat(joeynmt.NAME, joeynmt.recognises, joeynmt.load),
     ImportFormat(opennmt.NAME, opennmt.recognises, opennmt.load),
 )
 
@@ -89,6 +89,7 @@ def import_files(files: SourceFiles) -> Checkpoint:
                 refuse_wrapper(load_pytorch(files.path(name), name), name)
     names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
     raise CheckpointError(
-        f"{files.label}: its files ({names or 'none'}) are of no known format. Headlight imports "
+        f"{files.label}: its files ({names or 'none'}) are of no known format. For a model of your own, `python -m "
+        f"core inspect FILE --draft config.json` writes a description to fill in. Headlight imports "
         f"{', '.join(each.name for each in FORMATS)}: give the folder, a zip archive of it, or all its files"
     )

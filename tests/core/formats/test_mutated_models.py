@@ -20,6 +20,7 @@ from core.formats.checkpoint import CheckpointError
 from core.formats.importing import import_checkpoint
 from tests.core.formats import fsmt_models, m2m100_models, marian_models, t5_models
 from tests.core.formats.fairseq_models import fairseq_state, old_names, write_fairseq
+from tests.core.formats.hand_written_models import ANNOTATED, Annotated, write_description
 from tests.core.formats.joeynmt_models import write_joey
 from tests.core.formats.marian_cpp_models import write_marian
 from tests.core.formats.marian_models import Pairs
@@ -33,6 +34,7 @@ CASES = int(os.environ.get("FUZZ_CASES", "160"))  # of all formats together
 FORMATS = (
     "fairseq",
     "fsmt",
+    "hand-written",
     "joey",
     "m2m100",
     "marian",
@@ -86,6 +88,8 @@ def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> di
     write_opennmt(root / "old-opennmt", parallel_text, rename=old_norms, generator="0.", legacy=True)
     write_joey(root / "joey", parallel_text)
     write_torch(root / "torch", parallel_text)
+    saved = {"state_dict": {f"model.{name}": each for name, each in Annotated().state_dict().items()}, "epoch": 3}
+    write_description(root / "hand-written", saved, ANNOTATED, "epoch=3.ckpt")
     return {folder.name: sorted(folder.iterdir()) for folder in root.iterdir()}
 
 

@@ -67,9 +67,11 @@ def test_learned_positions(copy: Path) -> None:
     expected = import_checkpoint(copy)
     state = torch.load(copy / "model.pt")
     table = expected.model.embedding.positions(0, 40)
-    torch.save(state | {"pos.weight": table}, copy / "model.pt")
-    with pytest.raises(CheckpointError, match=r"unexpected \(1\): pos.weight$"):
+    torch.save(state | {"other.weight": table}, copy / "model.pt")
+    with pytest.raises(CheckpointError, match=r"unexpected \(1\): other.weight$"):
         import_checkpoint(copy)
+    torch.save(state | {"pos.weight": table}, copy / "model.pt")
+    assert import_checkpoint(copy).config == expected.config, "compared with the formula without being named"
     change(copy, position_table="pos.weight")
     assert import_checkpoint(copy).config == expected.config, "the table is the formula's"
     change(copy, positions="learned")
@@ -137,7 +139,7 @@ def test_characters_are_pieces(copy: Path, end: str) -> None:
             {"positions": "rotary"},
             r"^config.json: positions is 'rotary', expected one of interleaved, halves, learned$",
         ),
-        ({"positions": "learned"}, r"positions is 'learned', and position_table '' is not a matrix of model.pt: "),
+        ({"positions": "learned"}, r"position_table '' is not a matrix of model.pt: "),
         ({"source_embedding": "x"}, r"^model.pt has no matrix 'x': name the embeddings in config.json, as source_embe"),
         ({"split": "syllables"}, r"^config.json: split is 'syllables', expected 'words' or 'characters', or none$"),
         ({"pad": "[PAD]"}, r"^model: the vocabulary has no '\[PAD\]'$"),
