@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.formats import (
+    ctranslate2_model,
     fairseq,
     fsmt,
     joeynmt,
@@ -39,6 +40,7 @@ class ImportFormat:
 
 
 FORMATS = (
+    ImportFormat(ctranslate2_model.NAME, ctranslate2_model.recognises, ctranslate2_model.load),
     ImportFormat(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),
     ImportFormat(fsmt.NAME, fsmt.recognises, fsmt.load),
     ImportFormat(m2m100.NAME, m2m100.recognises, m2m100.load),

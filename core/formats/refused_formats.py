@@ -71,19 +71,16 @@ SOCKEYE_OPTIONS = {
 LHUC, *_ = SOCKEYE_OPTIONS.values()
 LHUC_PARAMETER = re.compile(rb"[a-z\d][._]lhuc(?![a-z])")  # in files of PyTorch and of MXNet
 MAX_CONFIGURATION = 2**20  # bytes
-CTRANSLATE2_MODEL = "model.bin"
-CTRANSLATE2_START = re.compile(rb"[\1-\40]\0{3}.\0\w+Spec\0", re.DOTALL)  # version, length of a name, the name
 
 
 def refuse_by_name(files: SourceFiles) -> None:
     """Refuse the files of programs that Headlight knows but does not import.
 
     Raises:
-        CheckpointError: they are a model of Sockeye or CTranslate2, a LoRA adapter, of a type of transformers that no
+        CheckpointError: they are a model of Sockeye, a LoRA adapter, of a type of transformers that no
             format reads, or a file is one of `refuse_file`.
     """
     _refuse_sockeye(files)
-    _refuse_ctranslate2(files)
     _refuse_other_types(files)
     refuse_foreign_weights(files)
 
@@ -229,17 +226,6 @@ def _sockeye_options(configuration: bytes, parameters: Sequence[Path]) -> list[s
     if LHUC not in meanings and any(_has(path, LHUC_PARAMETER) for path in parameters):
         meanings.append(LHUC)  # without the configuration
     return meanings
-
-
-def _refuse_ctranslate2(files: SourceFiles) -> None:
-    if CTRANSLATE2_MODEL not in files.names:
-        return
-    with open(files.located(CTRANSLATE2_MODEL), "rb") as file:
-        if CTRANSLATE2_START.match(file.read(64)):
-            raise CheckpointError(
-                f"{files.label} is a model of CTranslate2, which may have 8-bit weights and leaves out what only "
-                f"training needs: Headlight imports none. Give the model that it was converted from"
-            )
 
 
 def _has(path: Path, pattern: re.Pattern[bytes]) -> bool:

@@ -18,6 +18,8 @@ from core.text.text_files import NotTextError, require_utf8
 
 MAX_NAME_BYTES = 255  # of a file
 BLOCK_BYTES = 2**20
+INNER_FOLDER, INNER_FILE = "model", "model.bin"  # a folder whose files are read with those around it, and one of them
+OTHER_FOLDER = "stanza"  # of an Argos package: models of another program, which split texts into sentences
 
 
 class SourceFiles:
@@ -119,7 +121,9 @@ def _folder(folder: Path) -> dict[str, Path]:
     if root.parent.name == "snapshots":  # the cache's layout: models--*/snapshots/*/FILE -> models--*/blobs/*
         allowed.append(root.parent.parent / "blobs")
     targets: dict[str, Path] = {}
-    for path in folder.iterdir():
+    inner = root / INNER_FOLDER  # of an Argos package
+    places = [folder, inner] if inner.resolve() == inner and (inner / INNER_FILE).is_file() else [folder]
+    for path in (path for place in places for path in place.iterdir()):
         target = path.resolve()
         if path.is_symlink() and not any(target.is_relative_to(place) for place in allowed):
             raise CheckpointError(f"{root.name}: {path.name!r:.60} is a link to a file outside the folder: remove it")
@@ -164,6 +168,8 @@ def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
     """Unpack the files of an archive that lie in its root or in its only folder."""
     with archive_errors(path.name), zipfile.ZipFile(path) as archive:
         entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        if any(entry.filename.endswith(f"/{INNER_FOLDER}/{INNER_FILE}") for entry in entries):
+            entries = [entry for entry in entries if OTHER_FOLDER not in PurePosixPath(entry.filename).parts[:-1]]
         check_entries(path, entries)
         unpacked: dict[str, Path] = {}
         for number, entry in enumerate(entries):

@@ -132,7 +132,7 @@ def tr(text: str, /, **values: Any) -> str:
     translated = (
         translations(language()).gettext(unwrapped(text)) if text else text
     )  # that of "" is the catalogue's header
-    if not all([isinstance(value, str) for value in values.values()]):
+    if not all(isinstance(value, str) for value in values.values()):
         values = readable_numbers(values)
     return translated.format(**values) if values else translated
 

@@ -18,7 +18,9 @@ from safetensors.torch import load_file
 
 from core.formats.checkpoint import CheckpointError
 from core.formats.importing import import_checkpoint
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.core.formats import fsmt_models, m2m100_models, marian_models, t5_models
+from tests.core.formats.ctranslate2_models import PUBLISHED, write_ctranslate2
 from tests.core.formats.fairseq_models import fairseq_state, old_names, write_fairseq
 from tests.core.formats.hand_written_models import ANNOTATED, Annotated, write_description
 from tests.core.formats.joeynmt_models import write_joey
@@ -32,6 +34,8 @@ from tests.lazy_imports import transformers
 
 CASES = int(os.environ.get("FUZZ_CASES", "160"))  # of all formats together
 FORMATS = (
+    "ctranslate2",
+    "ctranslate2-float",
     "fairseq",
     "fsmt",
     "hand-written",
@@ -58,7 +62,9 @@ MAX_MEMORY = 2**19  # KiB that the cases of a format may add to the peak, many t
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> dict[str, list[Path]]:
+def models(
+    tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs, tokenizer: SentencePieceTokenizer
+) -> dict[str, list[Path]]:
     """The files of a model by the name of its format."""
     root = tmp_path_factory.mktemp("models")
     marian = marian_models.write_model(root / "marian", parallel_text, two=True)
@@ -87,6 +93,8 @@ def models(tmp_path_factory: pytest.TempPathFactory, parallel_text: Pairs) -> di
     write_opennmt(root / "opennmt", parallel_text)
     write_opennmt(root / "old-opennmt", parallel_text, rename=old_norms, generator="0.", legacy=True)
     write_joey(root / "joey", parallel_text)
+    shutil.copytree(PUBLISHED, root / "ctranslate2")
+    write_ctranslate2(root / "ctranslate2-float", tokenizer)
     write_torch(root / "torch", parallel_text)
     saved = {"state_dict": {f"model.{name}": each for name, each in Annotated().state_dict().items()}, "epoch": 3}
     write_description(root / "hand-written", saved, ANNOTATED, "epoch=3.ckpt")

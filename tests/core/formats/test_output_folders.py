@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from core.cli import commands as cli
-from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
+from core.formats.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from core.formats.ctranslate2_folder import write_ctranslate2
 from core.formats.importing import import_checkpoint
 from core.formats.marian_folder import marian_archive, marian_files, write_marian
@@ -183,13 +183,6 @@ def test_ctranslate2_gives_the_same_log_probabilities(
     pieces = [tokenizer.pieces(tokenizer.encode(text)) for text in parallel_text[1]]
     (found,) = peer.score_batch([[*pieces[0], "</s>"]], [pieces[1]])
     assert found.log_probs == pytest.approx(expected, abs=1e-3)
-
-
-def test_ctranslate2s_format_does_not_come_in_again(trained: Path, tmp_path: Path) -> None:
-    pytest.importorskip("ctranslate2")
-    cli.main(["convert", str(trained), str(tmp_path / "out"), "--to", "ctranslate2"])
-    with pytest.raises(CheckpointError, match=r"^out is a model of CTranslate2, .* Give the model that it was conv"):
-        import_checkpoint(tmp_path / "out")
 
 
 def test_an_imported_model_goes_out_as_it_came_in(tmp_path: Path, parallel_text: Pairs) -> None:
