@@ -4,7 +4,6 @@ Names of modules are recognised by their words, and shapes decide between the tw
 cannot be seen is "?", which the reader refuses until it is filled in.
 """
 
-import math
 import re
 from collections import defaultdict
 from typing import Any
@@ -57,7 +56,7 @@ def draft(files: SourceFiles) -> dict[str, Any]:
         names = {} if any(each.endswith(FIRST) for each in weights.shapes) else _names(weights)
         known = renamed_parameters(state.weights, names)
         first = next((each for each in known.shapes if each.endswith(FIRST)), None)
-        if first is None:
+        if first is None or len(known.shapes[first]) != 2 or 0 in known.shapes[first]:
             raise CheckpointError(
                 f"{name} has no layers of an encoder that are recognised among its {len(weights.shapes)} tensors "
                 f"({', '.join(sorted(weights.shapes)[:4])[:200]}): write config.json as docs/formats.md describes it"
@@ -73,6 +72,7 @@ def _description(
         notes.append(f"without the prefix {state.prefix[:60]!r} of all names")
     heads = next((state.settings[key] for key in HEADS if isinstance(state.settings.get(key), int)), UNKNOWN)
     sample_std = any(each.endswith(".a_2") for each in state.weights.shapes)
+    own_norms = any(each.endswith((".alpha", ".gamma")) for each in state.weights.shapes)
     described: dict[str, Any] = {
         "model_type": NAME,
         "nhead": heads,
@@ -80,6 +80,7 @@ def _description(
         "activation": UNKNOWN,
         "scale_embedding": UNKNOWN,
         **({"layer_norm": "sample_std", "layer_norm_eps": 1e-6} if sample_std else {"layer_norm_eps": UNKNOWN}),
+        **({"layer_norm": UNKNOWN} if own_norms else {}),
         **_matrices(weights, prefix, notes),
         **_vocabularies(files, notes),
         "source_start": UNKNOWN,
@@ -175,7 +176,7 @@ def _matrices(weights: Weights, prefix: str, notes: list[str]) -> dict[str, Any]
     surplus = [name for name in matrices if name not in embeddings and name not in outputs[-1:]]
     if surplus:
         notes.append(f"not used, name them under ignored if they are no parameters: {', '.join(surplus[:8])[:300]}")
-    notes.append(f"width {width}, {math.prod(weights.shapes[f'{prefix}{FIRST}']) // width} rows of queries")
+    notes.append(f"width {width}")
     return found
 
 

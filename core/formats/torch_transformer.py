@@ -139,7 +139,7 @@ def _torch_names(state: StateDict, options: Settings) -> tuple[Weights, str]:
     names = {state.bare(theirs): ours for theirs, ours in read_map(options).items()}
     weights = renamed_parameters(state.weights, names)
     first = next((name for name in weights.shapes if name.endswith(FIRST)), None)
-    if first is None or len(weights.shapes[first]) != 2:
+    if first is None or len(weights.shapes[first]) != 2 or 0 in weights.shapes[first]:
         raise CheckpointError(
             f"{weights.file_name} has no encoder.layers.0.self_attn.in_proj_weight: expected the state dict of a "
             f"torch.nn.Transformer. For a model with other names, `python -m core inspect {weights.file_name} --draft "
