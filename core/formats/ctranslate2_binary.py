@@ -80,6 +80,10 @@ class BinaryModel:
             raise CheckpointError(f"{self.file_name}: {name!r:.80} is {value}, expected a number: {ADVICE}")
         return value
 
+    def option(self, stack: str, name: str, default: float) -> float:
+        """An option of a stack, which until revision 4 was one of both stacks."""
+        return self.number(f"{stack}/{name}", self.number(name, default))
+
     def values(self, name: str) -> Tensor:
         """A variable as floating-point numbers: integers are divided by their scale, as CTranslate2 does.
 

@@ -3,6 +3,7 @@
 `FUZZ_CASES=10000 pytest tests/core/formats/test_mutated_models.py` for more of it.
 """
 
+import copy
 import gc
 import json
 import os
@@ -111,7 +112,7 @@ def damaged_values(data: bytes, chance: random.Random) -> bytes:
             if not (isinstance(part[key], dict | list) and part[key]) or chance.random() < 0.3:
                 break
             part = part[key]
-        part[key] = chance.choice(VALUES)
+        part[key] = copy.deepcopy(chance.choice(VALUES))  # another change may be inside it
     return json.dumps(fields).encode()
 
 
