@@ -17,6 +17,7 @@ from core.formats import (
     torch_transformer,
 )
 from core.formats.checkpoint import Checkpoint, CheckpointError
+from core.formats.pickle_sizes import ForeignCallError
 from core.formats.refused_formats import refuse_by_name, refuse_wrapper
 from core.formats.source_files import SourceFiles, open_source
 from core.formats.weights import load_pytorch
@@ -86,9 +87,13 @@ def import_files(files: SourceFiles) -> Checkpoint:
             return each.load(files)
     refuse_by_name(files)
     for name in sorted(name for name in files.names if name.endswith(PYTORCH)):
-        with open(files.path(name), "rb") as file:
-            if file.read(2).startswith((b"PK", b"\x80")):
-                refuse_wrapper(load_pytorch(files.path(name), name), name)
+        try:
+            content = load_pytorch(files.path(name), name)
+        except CheckpointError as error:
+            if isinstance(error.__cause__, ForeignCallError):  # readable, but not tensors alone
+                raise
+            continue
+        refuse_wrapper(content, name)
     names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
     raise CheckpointError(
         f"{files.label}: its files ({names or 'none'}) are of no known format. For a model of your own, `python -m "

@@ -1,12 +1,10 @@
 """Formats of other programs that are recognised only to be refused by name."""
 
-from __future__ import annotations
-
 import mmap
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
 from torch import Tensor
 
@@ -14,9 +12,6 @@ from core.files.budget import MAX_HEADER_BYTES, MAX_SETTINGS_BYTES
 from core.files.file_writing import reading
 from core.files.strict_json import json_object
 from core.formats.untrusted_parameters import CheckpointError
-
-if TYPE_CHECKING:
-    from core.formats.source_files import SourceFiles
 
 START_BYTES = 64
 ENCODER_DECODER = "Headlight shows encoder-decoder models: give one of those in docs/formats.md"
@@ -73,7 +68,29 @@ LHUC_PARAMETER = re.compile(rb"[a-z\d][._]lhuc(?![a-z])")  # in files of PyTorch
 MAX_CONFIGURATION = 2**20  # bytes
 
 
-def refuse_by_name(files: SourceFiles) -> None:
+class Files(Protocol):
+    """What is needed of `SourceFiles`, which refuses single files itself."""
+
+    @property
+    def label(self) -> str:
+        """Name of the source."""
+        ...
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Of the files."""
+        ...
+
+    def located(self, name: str) -> Path:
+        """Path of a file that may be anything."""
+        ...
+
+    def read(self, name: str, limit: int) -> bytes:
+        """Contents of a file."""
+        ...
+
+
+def refuse_by_name(files: Files) -> None:
     """Refuse the files of programs that Headlight knows but does not import.
 
     Raises:
@@ -85,7 +102,7 @@ def refuse_by_name(files: SourceFiles) -> None:
     refuse_foreign_weights(files)
 
 
-def refuse_foreign_weights(files: SourceFiles) -> None:
+def refuse_foreign_weights(files: Files) -> None:
     """Refuse files whose parameters, if there are any, are of another program.
 
     Raises:
@@ -146,10 +163,8 @@ def refuse_wrapper(content: object, name: str) -> None:
     if not isinstance(content, Mapping):
         return
     values = cast("Mapping[Any, Any]", content)
-    if not PROGRAMS.isdisjoint(values):
-        return
     for key in WRAPPERS:
-        inner = values.get(key)
+        inner = None if key == "model" and not PROGRAMS.isdisjoint(values) else values.get(key)
         if isinstance(inner, Mapping) and any(
             isinstance(value, Tensor) for value in cast("Mapping[Any, Any]", inner).values()
         ):
@@ -168,7 +183,7 @@ def _adapter(label: str, base: object) -> str:
     )
 
 
-def _settings(files: SourceFiles, name: str) -> dict[str, Any]:
+def _settings(files: Files, name: str) -> dict[str, Any]:
     """An object in JSON, {} if there is none."""
     if name not in files.names:
         return {}
@@ -180,7 +195,7 @@ def _settings(files: SourceFiles, name: str) -> dict[str, Any]:
         raise CheckpointError(f"{files.label}: {name} is not JSON: {error}") from error
 
 
-def _refuse_other_types(files: SourceFiles) -> None:
+def _refuse_other_types(files: Files) -> None:
     """Refuse a model of transformers, by its config.json."""
     settings = _settings(files, "config.json")
     kind, classes = settings.get("model_type"), settings.get("architectures")
@@ -204,7 +219,7 @@ def _refuse_other_types(files: SourceFiles) -> None:
     )
 
 
-def _refuse_sockeye(files: SourceFiles) -> None:
+def _refuse_sockeye(files: Files) -> None:
     configuration = files.read("config", MAX_CONFIGURATION) if "config" in files.names else b""
     parameters = [files.located(name) for name in files.names if SOCKEYE_PARAMETERS.fullmatch(name)]
     if not configuration.startswith(SOCKEYE_CONFIGURATION) and not parameters:
