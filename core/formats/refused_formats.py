@@ -170,8 +170,8 @@ def refuse_wrapper(content: object, name: str) -> None:
         ):
             by = " by PyTorch Lightning" if LIGHTNING in values else ""
             raise CheckpointError(
-                f"{name} is a checkpoint of a training{by}, which has the parameters under {key!r}: save them alone, "
-                f"torch.save(torch.load(FILE)[{key!r}], NEW), and give them with a config.json (docs/formats.md)"
+                f"{name} is a checkpoint of a training{by}, which has the parameters under {key!r}: `python -m "
+                f"core inspect FILE --draft config.json` writes a description to fill in, with which it opens"
             )
 
 

@@ -246,8 +246,8 @@ STATE = {"encoder.layers.0.self_attn.in_proj_weight": torch.ones(6, 2)}
 def test_the_file_of_a_training(name: str, content: dict[str, Any], by: str, key: str, tmp_path: Path) -> None:
     torch.save(content, tmp_path / name)
     assert refusal(tmp_path) == (
-        f"{name} is a checkpoint of a training{by}, which has the parameters under {key!r}: save them alone, "
-        f"torch.save(torch.load(FILE)[{key!r}], NEW), and give them with a config.json (docs/formats.md)"
+        f"{name} is a checkpoint of a training{by}, which has the parameters under {key!r}: `python -m "
+        f"core inspect FILE --draft config.json` writes a description to fill in, with which it opens"
     )
 
 
