@@ -323,3 +323,10 @@ def test_small_100_translates_to_english_by_default(m2m100: Path, tmp_path: Path
     (copy / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "SMALL100Tokenizer", "tgt_lang": None}))
     tokenizer = import_checkpoint(copy).tokenizer
     assert tokenizer.piece(tokenizer.encode("A dog.")[0]) == "__en__"
+
+
+def test_a_forced_end_is_listed_as_not_applied(m2m100: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(m2m100, tmp_path / "model"))
+    path = copy / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"forced_eos_token_id": 2}))
+    assert import_checkpoint(copy).training["imported"]["options not applied"] == ["forced_eos_token_id"]
