@@ -46,7 +46,7 @@ def test_the_shipped_history_goes_from_step_0_to_its_checkpoint(tmp_path: Path) 
 
 def test_what_is_shipped_is_small_enough_to_clone() -> None:
     """Hosts of repositories take files up to 100 MB, and the newest commit takes 40 s at 50 Mbit/s."""
-    files = [path for path in shipped_files.shipped_folder("checkpoints").iterdir() if path.is_file()]
+    files = [path for path in shipped_files.shipped_folder("checkpoints").rglob("*") if path.is_file()]
     sizes = {path.name: path.stat().st_size for path in files}
     assert max(sizes.values()) < 100e6
     assert sizes["multi30k.history.zip"] <= 20e6
