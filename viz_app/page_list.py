@@ -43,6 +43,7 @@ class AppPage(NamedTuple):
 GROUPS: dict[str, tuple[AppPage, ...]] = {
     marked("Look"): (
         AppPage("translate", "translate/translation", marked("Translate"), TRANSLATIONS, has_badges=True),
+        AppPage("overview", "overview", marked("Overview"), NEXT_TOKENS),
         AppPage("heads", "heads/grid", marked("Heads"), NEXT_TOKENS | ATTENTION, has_badges=True),
         AppPage("alignment", "heads/alignment", marked("Alignment"), TRANSLATIONS | ATTENTION, has_badges=True),
         AppPage("compare", "compare", marked("Compare"), TRANSLATIONS),
