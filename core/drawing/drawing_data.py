@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from core.analysis.tokens.words import JOINT, continues_word, readable, word
@@ -34,6 +35,7 @@ TITLES: dict[Kind, tuple[str, str]] = {
     "cross": (FED_PREDICTS, marked("attends to source")),
 }
 STEPS = 2**15 - 1  # an encoded weight of 1
+MAX_CELL = 48  # positions drawn along a side of a small map; longer sentences are reduced
 NO_WEIGHT = -(2**15)  # encodes NaN: a query that cannot attend to the key
 
 # text and style: "" plain, "faint" a mark, "special" a special token, "fed" input, "byte" the number of a byte
@@ -92,6 +94,14 @@ def encoded_weights(weights: Tensor) -> str:
     """
     steps = np.rint(np.clip(weights.double().numpy(), -1, 1) * STEPS)
     return base64.b64encode(np.nan_to_num(steps, nan=NO_WEIGHT).astype("<i2").tobytes()).decode()
+
+
+def reduced(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
+    """Reduce an axis to at most `MAX_CELL` positions by their maximum, so that thin diagonals stay visible."""
+    size = weights.shape[axis]
+    if size <= MAX_CELL:
+        return weights
+    return np.maximum.reduceat(weights, np.arange(MAX_CELL) * size // MAX_CELL, axis=axis)
 
 
 def label_spans(token: str) -> list[Span]:

@@ -97,3 +97,109 @@ export interface Drawing {
   /** Stop observing the page. The elements stay. */
   disconnect(): void;
 }
+
+export type Kind = "encoder_self" | "decoder_self" | "cross";
+export type Stack = "encoder" | "decoder";
+
+/** The settings of a model that Figure 1 shows, see `model_facts` in figure1.py. */
+export interface Figure1Model {
+  encoder: Figure1Stack;
+  decoder: Figure1Stack;
+  dModel: number;
+  /** Of the source and of the target. */
+  vocabulary: [number, number];
+  tied: "all" | "target" | "inputs" | "none";
+  /** Where the norms are: after each residual connection, or on the input of each sub-layer. */
+  norm: "post" | "pre";
+  rms: boolean;
+  finalNorm: boolean;
+  embeddingNorm: boolean;
+  positions: "sinusoidal" | "learned" | "relative";
+  activation: string;
+  gated: boolean;
+}
+
+export interface Figure1Stack {
+  layers: number;
+  heads: number;
+  dK: number;
+  dV: number;
+  dFf: number;
+}
+
+/** A token of running text. */
+export interface Figure1Word {
+  spans: Span[];
+  /** For screen readers. */
+  name: string;
+  /** Whether it follows the token before it without a space. */
+  glued: boolean;
+}
+
+/** One of the most probable next tokens. */
+export interface Figure1Option {
+  token: string;
+  spans: Span[];
+  probability: number;
+  predicted: boolean;
+}
+
+export interface Figure1Maps {
+  rows: number;
+  columns: number;
+  /** Bytes of all heads of each layer, see `encoded_map` in figure1.py. */
+  layers: string[];
+}
+
+export interface Figure1Data {
+  model: Figure1Model;
+  source: Figure1Word[];
+  fed: Figure1Word[];
+  predicted: Figure1Word[];
+  /** Of each decoding step. */
+  options: Figure1Option[][];
+  maps: Record<Kind, Figure1Maps>;
+  /** Colours of the weights, evenly spaced from 0 to 1. */
+  scale: readonly string[];
+  /** Addresses of the pages that explain the parts, with `{names}` of the part and of the chosen tokens. */
+  links?: Record<string, string>;
+  /** What addresses call each token, in place of the `{names}` in `links`. */
+  tokens?: { source: Record<string, string>[]; target: Record<string, string>[] };
+  /** Layers drawn large at first, counted from 0; by default the last one of each stack. */
+  open?: Record<Stack, number>;
+}
+
+/** A part of Figure 1 that can have a link; layers and heads are counted from 0. */
+export interface Figure1Part {
+  /** Its key in `links`. */
+  link: string;
+  name: string;
+  values?: Record<string, string | number>;
+}
+
+/** What is chosen in Figure 1, counted from 0. */
+export interface Figure1Chosen {
+  /** Decoding step. */
+  step: number;
+  /** Token of the source; -1: none. */
+  source: number;
+  /** Layers that are drawn with all sub-layers. */
+  open: Record<Stack, number[]>;
+}
+
+export interface Figure1Events {
+  onChoose?(chosen: { step: number; source: number }, change: { step?: number; source?: number }): void;
+  onOpen?(open: Record<Stack, number[]>): void;
+  /** A link was clicked, without a key that opens another window; without this handler the browser follows it. */
+  onFollow?(address: string): void;
+}
+
+export interface Figure1Drawing {
+  /** Choose a step or a token of the source without calling `onChoose`. */
+  choose(change: { step?: number; source?: number }): void;
+  /** Draw these layers with all sub-layers, the others folded. */
+  open(layers: Record<Stack, number[]>): void;
+  chosen(): Figure1Chosen;
+  /** Stop observing the page. The elements stay. */
+  disconnect(): void;
+}

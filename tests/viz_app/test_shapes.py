@@ -7,6 +7,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from core.drawing.drawing_data import MAX_CELL
 from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
 from core.model.config import TransformerConfig
@@ -14,7 +15,6 @@ from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer, Tokenizer
 from tests.viz_app.pages import comes_to, reading, to_page
 from viz_app.drawing.display_text import plain
-from viz_app.drawing.head_grid import MAX_CELL
 from viz_app.page_list import PAGES
 from viz_app.views.heads.grid.figures.bertviz_views import MAX_TOKENS
 from viz_app.views.paper.positions.score_decomposition import FIRST_LAYER

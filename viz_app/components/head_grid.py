@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from core.capture import AttentionMap
-from core.drawing.drawing_data import encoded_weights
+from core.drawing.drawing_data import MAX_CELL, encoded_weights
 from viz_app.components.component import component_beside, draw
 from viz_app.components.highlight import AXES, NO_HIGHLIGHT, Highlight, Links, highlight_data
 from viz_app.drawing import head_names
-from viz_app.drawing.head_grid import MAX_CELL, grid_picture, readable_on
+from viz_app.drawing.head_grid import grid_picture, readable_on
 from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.scorecard_text import Note
 from viz_app.drawing.theme import Theme

@@ -323,3 +323,12 @@ export function keep(name, value, about) {
   else address.searchParams.set(name, String(value));
   window.history.replaceState(window.history.state, "", address);
 }
+
+/**
+ * Go to an address of the app, as its navigation does: without loading the page again.
+ * @param {string} address Relative to the app's.
+ */
+export function openAddress(address) {
+  window.history.pushState(null, "", address);
+  window.dispatchEvent(new PopStateEvent("popstate", { state: null })); // Streamlit shows the address that is current
+}

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from core.capture import AttentionMap
+from core.drawing.drawing_data import MAX_CELL, reduced
 from viz_app.drawing.theme import Theme
 
-MAX_CELL = 48  # positions drawn along a side of a cell; longer sentences are reduced
 CELL_PIXELS = 96  # short sentences are enlarged to about this size, or the browser blurs them
 SHADES = 64  # more are indistinguishable in a cell, and larger
 
@@ -52,14 +52,6 @@ def _tile(maps: Sequence[AttentionMap], columns: int) -> NDArray[np.uint8]:
             top, left = row * height, head * width
             tile[top : top + height, left : left + width] = shade.repeat(height // queries, 0).repeat(width // keys, 1)
     return tile
-
-
-def reduced(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
-    """Reduce an axis to at most MAX_CELL positions by their maximum, so that thin diagonals stay visible."""
-    size = weights.shape[axis]
-    if size <= MAX_CELL:
-        return weights
-    return np.maximum.reduceat(weights, np.arange(MAX_CELL) * size // MAX_CELL, axis=axis)
 
 
 @lru_cache(maxsize=16)  # a click on a head draws the same grid again

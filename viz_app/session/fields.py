@@ -8,12 +8,13 @@ from the address when it is drawn next. What the address leaves out is at its de
 
 import functools
 import json
-from collections.abc import Callable, Collection, Generator, Hashable, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
+from urllib.parse import quote, urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -268,6 +269,22 @@ def end() -> None:
     visit.written = wanted
     ordered = {name: wanted[name] for name in current if name in wanted} | wanted
     st.query_params.from_dict({name: texts if len(texts) > 1 else texts[0] for name, texts in ordered.items()})
+
+
+def page_address(page: str, settings: Mapping[str, str], *, templates: bool = False) -> str:
+    """Return the address of a page with this sentence, model and language, relative to the app's.
+
+    Args:
+        settings: of the page, by their names in the address.
+        templates: leave braces as they are, for names to be replaced.
+    """
+    drawn = session_object(Visit).drawn
+    frame = [(name, text) for name, texts in drawn.items() if FIELDS[name].in_frame for text in texts]
+    own = {name for name, _ in frame} & settings.keys()
+    query = urlencode([(name, text) for name, text in frame if name not in own])
+    safe = "{}" if templates else ""
+    named = [f"{quote(name, safe)}={quote(text, safe)}" for name, text in settings.items()]
+    return f"{page}?{'&'.join(filter(None, [query, *named]))}".rstrip("?")
 
 
 def end_part() -> None:

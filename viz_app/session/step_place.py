@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from core.analysis.heads.head import Head
 from core.analysis.token_path.steps import Stack
+from core.analysis.tokens.words import readable
+from core.drawing.drawing_data import FED_ARROW
+from core.results import Explanation
 from viz_app.session import address
 
 STACK, TOKEN = address.STACK, address.FOLLOWED
@@ -81,3 +84,11 @@ class StepPlace:
         """
         STEP.put("" if is_first else self.step)
         PICK.put("" if is_first or self.pick is None else str(self.pick + 1))
+
+
+def token_names(explanation: Explanation, stack: Stack) -> list[str]:
+    """Name the tokens that a stack is fed, counted from 1, and in the decoder also the predicted ones."""
+    if stack == "encoder":
+        return [f"{number} {readable(token)}" for number, token in enumerate(explanation.source_tokens, 1)]
+    pairs = zip(explanation.fed_tokens, explanation.predicted_tokens, strict=True)
+    return [f"{row} {readable(fed)} {FED_ARROW} {readable(predicted)}" for row, (fed, predicted) in enumerate(pairs, 1)]

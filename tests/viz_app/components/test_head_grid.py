@@ -4,9 +4,10 @@ from typing import Any
 import pytest
 import torch
 
+from core.drawing.drawing_data import MAX_CELL
 from viz_app.components.attention_map import map_payload
 from viz_app.components.head_grid import clicked_head, grid_payload
-from viz_app.drawing.head_grid import MAX_CELL, grid_picture
+from viz_app.drawing.head_grid import grid_picture
 from viz_app.drawing.head_names import ALL, CHOSEN, layer_name, names, parsed
 from viz_app.drawing.scorecard_text import Note
 from viz_app.drawing.theme import DARK, LIGHT

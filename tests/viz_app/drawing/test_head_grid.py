@@ -8,7 +8,8 @@ import torch
 from PIL import Image
 
 from core.capture import AttentionMap
-from viz_app.drawing.head_grid import MAX_CELL, SHADES, contrast, grid_picture
+from core.drawing.drawing_data import MAX_CELL
+from viz_app.drawing.head_grid import SHADES, contrast, grid_picture
 from viz_app.drawing.theme import DARK, LIGHT
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.drawing.drawing_data import reduced
 from viz_app.drawing.export.canvas import (
     SMALL_POINTS,
     Format,
@@ -17,7 +18,6 @@ from viz_app.drawing.export.canvas import (
     saved,
     short,
 )
-from viz_app.drawing.head_grid import reduced
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
 

@@ -2,13 +2,26 @@
 
 import streamlit as st
 
-from viz_app.drawing.model_sketch import Place, model_sketch
+from viz_app.controls.widgets import page_theme
+from viz_app.frame.wrong_task import kind_of
 from viz_app.language import marked, tr
 from viz_app.session import readings
+from viz_app.session.word_selection import selected_names
+from viz_app.views.overview.figure1 import figure1, figure1_payload
+from viz_app.views.overview.part_links import part_links
 
 HOW_TO_READ = marked("""
-**Figure 1** of [Attention Is All You Need](https://arxiv.org/abs/1706.03762), drawn for the open model and the sentence
-above. Information flows upwards. Every part is a link to the page that explains it.
+**Figure 1** of [Attention Is All You Need](https://arxiv.org/abs/1706.03762), for the open model and the sentence
+above. Values flow upwards: words enter below, every small map is one head of attention with its weights in this
+sentence, a row for each word that attends and a column for each word that it attends to. At the top are the
+probabilities of the next word.
+
+Choose a **decoding step** with the slider, or click a word of the translation: the orange rows are the weights with
+which this word was predicted. Click a word of the source to see who attends to it. The arrow beside a layer shows its
+sub-layers.
+
+**Every part is a link** to the page that explains it, for the same layer, head and word. With the keyboard, arrow keys
+lead from part to part, and Enter opens.
 """)
 
 
@@ -19,8 +32,8 @@ def page() -> None:
         st.caption(tr("Enter a sentence above to see it pass through the model."))
         return
     st.markdown(tr("**The model, and this sentence in it**"), help=tr(HOW_TO_READ))
-    config = readings.model().translator.model.config
-    st.html(model_sketch(config.num_encoder_layers, config.num_decoder_layers, Place()))
+    config, links = reading.model.translator.model.config, part_links(kind_of(reading.model))
+    figure1(figure1_payload(reading.explain(), config, page_theme(), links, selected_names(reading)))
 
 
 page()

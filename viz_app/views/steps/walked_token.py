@@ -16,7 +16,7 @@ from viz_app.session.fields import Field
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search
 from viz_app.session.state import session_object
-from viz_app.session.step_place import HEAD, LAYER, STACK, TOKEN, StepPlace
+from viz_app.session.step_place import HEAD, LAYER, STACK, TOKEN, StepPlace, token_names
 
 STACKS: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 ABOUT_STACK = marked("""
@@ -56,7 +56,7 @@ def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
     layers, heads = config.num_decoder_layers, config.decoder_heads.num_heads
     if stack == "encoder":
         layers, heads = config.num_encoder_layers, config.encoder_heads.num_heads
-    names = token_names(about, stack)
+    names = token_names(about.explain(), stack)
     TOKEN.preset_for((about.identity, stack), lambda: max(names[:-1] or names, key=len))
     if position is not None:
         TOKEN.set(names[position])
@@ -66,15 +66,6 @@ def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
         _box(tr("Layer"), LAYER, [f"L{layer + 1}" for layer in range(layers)], 90),
         _box(tr("Head"), HEAD, [f"H{head + 1}" for head in range(heads)], 90),
     )
-
-
-def token_names(about: Reading, stack: Stack) -> list[str]:
-    """Name the tokens that a stack is fed, counted from 1, and in the decoder also the predicted ones."""
-    explanation = about.explain()
-    if stack == "encoder":
-        return [f"{number} {readable(token)}" for number, token in enumerate(explanation.source_tokens, 1)]
-    pairs = zip(explanation.fed_tokens, explanation.predicted_tokens, strict=True)
-    return [f"{row} {readable(fed)} {FED_ARROW} {readable(predicted)}" for row, (fed, predicted) in enumerate(pairs, 1)]
 
 
 def about_text(path: TokenPath) -> str:

@@ -1,0 +1,406 @@
+// @ts-check
+// Figure 1 of "Attention Is All You Need" for a model and a sentence: both stacks with the real weights of every head,
+// and the probabilities of the next token at a decoding step. Every part can be a link to what explains it.
+
+/** @import { Item } from "./figure1_parts.js" */
+/** @import { Figure1Data, Figure1Drawing, Figure1Events, Figure1Part, Figure1Word, Stack } from "./types" */
+
+import { element, focusedIn, isDark, vector } from "./dom.js";
+import { nextStop } from "./figure1_keys.js";
+import { layoutFigure } from "./figure1_layout.js";
+import { box, circle, fold, headPicture, label, map, mark, option, path, word } from "./figure1_nodes.js";
+
+const FONT_SIZE = 13; // pixels, of tokens; the style sheet has the same
+
+/**
+ * @typedef {object} Drawn
+ * @property {Item} item
+ * @property {SVGElement} node
+ * @property {string} key The same part has the same key in every layout.
+ *
+ * @typedef {object} State
+ * @property {Figure1Data} data
+ * @property {Figure1Events} events
+ * @property {HTMLElement} root
+ * @property {Drawn[]} drawn
+ * @property {number} step Decoding step, counted from 0.
+ * @property {number} source Chosen token of the source; -1: none.
+ * @property {Record<Stack, Set<number>>} open
+ * @property {Map<string, string>} pictures Of the heads, by kind, layer and head.
+ * @property {string} stop Key of the part that Tab reaches.
+ * @property {number} width
+ */
+
+/**
+ * @param {HTMLElement} container Emptied.
+ * @param {Figure1Data} data
+ * @param {Partial<import("./types").Figure1Chosen>} [chosen]
+ * @param {Figure1Events} [events]
+ * @returns {Figure1Drawing}
+ */
+export function drawFigure1(container, data, chosen = {}, events = {}) {
+  const { encoder, decoder } = data.model;
+  const hadFocus = focusedIn(container)?.getAttribute("data-key") ?? "";
+  /** @type {State} */
+  const state = {
+    data,
+    events,
+    root: element("div", "figure1"),
+    drawn: [],
+    step: within(chosen.step ?? 0, data.predicted.length),
+    source: chosen.source ?? -1,
+    open: {
+      encoder: new Set(chosen.open?.encoder ?? [data.open?.encoder ?? encoder.layers - 1]),
+      decoder: new Set(chosen.open?.decoder ?? [data.open?.decoder ?? decoder.layers - 1]),
+    },
+    pictures: new Map(),
+    stop: hadFocus,
+    width: 0,
+  };
+  container.replaceChildren(state.root);
+  draw(state, container.clientWidth);
+  if (hadFocus) focus(state, hadFocus);
+  const observer = new ResizeObserver(() => {
+    if (Math.abs(container.clientWidth - state.width) > 1) draw(state, container.clientWidth);
+  });
+  observer.observe(container);
+  return {
+    choose: (change) => choose(state, change, false),
+    open: (layers) => {
+      state.open = { encoder: new Set(layers.encoder), decoder: new Set(layers.decoder) };
+      draw(state, state.width);
+    },
+    chosen: () => ({
+      step: state.step,
+      source: state.source,
+      open: { encoder: [...state.open.encoder], decoder: [...state.open.decoder] },
+    }),
+    disconnect: () => observer.disconnect(),
+  };
+}
+
+/**
+ * @param {number} index
+ * @param {number} length
+ */
+function within(index, length) {
+  return Math.max(0, Math.min(length - 1, index));
+}
+
+/**
+ * @param {State} state
+ * @param {{ step?: number, source?: number }} change
+ * @param {boolean} here Whether the reader made it in this drawing.
+ */
+function choose(state, change, here) {
+  if (change.step !== undefined) state.step = within(change.step, state.data.predicted.length);
+  if (change.source !== undefined) state.source = change.source;
+  show(state);
+  if (here) state.events.onChoose?.({ step: state.step, source: state.source }, change);
+}
+
+/**
+ * @param {State} state
+ * @param {number} width
+ */
+function draw(state, width) {
+  const { data, root, open } = state;
+  state.width = width;
+  const focused = focusedIn(root)?.getAttribute("data-key");
+  const layout = layoutFigure(data, width, open, measurer(root));
+  const size = { width, height: layout.height, viewBox: `0 0 ${width} ${layout.height}` };
+  const svg = vector("svg", { ...size, role: "group" });
+  svg.setAttribute("class", isDark(root) ? "dark" : "light");
+  state.drawn = layout.items.map((item) => drawn(state, item));
+  svg.append(hatching(), ...state.drawn.map(({ node }) => node));
+  svg.onkeydown = (event) => move(state, /** @type {KeyboardEvent} */ (event));
+  root.replaceChildren(svg);
+  show(state);
+  if (focused) focus(state, focused);
+}
+
+/**
+ * Width of a token in the font of the drawing.
+ * @param {HTMLElement} root
+ * @returns {(word: Figure1Word) => number}
+ */
+function measurer(root) {
+  const context = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
+  context.font = `${FONT_SIZE}px ${getComputedStyle(root).fontFamily || "sans-serif"}`;
+  return ({ spans }) =>
+    spans.reduce((sum, [text, style]) => {
+      const isSpecial = style === "special";
+      return sum + context.measureText(isSpecial ? text.toUpperCase() : text).width * (isSpecial ? 0.98 : 1);
+    }, 0);
+}
+
+/** The pattern of cells that a query cannot attend to. */
+function hatching() {
+  const definitions = vector("defs", {});
+  const pattern = vector("pattern", { id: "figure1-masked", width: 4, height: 4, patternUnits: "userSpaceOnUse" });
+  pattern.setAttribute("patternTransform", "rotate(45)");
+  pattern.append(vector("path", { d: "M0 0V4", class: "hatch" }));
+  definitions.append(pattern);
+  return definitions;
+}
+
+/**
+ * @param {State} state
+ * @param {Item} item
+ * @returns {Drawn}
+ */
+function drawn(state, item) {
+  const { type, part, side, index, stack, layer, kind, head } = item;
+  const key = [type, part?.link, part?.name, stack, side, index, layer, kind, head].join(" ");
+  let node = figure(state, item);
+  const link = part && state.data.links?.[part.link];
+  if (type === "option" || (part && link)) {
+    const anchor = vector("a", { class: "part" });
+    if (part) anchor.setAttribute("aria-label", part.name);
+    if (part) anchor.append(hint(part.name));
+    anchor.append(node);
+    anchor.onclick = (event) => follow(state, anchor, event);
+    node = anchor;
+  } else if (part) node.append(hint(part.name));
+  if (type === "fold") act(node, () => toggle(state, /** @type {Stack} */ (stack), /** @type {number} */ (layer)));
+  if (type === "word") act(node, () => pick(state, item));
+  node.setAttribute("data-key", key);
+  return { item, node, key };
+}
+
+/**
+ * @param {State} state
+ * @param {Item} item
+ * @returns {SVGElement}
+ */
+function figure(state, item) {
+  const { data } = state;
+  switch (item.type) {
+    case "frame": {
+      const { x, y, width = 0, height = 0 } = item;
+      return vector("rect", { x, y, width, height, rx: 12, class: "frame" });
+    }
+    case "box":
+      return box(item);
+    case "circle":
+      return circle(item);
+    case "path":
+      return path(item);
+    case "map":
+      return map(item, picture(state, item));
+    case "word": {
+      const { side = "source", index = 0 } = item;
+      const node = word(item, data[side][index].spans, side);
+      node.setAttribute("aria-label", data[side][index].name);
+      return node;
+    }
+    case "option":
+      return vector("g", {});
+    case "fold":
+      return fold(item);
+    default:
+      return label(item.text ?? "", item.x, item.y, item.anchor ?? "start", item.look);
+  }
+}
+
+/** @param {string} text */
+function hint(text) {
+  const node = vector("title", {});
+  node.textContent = text;
+  return node;
+}
+
+/**
+ * @param {SVGElement} node
+ * @param {() => void} action
+ */
+function act(node, action) {
+  node.setAttribute("role", "button");
+  node.addEventListener("click", action);
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    action();
+  });
+}
+
+/**
+ * @param {State} state
+ * @param {Item} item
+ */
+function picture(state, { kind = "cross", layer = 0, head = 0 }) {
+  const name = `${kind} ${layer} ${head}`;
+  const known = state.pictures.get(name) ?? headPicture(state.data, kind, layer, head);
+  state.pictures.set(name, known);
+  return known;
+}
+
+/**
+ * @param {State} state
+ * @param {Stack} stack
+ * @param {number} layer
+ */
+function toggle(state, stack, layer) {
+  const open = state.open[stack];
+  if (!open.delete(layer)) open.add(layer);
+  draw(state, state.width);
+  state.events.onOpen?.({ encoder: [...state.open.encoder], decoder: [...state.open.decoder] });
+}
+
+/**
+ * @param {State} state
+ * @param {Item} item
+ */
+function pick(state, { side, index = 0 }) {
+  if (side !== "source") choose(state, { step: index }, true);
+  else choose(state, { source: index === state.source ? -1 : index }, true);
+}
+
+/**
+ * @param {State} state
+ * @param {SVGAElement} anchor
+ * @param {MouseEvent} event
+ */
+function follow(state, anchor, event) {
+  const address = anchor.getAttribute("href");
+  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  if (!address || !isPlain || !state.events.onFollow) return;
+  event.preventDefault();
+  state.events.onFollow(address);
+}
+
+/**
+ * Show the chosen step and source token: in the maps, the words, the probabilities, and the addresses of the links.
+ * @param {State} state
+ */
+function show(state) {
+  const { data, step, source } = state;
+  for (const { item, node } of state.drawn) {
+    const { type, kind, index = 0, side } = item;
+    if (type === "map") {
+      const [rows, columns] = kind === "encoder_self" ? [source, -1] : [step, kind === "cross" ? source : -1];
+      mark(node, item, "row", rows, kind === "encoder_self" ? data.source.length : data.fed.length);
+      mark(node, item, "column", columns, data.source.length);
+    }
+    if (type === "word") {
+      const chosen = index === (side === "source" ? source : step);
+      node.classList.toggle("on", chosen);
+      node.classList.toggle("later", side !== "source" && index > step);
+      node.setAttribute("aria-pressed", String(chosen));
+    }
+    if (type === "option") showOption(state, node, item);
+    if (node instanceof SVGAElement) {
+      const address = addressOf(data, partOf(data, item, step), step, source);
+      if (address) node.setAttribute("href", address);
+      else node.removeAttribute("href");
+    }
+  }
+  setStop(state);
+}
+
+/**
+ * @param {State} state
+ * @param {SVGElement} node
+ * @param {Item} item
+ */
+function showOption({ data, step }, node, item) {
+  const shown = data.options[step][item.index ?? 0];
+  node.replaceChildren(option(item, shown));
+  const part = partOf(data, item, step);
+  node.setAttribute("aria-label", part?.name ?? "");
+  if (part) node.prepend(hint(part.name));
+}
+
+/**
+ * @param {Figure1Data} data
+ * @param {Item} item
+ * @param {number} step
+ * @returns {Figure1Part | undefined}
+ */
+function partOf(data, item, step) {
+  if (item.type !== "option") return item.part;
+  const shown = data.options[step][item.index ?? 0];
+  if (!shown) return undefined;
+  const text = shown.spans.map(([each]) => each).join("");
+  const name = `${text}, ${shown.probability}`;
+  return { link: shown.predicted ? "predicted" : "other", name, values: { piece: shown.token } };
+}
+
+/**
+ * The address of the page that explains a part, for the chosen tokens.
+ * @param {Figure1Data} data
+ * @param {Figure1Part | undefined} part
+ * @param {number} step
+ * @param {number} source -1: no token of the source is chosen.
+ * @returns {string} "" if there is none.
+ */
+export function addressOf(data, part, step, source) {
+  const template = part && data.links?.[part.link];
+  if (!template) return "";
+  const { kind, stack } = part.values ?? {};
+  const isEncoder = stack === "encoder" || kind === "encoder_self";
+  const token = isEncoder ? data.tokens?.source[source] : data.tokens?.target[step];
+  const values = { ...token, ...part.values };
+  const filled = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ""));
+  return filled.replace(/[?&][^=&?]+=(?=&|$)/g, (each) => (each.startsWith("?") ? "?" : "")).replace("?&", "?");
+}
+
+// --- the keyboard ----------------------------------------------------------------------------------------------------
+
+/** @param {State} state */
+function stops({ drawn }) {
+  return drawn.filter(({ node }) => node.getAttribute("role") === "button" || node.hasAttribute("href"));
+}
+
+/**
+ * Tab reaches the part that had the focus last, at first the chosen word of the translation.
+ * @param {State} state
+ */
+function setStop(state) {
+  const all = stops(state);
+  const chosen = all.find(({ key }) => key === state.stop) ?? all.find(({ item }) => isChosen(state, item)) ?? all[0];
+  for (const { node } of state.drawn) node.removeAttribute("tabindex");
+  for (const each of all) each.node.setAttribute("tabindex", each === chosen ? "0" : "-1");
+}
+
+/**
+ * @param {State} state
+ * @param {Item} item
+ */
+function isChosen({ step }, { side, index }) {
+  return side === "predicted" && index === step;
+}
+
+/**
+ * @param {State} state
+ * @param {string} key
+ */
+function focus(state, key) {
+  const found = stops(state).find((each) => each.key === key);
+  if (!found) return;
+  state.stop = key;
+  setStop(state);
+  found.node.focus({ preventScroll: true });
+}
+
+/**
+ * @param {State} state
+ * @param {KeyboardEvent} event
+ */
+function move(state, event) {
+  const all = stops(state);
+  const from = all.findIndex(({ node }) => node === focusedIn(state.root));
+  const to =
+    from < 0
+      ? undefined
+      : nextStop(
+          all.map(({ item }) => item),
+          from,
+          event.key,
+        );
+  if (to === undefined) return;
+  event.preventDefault();
+  state.stop = all[to].key;
+  setStop(state);
+  all[to].node.focus();
+}

@@ -1,0 +1,107 @@
+"""Figure 1 of the paper, for a model and a sentence, as data for `figure1.js`."""
+
+import base64
+import math
+from typing import Any
+
+import numpy as np
+
+from core.capture import AttentionMap
+from core.drawing.drawing_data import MAX_CELL, label_spans, reduced, run_spans, spoken
+from core.model.config import HeadShape, TransformerConfig
+from core.results import Explanation
+from core.text.byte_pieces import token_role
+from core.text.tokenizer import SPACE_MARK
+
+STEPS = 254  # an encoded weight of 1
+MASKED = 255  # encodes a key that the query cannot attend to
+OPTIONS = 5  # next tokens that are shown
+
+
+def figure1_data(explanation: Explanation, config: TransformerConfig) -> dict[str, Any]:
+    """Return the model and all its attention weights in this sentence, see `Figure1Data` in types.d.ts.
+
+    Raises:
+        ValueError: the explanation lacks a kind of attention, or its probabilities.
+    """
+    missing = [kind for kind in ("encoder_self", "decoder_self", "cross") if not explanation.maps.get(kind)]
+    if missing or not explanation.log_probs:
+        lacking = ", ".join(missing) or "the probabilities of its tokens"
+        raise ValueError(f"Figure 1 shows a whole model, but the explanation has no {lacking}: explain it with a model")
+    return {
+        "model": model_facts(config),
+        "source": _words(explanation.source_tokens),
+        "fed": _words(explanation.fed_tokens),
+        "predicted": _words(explanation.predicted_tokens),
+        "options": [_options(explanation, position) for position in range(len(explanation.predicted_tokens))],
+        "maps": {
+            kind: {
+                "rows": min(len(layers[0].query_tokens), MAX_CELL),
+                "columns": min(len(layers[0].key_tokens), MAX_CELL),
+                "layers": [encoded_map(layer) for layer in layers],
+            }
+            for kind, layers in explanation.maps.items()
+        },
+    }
+
+
+def model_facts(config: TransformerConfig) -> dict[str, Any]:
+    """Return what the drawing says about a model, see `Figure1Model` in types.d.ts."""
+
+    def stack(layers: int, heads: HeadShape, d_ff: int) -> dict[str, int]:
+        return {"layers": layers, "heads": heads.num_heads, "dK": heads.d_k, "dV": heads.d_v, "dFf": d_ff}
+
+    return {
+        "encoder": stack(config.num_encoder_layers, config.encoder_heads, config.d_ff),
+        "decoder": stack(config.num_decoder_layers, config.decoder_heads, config.decoder_d_ff or config.d_ff),
+        "dModel": config.d_model,
+        "vocabulary": [config.vocab_size, config.target_size],
+        "tied": config.tied,
+        "norm": config.norm,
+        "rms": config.norm_kind == "rms",
+        "finalNorm": config.final_norm,
+        "embeddingNorm": config.embedding_norm,
+        "positions": config.positions,
+        "activation": config.activation,
+        "gated": config.gated_feed_forward,
+    }
+
+
+def encoded_map(attention: AttentionMap) -> str:
+    """Encode the weights of all heads of a layer as bytes in base64: [H, rows, columns], row by row.
+
+    Sides of more than `MAX_CELL` positions are reduced to it, each place with the largest weight that falls into it.
+    """
+    weights = reduced(reduced(attention.weights.clamp(0, 1).numpy(), 1), 2)
+    visible = reduced(reduced(attention.visible.numpy()[None].astype(np.float32), 1), 2) > 0
+    steps = np.where(visible, np.rint(weights * STEPS), MASKED).astype(np.uint8)
+    return base64.b64encode(steps.tobytes()).decode()
+
+
+def _words(tokens: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the tokens as running text: `glued` ones follow the one before without a space."""
+    return [
+        {
+            "spans": run_spans(token),
+            "name": spoken(token),
+            "glued": position > 0 and not token.startswith(SPACE_MARK) and token_role(token) == "text",
+        }
+        for position, token in enumerate(tokens)
+    ]
+
+
+def _options(explanation: Explanation, position: int) -> list[dict[str, Any]]:
+    """Return the most probable tokens at a position, best first, with the predicted one last if it is not of them."""
+    predicted, log_prob = explanation.predicted_tokens[position], explanation.log_probs[position]
+    best = [(str(token), value) for token, value in explanation.alternatives[position][:OPTIONS]]
+    if all(token != predicted for token, _ in best):
+        best = [*best[: OPTIONS - 1], (str(predicted), log_prob)]
+    return [
+        {
+            "token": token,
+            "spans": label_spans(token),
+            "probability": round(math.exp(value), 4),
+            "predicted": token == predicted,
+        }
+        for token, value in best
+    ]

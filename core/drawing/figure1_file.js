@@ -1,0 +1,28 @@
+// @ts-check
+// Figure 1 as a file: its SVG with the colours and fonts that the style sheet gives it.
+
+const PROPERTIES = [
+  ...["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "opacity", "display", "image-rendering"],
+  ...["font-family", "font-size", "font-weight", "letter-spacing", "text-anchor"],
+];
+
+/**
+ * @param {SVGSVGElement} svg Part of a page.
+ * @returns {string} The text of the file, in the colours of the page.
+ */
+export function figureFile(svg) {
+  const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
+  const pairs = [...svg.querySelectorAll("*")].map((node, index) => [node, copy.querySelectorAll("*")[index]]);
+  for (const [shown, copied] of pairs) {
+    const style = getComputedStyle(shown);
+    copied.setAttribute("style", PROPERTIES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    for (const name of ["href", "tabindex", "data-key", "role", "aria-pressed", "aria-expanded"])
+      if (name !== "href" || copied.tagName === "a") copied.removeAttribute(name);
+  }
+  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  const host = /** @type {HTMLElement} */ (svg.parentElement);
+  ground.setAttribute("style", `fill:${getComputedStyle(host).getPropertyValue("--ground")}`);
+  for (const side of ["width", "height"]) ground.setAttribute(side, svg.getAttribute(side) ?? "");
+  copy.prepend(ground);
+  return new XMLSerializer().serializeToString(copy);
+}

@@ -1,0 +1,59 @@
+// @ts-check
+// Where arrow keys lead to in Figure 1: to the nearest part in their direction.
+
+/** @import { Item } from "./figure1_parts.js" */
+
+const TEXT = { width: 26, height: 14 }; // pixels that a text takes, roughly
+
+/**
+ * @param {readonly Item[]} parts
+ * @param {number} from Index of the part with the focus.
+ * @param {string} key
+ * @returns {number | undefined} Index of the next one.
+ */
+export function nextStop(parts, from, key) {
+  if (key === "Home") return 0;
+  if (key === "End") return parts.length - 1;
+  /** @type {Record<string, [number, number]>} */
+  const ways = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+  const way = ways[key];
+  if (!way) return undefined;
+  const here = area(parts[from]);
+  let best;
+  let least = Infinity;
+  for (let index = 0; index < parts.length; index++) {
+    const there = area(parts[index]);
+    const [right, down] = [there.x - here.x, there.y - here.y];
+    const along = right * way[0] + down * way[1];
+    if (index === from || along < 1) continue;
+    const aside = way[0]
+      ? apart(here.y, here.high, there.y, there.high)
+      : apart(here.x, here.wide, there.x, there.wide);
+    const off = Math.abs(way[0] ? down : right);
+    const cost = along + 4 * aside + 0.2 * off;
+    if (cost < least) [best, least] = [index, cost];
+  }
+  return best;
+}
+
+/**
+ * The middle of a part, and half of its sides.
+ * @param {Item} item
+ */
+function area({ type, x, y, width = 0, height = 0, anchor }) {
+  if (type === "circle") return { x, y, wide: width / 2, high: width / 2 };
+  if (type !== "text") return { x: x + width / 2, y: y + height / 2, wide: width / 2, high: height / 2 };
+  const shift = anchor === "start" ? 1 : anchor === "end" ? -1 : 0;
+  return { x: x + (shift * TEXT.width) / 2, y: y - TEXT.height / 2, wide: TEXT.width / 2, high: TEXT.height / 2 };
+}
+
+/**
+ * The gap between two stretches, 0 if they overlap.
+ * @param {number} first
+ * @param {number} half
+ * @param {number} second
+ * @param {number} otherHalf
+ */
+function apart(first, half, second, otherHalf) {
+  return Math.max(0, Math.abs(first - second) - half - otherHalf);
+}

@@ -1,0 +1,292 @@
+// @ts-check
+// Where the parts of Figure 1 stand, for a model and the width of a page: numbers only, no element of a page.
+
+/** @import { Column, Item, Setting } from "./figure1_parts.js" */
+/** @import { Figure1Data, Figure1Word, Stack } from "./types" */
+
+import { layers } from "./figure1_layers.js";
+import { GUTTERS, LINE, THUMB, box, flow, normName, title, words } from "./figure1_parts.js";
+import { decimal } from "./numbers.js";
+import { tr } from "./texts.js";
+
+const BETWEEN = 70; // pixels between the columns
+const OUTSIDE = 36; // beside them: how many layers there are
+const NARROW = 640; // up to this width the encoder is above the decoder
+const MARGIN = 20; // at the left of narrow columns, for the line of the memory
+const FACT = 18; // a line of text
+
+/**
+ * @param {Figure1Data} data
+ * @param {number} width
+ * @param {Record<Stack, ReadonlySet<number>>} open Layers that are drawn with all sub-layers.
+ * @param {(word: Figure1Word) => number} measure Width of a token in pixels.
+ * @returns {{ width: number, height: number, items: Item[] }}
+ */
+export function layoutFigure(data, width, open, measure) {
+  const narrow = width < NARROW;
+  const { encoder, decoder } = data.model;
+  const sides = GUTTERS.outer + GUTTERS.inner;
+  const columns = narrow ? Math.max(encoder.heads, decoder.heads) : encoder.heads + 2 * decoder.heads;
+  const free = narrow ? width - MARGIN - 2 - sides : width - 2 * OUTSIDE - BETWEEN - 2 * sides - THUMB.kinds;
+  const thumb = Math.max(THUMB.least, Math.min(THUMB.most, Math.floor(free / columns) - THUMB.gap));
+  /** @type {Setting} */
+  const setting = { data, open, measure, thumb, narrow };
+  const line = (/** @type {number} */ heads) => heads * (thumb + THUMB.gap) - THUMB.gap;
+  const widths = { encoder: sides + line(encoder.heads), decoder: sides + 2 * line(decoder.heads) + THUMB.kinds };
+  if (!narrow) {
+    const left = Math.max(0, (width - widths.encoder - widths.decoder - BETWEEN) / 2);
+    const first = column("encoder", left, widths.encoder, -1, setting);
+    const second = column("decoder", left + widths.encoder + BETWEEN, widths.decoder, 1, setting);
+    return sideBySide(first, second, width, setting);
+  }
+  const most = width - MARGIN - 2;
+  return oneColumn(
+    column("encoder", MARGIN, most, 1, setting),
+    column("decoder", MARGIN, most, 1, setting),
+    width,
+    data,
+  );
+}
+
+/**
+ * @param {Column} encoder
+ * @param {Column} decoder
+ * @param {number} width
+ * @param {Setting} setting
+ */
+function sideBySide(encoder, decoder, width, { data }) {
+  const facts = factItems(data, encoder.x);
+  const down = Math.max(-decoder.top, facts.length * FACT + 36 - encoder.top);
+  for (const each of [encoder, decoder]) shift(each, down);
+  return whole(width, [...memory(encoder, decoder, decoder.x - BETWEEN * 0.4, false), ...facts], encoder, decoder);
+}
+
+/**
+ * @param {Column} encoder
+ * @param {Column} decoder
+ * @param {number} width
+ * @param {Figure1Data} data
+ */
+function oneColumn(encoder, decoder, width, data) {
+  const facts = factItems(data, MARGIN);
+  shift(encoder, facts.length * FACT + 36 - encoder.top);
+  shift(decoder, bottom(encoder.items) + 30 - decoder.top);
+  return whole(width, [...memory(encoder, decoder, 7, true), ...facts], encoder, decoder);
+}
+
+/**
+ * @param {number} width
+ * @param {Item[]} around
+ * @param {Column} encoder
+ * @param {Column} decoder
+ */
+function whole(width, around, encoder, decoder) {
+  const items = [...around, ...encoder.items, ...decoder.items];
+  return { width, height: bottom(items) + 6, items };
+}
+
+/** @param {Item[]} items */
+function bottom(items) {
+  return Math.max(...items.map(({ y, height = 0 }) => y + height));
+}
+
+/**
+ * @param {Column} column
+ * @param {number} down
+ */
+function shift(column, down) {
+  for (const each of [...column.items, ...column.memories]) each.y += down;
+  column.end += down;
+}
+
+/**
+ * The line from the top of the encoder to each layer of the decoder.
+ * @param {Column} encoder
+ * @param {Column} decoder
+ * @param {number} bus x of the line that all layers read from.
+ * @param {boolean} narrow
+ * @returns {Item[]}
+ */
+function memory(encoder, decoder, bus, narrow) {
+  const over = encoder.end - 16;
+  const ends = decoder.memories.map(({ y }) => y);
+  const start = narrow ? over : Math.min(over, ...ends);
+  /** @type {(points: [number, number][], arrow?: boolean) => Item} */
+  const line = (points, arrow) => ({ type: "path", x: 0, y: 0, points, look: "memory", arrow });
+  return [
+    line([
+      [encoder.middle, encoder.end],
+      [encoder.middle, over],
+      [bus, over],
+      [bus, Math.max(...ends)],
+    ]),
+    ...(start < over
+      ? [
+          line([
+            [bus, over],
+            [bus, start],
+          ]),
+        ]
+      : []),
+    ...decoder.memories.map(({ x, y }) =>
+      line(
+        [
+          [bus, y],
+          [x, y],
+        ],
+        true,
+      ),
+    ),
+    {
+      type: "text",
+      x: encoder.middle + 8,
+      y: over - 6,
+      anchor: "start",
+      look: "note",
+      text: tr("memory: keys and values"),
+    },
+  ];
+}
+
+/**
+ * One stack with what enters and leaves it.
+ * @param {Stack} stack
+ * @param {number} x
+ * @param {number} width
+ * @param {-1 | 1} outer
+ * @param {Setting} setting
+ * @returns {Column}
+ */
+function column(stack, x, width, outer, setting) {
+  const { data } = setting;
+  /** @type {Column} */
+  const pile = { stack, items: [], x, width, outer, top: 0, middle: x + width / 2, memories: [], end: 0 };
+  inputs(pile, setting);
+  layers(pile, setting);
+  if (data.model.finalNorm) {
+    flow(pile, 10);
+    box(pile, 20, "norm", normName(data), "", undefined, 150);
+  }
+  pile.end = pile.top;
+  if (stack === "decoder") outputs(pile, setting);
+  else pile.top -= 30;
+  return pile;
+}
+
+/**
+ * The words, their embeddings and their positions.
+ * @param {Column} pile
+ * @param {Setting} setting
+ */
+function inputs(pile, { data, measure }) {
+  const { model } = data;
+  const isEncoder = pile.stack === "encoder";
+  title(pile, isEncoder ? tr("Inputs") : tr("Outputs (shifted right)"));
+  pile.top -= 18;
+  if (isEncoder) words(pile, "source", data.source, measure);
+  else words(pile, "fed", data.fed, measure);
+  pile.top -= 4;
+  flow(pile, 14);
+  const size = `${decimal(model.vocabulary[isEncoder ? 0 : 1], 0)} \u00d7 ${decimal(model.dModel, 0)}`;
+  const name = isEncoder ? tr("Input embedding") : tr("Output embedding");
+  box(pile, 28, "embedding", name, size, { link: "embedding" }, 236);
+  if (model.positions !== "relative") positions(pile, data);
+  if (model.embeddingNorm) {
+    flow(pile, 10);
+    box(pile, 20, "norm", normName(data), "", undefined, 150);
+  }
+  flow(pile, 14);
+}
+
+/**
+ * @param {Column} pile
+ * @param {Figure1Data} data
+ */
+function positions(pile, { model }) {
+  const { middle, outer } = pile;
+  const isLearned = model.positions === "learned";
+  const name = isLearned ? tr("Learned positions") : tr("Positional encoding");
+  const part = { link: "positions", name };
+  flow(pile, 12);
+  const y = pile.top - 8;
+  const wave = middle + outer * 44;
+  const points = /** @type {[number, number][]} */ ([
+    [wave, y],
+    [middle + outer * 8, y],
+  ]);
+  pile.items.push(
+    { type: "path", x: 0, y: 0, points, look: "flow", arrow: true },
+    { type: "circle", x: middle, y, width: 16, look: "plus" },
+    { type: "circle", x: wave, y, width: 26, look: isLearned ? "table" : "wave", part },
+    {
+      type: "text",
+      x: wave + outer * 20,
+      y: y + 4,
+      anchor: outer < 0 ? "end" : "start",
+      look: "label",
+      text: name,
+      part,
+    },
+  );
+  pile.top -= 16;
+}
+
+/**
+ * Linear, softmax, the probabilities of the next token, and all words that they wrote.
+ * @param {Column} pile
+ * @param {Setting} setting
+ */
+function outputs(pile, { data, measure }) {
+  const { model } = data;
+  const step = (/** @type {string} */ at) => ({
+    link: "decoder.step",
+    values: { stack: "decoder", layer: model.decoder.layers, at },
+  });
+  const size = `${decimal(model.dModel, 0)} \u2192 ${decimal(model.vocabulary[1], 0)}`;
+  flow(pile, 14);
+  box(pile, 28, "linear", tr("Linear"), size, step("output-logits"), 236);
+  flow(pile, 12);
+  box(pile, 28, "softmax", tr("Softmax"), "", step("output-softmax"), 236);
+  flow(pile, 12);
+  const most = Math.max(...data.options.map((each) => each.length));
+  pile.top -= most * LINE.option + 2;
+  for (let index = 0; index < most; index++) {
+    const y = pile.top + index * LINE.option;
+    pile.items.push({ type: "option", x: pile.x, y, width: pile.width, height: LINE.option, index });
+  }
+  pile.top -= 8;
+  title(pile, tr("Output probabilities"));
+  pile.top -= 20;
+  words(pile, "predicted", data.predicted, measure);
+  pile.top -= 4;
+}
+
+/**
+ * The model in a few lines.
+ * @param {Figure1Data} data
+ * @param {number} x
+ * @returns {Item[]}
+ */
+function factItems({ model }, x) {
+  const { encoder, decoder } = model;
+  const heads = encoder.heads === decoder.heads ? encoder.heads : `${encoder.heads} + ${decoder.heads}`;
+  const positions = {
+    sinusoidal: tr("sinusoidal positions"),
+    learned: tr("learned positions"),
+    relative: tr("relative positions"),
+  };
+  const tied = {
+    all: tr("one matrix embeds and predicts"),
+    target: tr("one matrix embeds the target and predicts"),
+    inputs: tr("one matrix embeds both languages"),
+    none: tr("three matrices embed and predict"),
+  };
+  const texts = [
+    tr("{layers} layers of {heads} heads", { layers: `${encoder.layers} + ${decoder.layers}`, heads }),
+    tr("d_model {width}, d_ff {hidden}", { width: decimal(model.dModel, 0), hidden: decimal(encoder.dFf, 0) }),
+    model.norm === "post" ? tr("norm after each sub-layer") : tr("norm before each sub-layer"),
+    positions[model.positions],
+    tied[model.tied],
+  ];
+  return texts.map((text, line) => ({ type: "text", x, y: 14 + line * FACT, anchor: "start", look: "note", text }));
+}

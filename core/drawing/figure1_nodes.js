@@ -1,0 +1,213 @@
+// @ts-check
+// The parts of Figure 1 as elements of an SVG.
+
+/** @import { Item } from "./figure1_parts.js" */
+/** @import { Figure1Data, Figure1Option, Kind, Span } from "./types" */
+
+import { vector } from "./dom.js";
+import { decimal } from "./numbers.js";
+import { tr } from "./texts.js";
+import { paintWeights } from "./weights.js";
+
+const MASKED = 255; // see figure1.py
+const STEPS = 254;
+const CORNER = 7; // radius of the bends of lines
+const HEAD = 4; // half the width of an arrow's head
+const BAR = { before: 34, most: 150 }; // pixels left of the middle where the bars of probabilities begin
+
+/** @param {string} text See `encoded_map` in figure1.py. */
+export function decodedBytes(text) {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}
+
+/**
+ * The weights of a head; NaN where a query cannot attend to a key.
+ * @param {Figure1Data} data
+ * @param {Kind} kind
+ * @param {number} layer
+ * @param {number} head
+ */
+export function headWeights(data, kind, layer, head) {
+  const { rows, columns, layers } = data.maps[kind];
+  const bytes = decodedBytes(layers[layer]).subarray(head * rows * columns, (head + 1) * rows * columns);
+  return Float32Array.from(bytes, (step) => (step === MASKED ? NaN : step / STEPS));
+}
+
+/**
+ * The picture of a head.
+ * @param {Figure1Data} data
+ * @param {Kind} kind
+ * @param {number} layer
+ * @param {number} head
+ * @returns {string} Its address.
+ */
+export function headPicture(data, kind, layer, head) {
+  const canvas = document.createElement("canvas");
+  paintWeights(canvas, headWeights(data, kind, layer, head), data.maps[kind].columns, data.scale);
+  return canvas.toDataURL();
+}
+
+/**
+ * A line with rounded bends, and the head of an arrow at its end.
+ * @param {Item} item
+ */
+export function path({ x, y, points = [], look = "", arrow }) {
+  const at = points.map(([right, down]) => /** @type {const} */ ([x + right, y + down]));
+  let d = `M${at[0].join(" ")}`;
+  for (let index = 1; index < at.length - 1; index++) {
+    const [before, here, after] = [at[index - 1], at[index], at[index + 1]];
+    const [from, to] = [towards(here, before), towards(here, after)];
+    d += `L${from.join(" ")}Q${here.join(" ")} ${to.join(" ")}`;
+  }
+  const end = at[at.length - 1];
+  const group = vector("g", { class: `line ${look}` });
+  group.append(vector("path", { d: `${d}L${end.join(" ")}` }));
+  if (arrow) {
+    const before = at[at.length - 2];
+    const [right, down] = [Math.sign(end[0] - before[0]), Math.sign(end[1] - before[1])];
+    const back = [end[0] - 6 * right, end[1] - 6 * down];
+    const corners = [1, -1].map((side) => [back[0] + side * HEAD * down, back[1] + side * HEAD * right].join(" "));
+    group.append(vector("path", { class: "arrow", d: `M${end.join(" ")}L${corners.join("L")}Z` }));
+  }
+  return group;
+}
+
+/**
+ * The point where the bend at a corner begins.
+ * @param {readonly [number, number]} corner
+ * @param {readonly [number, number]} other
+ */
+function towards(corner, other) {
+  const length = Math.hypot(other[0] - corner[0], other[1] - corner[1]);
+  const share = Math.min(CORNER, length / 2) / (length || 1);
+  return [corner[0] + (other[0] - corner[0]) * share, corner[1] + (other[1] - corner[1]) * share];
+}
+
+/**
+ * @param {Item} item
+ */
+export function box({ x, y, width = 0, height = 0, look = "", text = "", note = "" }) {
+  const group = vector("g", { class: `box ${look}` });
+  group.append(vector("rect", { x, y, width, height, rx: 5 }));
+  const isBlock = look === "attention";
+  const line = y + (isBlock ? 15 : height / 2 + 4.5);
+  if (isBlock || note) {
+    group.append(label(text, x + (isBlock ? 8 : 11), line, "start"), label(note, x + width - 10, line, "end", "note"));
+  } else group.append(label(text, x + width / 2, line, "middle"));
+  return group;
+}
+
+/**
+ * @param {string} text
+ * @param {number} x
+ * @param {number} y
+ * @param {string} anchor
+ * @param {string} [look]
+ */
+export function label(text, x, y, anchor, look = "label") {
+  const node = vector("text", { x, y, "text-anchor": anchor, class: look });
+  node.textContent = text;
+  return node;
+}
+
+/** @param {Item} item */
+export function circle({ x, y, width = 0, look = "" }) {
+  const group = vector("g", { class: `mark ${look}` });
+  const r = width / 2;
+  group.append(vector("circle", { cx: x, cy: y, r }));
+  const [a, b] = [0.62 * r, 0.55 * r];
+  const marks = {
+    plus: `M${x - a} ${y}H${x + a}M${x} ${y - a}V${y + a}`,
+    wave: `M${x - r} ${y}C${x - b} ${y - 1.6 * r} ${x - b} ${y - 1.0 * r} ${x} ${y}S${x + b} ${y + 1.6 * r} ${x + r} ${y}`,
+    table: `M${x - b} ${y - b}H${x + b}V${y + b}H${x - b}ZM${x - b} ${y}H${x + b}M${x} ${y - b}V${y + b}`,
+  };
+  group.append(vector("path", { d: marks[/** @type {keyof typeof marks} */ (look)] }));
+  return group;
+}
+
+/**
+ * A head, with a mark for a row or a column in it.
+ * @param {Item} item
+ * @param {string} picture
+ */
+export function map({ x, y, width = 0 }, picture) {
+  const group = vector("g", { class: "map" });
+  const size = { x, y, width, height: width };
+  group.append(vector("rect", { ...size, class: "under" }), vector("rect", { ...size, class: "masked" }));
+  const image = vector("image", { ...size, href: picture, preserveAspectRatio: "none" });
+  group.append(image, vector("rect", { ...size, class: "edge" }), vector("rect", { class: "row" }));
+  group.append(vector("rect", { class: "column" }));
+  return group;
+}
+
+/**
+ * Mark a row or a column of a map.
+ * @param {Element} node
+ * @param {Item} item
+ * @param {"row" | "column"} axis
+ * @param {number} index -1: none.
+ * @param {number} length Of the sentence.
+ */
+export function mark(node, { x, y, width = 0 }, axis, index, length) {
+  const band = /** @type {SVGRectElement} */ (node.querySelector(`.${axis}`));
+  const thick = Math.max(width / length, 1.6);
+  const from = Math.min((index * width) / length, width - thick);
+  const place = axis === "row" ? [x - 1, y + from, width + 2, thick] : [x + from, y - 1, thick, width + 2];
+  ["x", "y", "width", "height"].forEach((name, number) => band.setAttribute(name, String(place[number])));
+  band.style.display = index < 0 ? "none" : "";
+}
+
+/**
+ * @param {Item} item
+ * @param {readonly Span[]} spans
+ * @param {string} look
+ */
+export function word({ x, y, width = 0, height = 0 }, spans, look) {
+  const group = vector("g", { class: `word ${look}` });
+  const text = vector("text", { x: x + width / 2, y: y + height / 2 + 4.5, "text-anchor": "middle" });
+  text.append(...spelledOut(spans));
+  group.append(vector("rect", { x, y, width, height, rx: 3 }), text);
+  return group;
+}
+
+/** @param {readonly Span[]} spans */
+function spelledOut(spans) {
+  return spans.map(([text, style]) => {
+    const part = vector("tspan", { class: style });
+    part.textContent = style === "special" ? text.toUpperCase() : text;
+    return part;
+  });
+}
+
+/**
+ * One of the most probable next tokens, with its probability as a bar and as a number.
+ * @param {Item} item
+ * @param {Figure1Option | undefined} option
+ */
+export function option({ x, y, width = 0, height = 0 }, option) {
+  const group = vector("g", { class: option?.predicted ? "option predicted" : "option" });
+  group.append(vector("rect", { x, y, width, height, class: "under" }));
+  if (!option) return group;
+  const [start, line] = [x + width / 2 - BAR.before, y + height / 2 + 4.5];
+  const text = vector("text", { x: start - 9, y: line, "text-anchor": "end", class: "token" });
+  text.append(...spelledOut(option.spans));
+  const most = Math.min(BAR.most, width / 2 - 24);
+  const length = Math.max(1, option.probability * most);
+  const bar = { x: start, y: y + height / 2 - 4, height: 8, rx: 1.5 };
+  group.append(text, vector("rect", { ...bar, width: most, class: "track" }));
+  group.append(vector("rect", { ...bar, width: length, class: "bar" }));
+  group.append(label(decimal(option.probability, 2), start + most + 9, line, "start", "number"));
+  return group;
+}
+
+/** @param {Item} item */
+export function fold({ x, y, width = 0, height = 0, open, text = "" }) {
+  const group = vector("g", { class: "fold", role: "button", "aria-expanded": String(Boolean(open)) });
+  const [across, down] = [x + width / 2, y + height / 2];
+  group.setAttribute("aria-label", tr("{layer}: all sub-layers", { layer: text }));
+  const d = open
+    ? `M${across - 4} ${down - 2}L${across} ${down + 2}L${across + 4} ${down - 2}`
+    : `M${across - 2} ${down - 4}L${across + 2} ${down}L${across - 2} ${down + 4}`;
+  group.append(vector("rect", { x, y, width, height, rx: 4 }), vector("path", { d }));
+  return group;
+}

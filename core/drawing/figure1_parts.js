@@ -1,0 +1,152 @@
+// @ts-check
+// What the columns of Figure 1 are piled up from: numbers only, no element of a page. A column grows upwards from its
+// feet at y = 0, as the values flow, so that its parts have negative y until both columns are put together.
+
+/** @import { Figure1Data, Figure1Part, Figure1Word, Kind, Stack } from "./types" */
+
+import { tr } from "./texts.js";
+
+export const THUMB = { least: 7, most: 26, gap: 3, kinds: 18 }; // small maps of a layer, and between its two kinds
+export const GUTTERS = { outer: 54, inner: 16 }; // within a frame: names of layers, and the other side
+export const LINE = { word: 22, option: 18 }; // pixels from one line of text to the next
+
+/**
+ * @typedef {object} Item
+ * @property {"frame" | "box" | "map" | "path" | "circle" | "text" | "word" | "option" | "fold"} type
+ * @property {number} x
+ * @property {number} y
+ * @property {number} [width]
+ * @property {number} [height]
+ * @property {string} [look] Class names.
+ * @property {string} [text]
+ * @property {string} [note] Beside the text, smaller.
+ * @property {"start" | "middle" | "end"} [anchor]
+ * @property {[number, number][]} [points] Of a path, from `x` and `y`.
+ * @property {boolean} [arrow]
+ * @property {Figure1Part} [part]
+ * @property {Kind} [kind] Of a map.
+ * @property {Stack} [stack]
+ * @property {number} [layer]
+ * @property {number} [head]
+ * @property {"source" | "fed" | "predicted"} [side] Of a word.
+ * @property {number} [index]
+ * @property {boolean} [open]
+ *
+ * @typedef {object} Column
+ * @property {Stack} stack
+ * @property {Item[]} items
+ * @property {number} x
+ * @property {number} width Of the frame.
+ * @property {-1 | 1} outer Side of the names of layers and of the residual connections.
+ * @property {number} top The lowest y so far.
+ * @property {number} middle x of the flow of values.
+ * @property {{ x: number, y: number }[]} memories Where the decoder reads the encoder's output.
+ * @property {number} end y of the top of the stack.
+ *
+ * @typedef {object} Setting
+ * @property {Figure1Data} data
+ * @property {Record<Stack, ReadonlySet<number>>} open Layers that are drawn with all sub-layers.
+ * @property {(word: Figure1Word) => number} measure Width of a token.
+ * @property {number} thumb Side of a small map.
+ * @property {boolean} narrow
+ */
+
+/**
+ * A step of the flow upwards.
+ * @param {Column} pile
+ * @param {number} by
+ * @param {boolean} [arrow]
+ */
+export function flow(pile, by, arrow = true) {
+  const points = /** @type {[number, number][]} */ ([
+    [0, 0],
+    [0, -by],
+  ]);
+  pile.items.push({ type: "path", x: pile.middle, y: pile.top, points, look: "flow", arrow });
+  pile.top -= by;
+}
+
+/**
+ * A sub-layer without maps, in the middle of the column.
+ * @param {Column} pile
+ * @param {number} height
+ * @param {string} look
+ * @param {string} text
+ * @param {string} note
+ * @param {Omit<Figure1Part, "name"> | undefined} part
+ * @param {number} most Width, if there is room.
+ * @returns {Item}
+ */
+export function box(pile, height, look, text, note, part, most) {
+  const width = Math.min(most, pile.width);
+  pile.top -= height;
+  /** @type {Item} */
+  const item = { type: "box", x: pile.middle - width / 2, y: pile.top, width, height, look, text, note };
+  if (part) item.part = { ...part, name: note ? `${text}, ${note}` : text };
+  pile.items.push(item);
+  return item;
+}
+
+/**
+ * @param {Kind} kind
+ * @param {number} layer
+ * @param {number} head
+ * @param {number} x
+ * @param {number} y
+ * @param {number} size
+ * @returns {Item}
+ */
+export function map(kind, layer, head, x, y, size) {
+  const texts = {
+    encoder_self: tr("L{layer} H{head}, self-attention of the encoder", { layer: layer + 1, head: head + 1 }),
+    decoder_self: tr("L{layer} H{head}, self-attention of the decoder", { layer: layer + 1, head: head + 1 }),
+    cross: tr("L{layer} H{head}, cross-attention", { layer: layer + 1, head: head + 1 }),
+  };
+  const part = { link: "head", name: texts[kind], values: { kind, layer: layer + 1, head: head + 1 } };
+  return { type: "map", x, y, width: size, height: size, kind, layer, head, part };
+}
+
+/**
+ * @param {Column} pile
+ * @param {string} text
+ */
+export function title(pile, text) {
+  pile.items.push({ type: "text", x: pile.middle, y: pile.top, anchor: "middle", look: "title", text });
+}
+
+/**
+ * Tokens in centred lines.
+ * @param {Column} pile
+ * @param {"source" | "fed" | "predicted"} side
+ * @param {readonly Figure1Word[]} tokens
+ * @param {(word: Figure1Word) => number} measure
+ */
+export function words(pile, side, tokens, measure) {
+  /** @type {{ index: number, x: number, width: number }[][]} */
+  const lines = [[]];
+  let end = 0;
+  tokens.forEach((word, index) => {
+    const width = Math.min(measure(word) + 6, pile.width);
+    const gap = word.glued ? 0 : 2;
+    if (end + gap + width > pile.width && lines[lines.length - 1].length) {
+      lines.push([]);
+      end = 0;
+    }
+    const x = end ? end + gap : 0;
+    lines[lines.length - 1].push({ index, x, width });
+    end = x + width;
+  });
+  pile.top -= lines.length * LINE.word;
+  lines.forEach((line, row) => {
+    const last = line[line.length - 1];
+    const left = pile.middle - (last ? last.x + last.width : 0) / 2;
+    const y = pile.top + row * LINE.word;
+    for (const { index, x, width } of line)
+      pile.items.push({ type: "word", x: left + x, y, width, height: LINE.word - 2, side, index });
+  });
+}
+
+/** @param {Figure1Data} data */
+export function normName({ model }) {
+  return model.rms ? "RMSNorm" : tr("Norm");
+}

@@ -1,0 +1,146 @@
+// @ts-check
+// Figure 1 with the choice of a decoding step, which no round trip to the server delays.
+
+/** @import { Figure1Chosen, Figure1Data, Figure1Drawing } from "../../../core/drawing/types" */
+/** @import { Component } from "../../components/streamlit" */
+
+import { button, element, isolated } from "../../../core/drawing/dom.js";
+import { drawFigure1 } from "../../../core/drawing/figure1.js";
+import { figureFile } from "../../../core/drawing/figure1_file.js";
+import { tr } from "../../../core/drawing/texts.js";
+import { component, keep, listen, openAddress, restored, rootOf, select } from "../../components/shared.js";
+
+const STEP = "step"; // of the address, counted from 1
+
+/**
+ * @typedef {Figure1Data & {
+ *   words: { source: string[], target: string[] },
+ *   selected: string[],
+ *   first: number,
+ * }} Data See `figure1_payload`; the name of each token's word, the selected ones, and the step that is shown first.
+ *
+ * @typedef {{ about: string, selected: string, chosen: Figure1Chosen | undefined }} Last
+ */
+
+/** @type {WeakMap<HTMLElement, Last>} */
+const drawn = new WeakMap();
+
+export default component((/** @type {Component<Data>} */ { data, parentElement }) => {
+  const root = rootOf(parentElement);
+  const chosen = firstChosen(root, data);
+  const picture = element("div", "picture");
+  const controls = element("div", "controls");
+  if (!root.querySelector(".picture")) root.replaceChildren(controls, picture);
+  const place = /** @type {HTMLElement} */ (root.querySelector(".picture"));
+  const bar = /** @type {HTMLElement} */ (root.querySelector(".controls"));
+  const drawing = drawFigure1(place, data, chosen, {
+    onChoose: ({ step }, { source }) => {
+      const name = source === undefined ? data.words.target[step] : data.words.source[source];
+      if (name && !data.selected.includes(name)) select(name, {});
+      else if (source === -1) select("", {});
+      show();
+    },
+    onOpen: () => show(),
+    onFollow: openAddress,
+  });
+  const show = () => {
+    const now = drawing.chosen();
+    const last = drawn.get(root);
+    if (last) last.chosen = now;
+    keep(STEP, now.step + 1, aboutOf(data));
+    showControls(bar, data, drawing);
+  };
+  bar.replaceChildren(...newControls(data, drawing, show, place));
+  show();
+  const stop = listen(root, (pointed) => {
+    const at = pointed?.words.map((word) => data.words.target.indexOf(word)).find((index) => index >= 0);
+    drawing.choose({ step: at ?? drawn.get(root)?.chosen?.step ?? 0 });
+  });
+  return () => [stop(), drawing.disconnect()];
+});
+
+/** @param {Data} data */
+function aboutOf({ words, predicted, source }) {
+  return JSON.stringify([words, predicted, source]);
+}
+
+/**
+ * What is chosen at first: what was chosen before, unless words were selected since, or another sentence came.
+ * @param {HTMLElement} root
+ * @param {Data} data
+ * @returns {Partial<Figure1Chosen>}
+ */
+function firstChosen(root, data) {
+  const [about, selected] = [aboutOf(data), String(data.selected)];
+  const last = drawn.get(root);
+  const isSame = last?.about === about;
+  const chosen = isSame ? last.chosen : undefined;
+  drawn.set(root, { about, selected, chosen });
+  if (chosen && last?.selected === selected) return chosen;
+  const target = data.words.target.findIndex((word) => data.selected.includes(word));
+  const source = data.words.source.findIndex((word) => data.selected.includes(word));
+  const before = chosen?.step ?? (restored(STEP, 1, data.predicted.length, about) ?? data.first + 1) - 1;
+  const isIn = data.selected.includes(data.words.target[before]);
+  return { step: target < 0 || isIn ? before : target, source, open: chosen?.open };
+}
+
+/**
+ * @param {Data} data
+ * @param {Figure1Drawing} drawing
+ * @param {() => void} show
+ * @param {HTMLElement} picture
+ */
+function newControls(data, drawing, show, picture) {
+  const step = element("label", "step", tr("Decoding step"));
+  const slider = element("input");
+  Object.assign(slider, { type: "range", min: "1", max: String(data.predicted.length), step: "1" });
+  slider.oninput = () => {
+    drawing.choose({ step: Number(slider.value) - 1 });
+    show();
+  };
+  const [all, file] = [button("all", true), button("file", true)];
+  all.onclick = () => {
+    const isOpen = all.getAttribute("aria-pressed") === "true";
+    const { encoder, decoder } = data.model;
+    const every = { encoder: [...Array(encoder.layers).keys()], decoder: [...Array(decoder.layers).keys()] };
+    drawing.open(isOpen ? { encoder: [], decoder: [] } : every);
+    show();
+  };
+  all.textContent = tr("All sub-layers");
+  file.textContent = "SVG";
+  file.title = tr("Download as {format}", { format: "SVG" });
+  file.setAttribute("aria-label", file.title);
+  file.onclick = () => download(figureFile(/** @type {SVGSVGElement} */ (picture.querySelector("svg"))));
+  step.append(slider);
+  return [step, element("output", "about"), element("span", "space"), all, file];
+}
+
+/**
+ * @param {HTMLElement} bar
+ * @param {Data} data
+ * @param {Figure1Drawing} drawing
+ */
+function showControls(bar, data, drawing) {
+  const { step, open } = drawing.chosen();
+  const [slider, about, all] = ["input", ".about", ".all"].map((each) => bar.querySelector(each));
+  if (slider instanceof HTMLInputElement) {
+    slider.value = String(step + 1);
+    slider.setAttribute(
+      "aria-valuetext",
+      tr("after {fed} comes {predicted}", { fed: data.fed[step].name, predicted: data.predicted[step].name }),
+    );
+  }
+  const words = { fed: data.fed[step].name, predicted: data.predicted[step].name };
+  about?.replaceChildren(isolated(tr("after {fed} comes {predicted}", words)));
+  const every = open.encoder.length === data.model.encoder.layers && open.decoder.length === data.model.decoder.layers;
+  all?.setAttribute("aria-pressed", String(every));
+}
+
+/** @param {string} text */
+function download(text) {
+  const link = element("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+  link.download = "figure1.svg";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,76 @@
+"""Figure 1 of the paper for the current reading, on the page Overview."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from core.analysis.tokens.words import word_groups
+from core.drawing.figure1 import figure1_data
+from core.model.config import TransformerConfig
+from core.results import Explanation
+from viz_app.components.component import component_beside
+from viz_app.components.sentence_bar import Side, word_name
+from viz_app.drawing.theme import Theme
+from viz_app.session.chosen_heads import default_head
+from viz_app.session.step_place import token_names
+
+KEY = "figure1"
+
+_component = component_beside(__file__)
+
+
+def figure1_payload(
+    explanation: Explanation,
+    config: TransformerConfig,
+    theme: Theme,
+    links: Mapping[str, str],
+    selected: Collection[str] = (),
+) -> dict[str, Any]:
+    """Return the data of the figure, see `Data` in figure1.js.
+
+    Args:
+        links: Addresses of the pages that explain the parts, see `part_links`.
+        selected: Names of the selected words.
+    """
+    least = min(range(explanation.num_forced, len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
+    return {
+        **figure1_data(explanation, config),
+        "scale": theme.sequential[::4],
+        "links": dict(links),
+        "tokens": {"source": _tokens(explanation, "source"), "target": _tokens(explanation, "target")},
+        "open": {
+            "encoder": default_head(explanation.maps["encoder_self"])[0],
+            "decoder": default_head(explanation.maps["cross"])[0],
+        },
+        "words": {
+            "source": _word_names("source", explanation.source_tokens),
+            "target": _word_names("target", explanation.predicted_tokens),
+        },
+        "selected": sorted(selected),
+        "first": least,
+    }
+
+
+def figure1(data: dict[str, Any], key: str = KEY) -> None:
+    """Draw the figure on the page.
+
+    Args:
+        data: See `figure1_payload`.
+        key: Key of the component, as for any widget.
+    """
+    _component(data=data, key=key)
+
+
+def _word_names(side: Side, tokens: tuple[str, ...]) -> list[str]:
+    """Return the name of the word that each token belongs to, as in the sentence bar."""
+    return [word_name((side, group)) for group in word_groups(tokens) for _ in group]
+
+
+def _tokens(explanation: Explanation, side: Side) -> list[dict[str, str]]:
+    """Return what addresses call the tokens of a side: their row, their word, and their name on Step by step."""
+    tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
+    followed = token_names(explanation, "encoder" if side == "source" else "decoder")
+    numbers = [number for number, group in enumerate(word_groups(tokens), 1) for _ in group]
+    return [
+        {"row": str(row + 1), "word": f"{side}.{number}", "followed": name}
+        for row, (number, name) in enumerate(zip(numbers, followed, strict=True))
+    ]

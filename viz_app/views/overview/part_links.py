@@ -1,0 +1,39 @@
+"""Addresses of the pages that explain the parts of Figure 1."""
+
+from viz_app.page_list import PAGES, ModelKind
+from viz_app.session import address, step_place
+from viz_app.session.fields import page_address
+
+_STEP = {
+    step_place.STACK.key: "{stack}",
+    step_place.LAYER.key: "L{layer}",
+    step_place.HEAD.key: "H1",
+    step_place.STEP.key: "{at}",
+    step_place.TOKEN.key: "{followed}",
+}
+# By the `link` of a part: a page and its settings, with what the part and the chosen token say in place of names in
+# braces, see `Figure1Part` and `tokens` in types.d.ts.
+TARGETS: dict[str, tuple[str, dict[str, str]]] = {
+    "head": (
+        "heads",
+        {address.KIND.key: "{kind}", "heads_{kind}": "L{layer} H{head}", address.WORD.key: "{word}"},
+    ),
+    "encoder.step": ("step_through", _STEP),
+    "decoder.step": ("step_through", _STEP),
+    "encoder.layer": ("lens", {address.ENCODER_LEVEL.key: "{layer}"}),
+    "decoder.layer": ("lens", {address.CELL.key: "{row}.{layer}"}),
+    "embedding": ("positions", {}),
+    "positions": ("positions", {}),
+    "predicted": ("translate", {address.TOKEN.key: "{row}"}),
+    "other": ("contrast", {address.TOKEN.key: "{row}", address.RATHER_THAN.key: "{piece}"}),
+}
+
+
+def part_links(kind: ModelKind) -> dict[str, str]:
+    """Return the addresses of the pages that are for a kind of model, by the `link` of the parts."""
+    fitting = {page.name for page in PAGES if kind in page.models}
+    return {
+        link: page_address(page, settings, templates=True)
+        for link, (page, settings) in TARGETS.items()
+        if page in fitting
+    }
