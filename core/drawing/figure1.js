@@ -122,7 +122,7 @@ function draw(state, width) {
 /**
  * Width of a token in the font of the drawing.
  * @param {HTMLElement} root
- * @returns {(word: Figure1Word) => number}
+ * @returns {(text: Pick<Figure1Word, "spans">) => number}
  */
 function measurer(root) {
   const context = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
@@ -278,9 +278,10 @@ function show(state) {
   for (const { item, node } of state.drawn) {
     const { type, kind, index = 0, side } = item;
     if (type === "map") {
-      const [rows, columns] = kind === "encoder_self" ? [source, -1] : [step, kind === "cross" ? source : -1];
-      mark(node, item, "row", rows, kind === "encoder_self" ? data.source.length : data.fed.length);
-      mark(node, item, "column", columns, data.source.length);
+      const isEncoder = kind === "encoder_self";
+      const key = kind === "decoder_self" ? data.fed.length : data.source.length;
+      const lengths = { query: isEncoder ? data.source.length : data.fed.length, key };
+      mark(node, item, isEncoder ? source : step, kind === "cross" ? source : -1, lengths);
     }
     if (type === "word") {
       const chosen = index === (side === "source" ? source : step);

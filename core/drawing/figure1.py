@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.capture import AttentionMap
-from core.drawing.drawing_data import MAX_CELL, label_spans, reduced, run_spans, spoken
+from core.drawing.drawing_data import MAX_CELL, label_spans, reduced, spoken
 from core.model.config import HeadShape, TransformerConfig
 from core.results import Explanation
 from core.text.byte_pieces import token_role
@@ -82,7 +82,7 @@ def _words(tokens: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the tokens as running text: `glued` ones follow the one before without a space."""
     return [
         {
-            "spans": run_spans(token),
+            "spans": label_spans(token),
             "name": spoken(token),
             "glued": position > 0 and not token.startswith(SPACE_MARK) and token_role(token) == "text",
         }

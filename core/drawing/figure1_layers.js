@@ -4,13 +4,12 @@
 /** @import { Column, Setting } from "./figure1_parts.js" */
 /** @import { Kind, Stack } from "./types" */
 
-import { GUTTERS, THUMB, box, flow, map, normName } from "./figure1_parts.js";
+import { GUTTERS, THUMB, box, flow, map, normName, room, textWidth } from "./figure1_parts.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 
 const [PAD, GAP] = [10, 8]; // within the frame, and between layers
-const LARGE = { least: 36, most: 52, gap: 4, title: 21, pad: 6 }; // maps of a layer that is not folded
-const RESIDUAL = 18; // room beside the sub-layers for the line that passes them by
+const LARGE = { least: 36, most: 48, gap: 4, title: 21, pad: 6 }; // maps of a layer that is not folded
 /** @type {Record<Stack, Kind[]>} */
 const IN_ORDER = { encoder: ["encoder_self"], decoder: ["decoder_self", "cross"] };
 
@@ -53,14 +52,6 @@ export function layers(pile, setting) {
 }
 
 /**
- * @param {Column} pile
- * @returns {[left: number, width: number]} The room for maps.
- */
-function room({ x, width, outer }) {
-  return [x + (outer < 0 ? GUTTERS.outer : GUTTERS.inner), width - GUTTERS.outer - GUTTERS.inner];
-}
-
-/**
  * A layer as the small maps of its heads; those of cross-attention are nearest to the encoder.
  * @param {Column} pile
  * @param {number} layer
@@ -74,7 +65,7 @@ function foldedLayer(pile, layer, { data, thumb, narrow }) {
   const rows = narrow ? kinds.length : 1;
   const whole = narrow ? line : kinds.length * line + (kinds.length - 1) * THUMB.kinds;
   const start = left + (width - whole) / 2;
-  pile.top -= rows * (thumb + THUMB.gap) - THUMB.gap;
+  flow(pile, rows * (thumb + THUMB.gap) - THUMB.gap, false);
   kinds.forEach((kind, place) => {
     const x = narrow ? start : start + place * (line + THUMB.kinds);
     const y = pile.top + (narrow ? place * (thumb + THUMB.gap) : 0);
@@ -96,9 +87,10 @@ function openLayer(pile, layer, setting) {
     flow(pile, GAP, false);
   }
   const { dFf } = data.model[pile.stack];
-  const sizes = [data.model.dModel, dFf, data.model.dModel].map((each) => decimal(each, 0)).join(" \u2192 ");
+  const [narrow, wide] = [data.model.dModel, dFf].map((each) => decimal(each, 0));
+  const sizes = `${narrow} \u2192 ${wide} \u2192 ${narrow}`;
   subLayer(pile, layer, setting, "feed_forward", () =>
-    box(pile, 28, "feed", tr("Feed forward"), sizes, stepPart(pile, layer, "feed_forward-hidden"), room(pile)[1] - 36),
+    box(pile, 28, "feed", tr("Feed forward"), sizes, stepPart(pile, layer, "feed_forward-hidden"), room(pile)[1]),
   );
 }
 
@@ -125,7 +117,15 @@ function subLayer(pile, layer, { data }, name, draw) {
   const start = pile.top - (isPost ? 1 : 0);
   const norm = () => {
     const text = isPost ? tr("Add & {norm}", { norm: normName(data) }) : normName(data);
-    return box(pile, 20, "norm", text, "", stepPart(pile, layer, `${name}-${isPost ? "residual" : "norm"}`), 150);
+    return box(
+      pile,
+      20,
+      "norm",
+      text,
+      "",
+      stepPart(pile, layer, `${name}-${isPost ? "residual" : "norm"}`),
+      room(pile)[1],
+    );
   };
   flow(pile, 10);
   if (!isPost) {
@@ -134,7 +134,7 @@ function subLayer(pile, layer, { data }, name, draw) {
   }
   draw();
   flow(pile, 8);
-  let end = { x: middle + outer * 75, y: pile.top - 10 };
+  let end = { x: middle + (outer * room(pile)[1]) / 2, y: pile.top - 10 };
   if (isPost) norm();
   else {
     const part = { ...stepPart(pile, layer, `${name}-residual`), name: tr("Add") };
@@ -143,7 +143,7 @@ function subLayer(pile, layer, { data }, name, draw) {
     pile.top -= 16;
   }
   const [left, width] = room(pile);
-  const side = outer < 0 ? left + 5 : left + width - 5;
+  const side = outer < 0 ? left - 13 : left + width + 13;
   const points = /** @type {[number, number][]} */ ([
     [middle, start],
     [side, start],
@@ -166,9 +166,7 @@ function attention(pile, layer, { data }, kind) {
     cross: tr("Multi-head cross-attention"),
   };
   const { heads, dK } = data.model[pile.stack];
-  const [left, all] = room(pile);
-  const x = pile.outer < 0 ? left + RESIDUAL : left;
-  const width = all - RESIDUAL;
+  const [x, width] = room(pile);
   const inner = width - 2 * LARGE.pad;
   const fits = (/** @type {number} */ count) =>
     Math.min(LARGE.most, Math.floor((inner + LARGE.gap) / count) - LARGE.gap);
@@ -178,7 +176,8 @@ function attention(pile, layer, { data }, kind) {
   const side = fits(across);
   const height = LARGE.title + rows * (side + LARGE.gap) + LARGE.pad - 2;
   pile.top -= height;
-  const note = `${heads} \u00d7 ${dK}`;
+  const sizes = `${heads} \u00d7 ${dK}`;
+  const note = textWidth(pile, titles[kind]) + textWidth(pile, sizes) + 28 <= width ? sizes : "";
   pile.items.push({ type: "box", x, y: pile.top, width, height, look: "attention", text: titles[kind], note });
   const start = x + (width - across * (side + LARGE.gap) + LARGE.gap) / 2;
   for (let head = 0; head < heads; head++) {

@@ -2,59 +2,64 @@
 // Where the parts of Figure 1 stand, for a model and the width of a page: numbers only, no element of a page.
 
 /** @import { Column, Item, Setting } from "./figure1_parts.js" */
-/** @import { Figure1Data, Figure1Word, Stack } from "./types" */
+/** @import { Figure1Data, Stack } from "./types" */
 
 import { layers } from "./figure1_layers.js";
-import { GUTTERS, LINE, THUMB, box, flow, normName, title, words } from "./figure1_parts.js";
+import { GUTTERS, LINE, RESIDUAL, THUMB, box, flow, normName, room, textWidth, title, words } from "./figure1_parts.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 
 const BETWEEN = 70; // pixels between the columns
 const OUTSIDE = 36; // beside them: how many layers there are
-const NARROW = 640; // up to this width the encoder is above the decoder
+const NARROW = 780; // up to this width the encoder is above the decoder
 const MARGIN = 20; // at the left of narrow columns, for the line of the memory
+const WIDEST = 480; // of a single column
 const FACT = 18; // a line of text
 
 /**
  * @param {Figure1Data} data
  * @param {number} width
  * @param {Record<Stack, ReadonlySet<number>>} open Layers that are drawn with all sub-layers.
- * @param {(word: Figure1Word) => number} measure Width of a token in pixels.
+ * @param {Column["measure"]} measure
  * @returns {{ width: number, height: number, items: Item[] }}
  */
 export function layoutFigure(data, width, open, measure) {
   const narrow = width < NARROW;
   const { encoder, decoder } = data.model;
-  const sides = GUTTERS.outer + GUTTERS.inner;
+  const sides = GUTTERS.outer + GUTTERS.inner + RESIDUAL;
+  const most = Math.min(width - MARGIN - 2, WIDEST);
   const columns = narrow ? Math.max(encoder.heads, decoder.heads) : encoder.heads + 2 * decoder.heads;
-  const free = narrow ? width - MARGIN - 2 - sides : width - 2 * OUTSIDE - BETWEEN - 2 * sides - THUMB.kinds;
+  const free = narrow ? most - sides : width - 2 * OUTSIDE - BETWEEN - 2 * sides - THUMB.kinds;
   const thumb = Math.max(THUMB.least, Math.min(THUMB.most, Math.floor(free / columns) - THUMB.gap));
   /** @type {Setting} */
-  const setting = { data, open, measure, thumb, narrow };
-  const line = (/** @type {number} */ heads) => heads * (thumb + THUMB.gap) - THUMB.gap;
-  const widths = { encoder: sides + line(encoder.heads), decoder: sides + 2 * line(decoder.heads) + THUMB.kinds };
-  if (!narrow) {
-    const left = Math.max(0, (width - widths.encoder - widths.decoder - BETWEEN) / 2);
-    const first = column("encoder", left, widths.encoder, -1, setting);
-    const second = column("decoder", left + widths.encoder + BETWEEN, widths.decoder, 1, setting);
-    return sideBySide(first, second, width, setting);
+  const setting = { data, open, thumb, narrow };
+  /** @type {(stack: Stack, x: number, width: number, outer: -1 | 1, beyond: number) => Column} */
+  const pile = (stack, x, width, outer, beyond) => {
+    const [left, free] = room({ x, width, outer });
+    const middle = left + free / 2;
+    const lines = narrow ? 2 * Math.min(middle - x, x + width - middle) : width + beyond;
+    const column = { stack, items: [], x, width, outer, top: 0, middle, memories: [], end: 0, lines, measure };
+    fill(column, setting);
+    return column;
+  };
+  if (narrow) {
+    const left = MARGIN + (width - MARGIN - 2 - most) / 2;
+    return oneColumn(pile("encoder", left, most, 1, 0), pile("decoder", left, most, 1, 0), width, data);
   }
-  const most = width - MARGIN - 2;
-  return oneColumn(
-    column("encoder", MARGIN, most, 1, setting),
-    column("decoder", MARGIN, most, 1, setting),
-    width,
-    data,
-  );
+  const line = (/** @type {number} */ heads) => heads * (thumb + THUMB.gap) - THUMB.gap;
+  const [first, second] = [sides + line(encoder.heads), sides + 2 * line(decoder.heads) + THUMB.kinds];
+  const left = Math.max(0, (width - first - second - BETWEEN) / 2);
+  const right = left + first + BETWEEN;
+  return sideBySide(pile("encoder", left, first, -1, 0), pile("decoder", right, second, 1, -40), width, data);
 }
 
 /**
  * @param {Column} encoder
  * @param {Column} decoder
  * @param {number} width
- * @param {Setting} setting
+ * @param {Figure1Data} data
  */
-function sideBySide(encoder, decoder, width, { data }) {
+function sideBySide(encoder, decoder, width, data) {
   const facts = factItems(data, encoder.x);
   const down = Math.max(-decoder.top, facts.length * FACT + 36 - encoder.top);
   for (const each of [encoder, decoder]) shift(each, down);
@@ -68,10 +73,10 @@ function sideBySide(encoder, decoder, width, { data }) {
  * @param {Figure1Data} data
  */
 function oneColumn(encoder, decoder, width, data) {
-  const facts = factItems(data, MARGIN);
+  const facts = factItems(data, encoder.x);
   shift(encoder, facts.length * FACT + 36 - encoder.top);
   shift(decoder, bottom(encoder.items) + 30 - decoder.top);
-  return whole(width, [...memory(encoder, decoder, 7, true), ...facts], encoder, decoder);
+  return whole(width, [...memory(encoder, decoder, encoder.x - 13, true), ...facts], encoder, decoder);
 }
 
 /**
@@ -81,7 +86,9 @@ function oneColumn(encoder, decoder, width, data) {
  * @param {Column} decoder
  */
 function whole(width, around, encoder, decoder) {
-  const items = [...around, ...encoder.items, ...decoder.items];
+  const isFrame = (/** @type {Item} */ { type }) => type === "frame";
+  const columns = [...encoder.items, ...decoder.items];
+  const items = [...columns.filter(isFrame), ...around, ...columns.filter((item) => !isFrame(item))];
   return { width, height: bottom(items) + 6, items };
 }
 
@@ -143,34 +150,36 @@ function memory(encoder, decoder, bus, narrow) {
       y: over - 6,
       anchor: "start",
       look: "note",
-      text: tr("memory: keys and values"),
+      text: memoryText(encoder, bus, narrow),
     },
   ];
 }
 
 /**
- * One stack with what enters and leaves it.
- * @param {Stack} stack
- * @param {number} x
- * @param {number} width
- * @param {-1 | 1} outer
- * @param {Setting} setting
- * @returns {Column}
+ * @param {Column} encoder
+ * @param {number} bus
+ * @param {boolean} narrow
  */
-function column(stack, x, width, outer, setting) {
-  const { data } = setting;
-  /** @type {Column} */
-  const pile = { stack, items: [], x, width, outer, top: 0, middle: x + width / 2, memories: [], end: 0 };
+function memoryText(encoder, bus, narrow) {
+  const text = tr("memory: keys and values");
+  return narrow || textWidth(encoder, text) < bus - encoder.middle - 8 ? text : tr("memory");
+}
+
+/**
+ * One stack with what enters and leaves it.
+ * @param {Column} pile
+ * @param {Setting} setting
+ */
+function fill(pile, setting) {
   inputs(pile, setting);
   layers(pile, setting);
-  if (data.model.finalNorm) {
+  if (setting.data.model.finalNorm) {
     flow(pile, 10);
-    box(pile, 20, "norm", normName(data), "", undefined, 150);
+    box(pile, 20, "norm", normName(setting.data), "", undefined, 150);
   }
   pile.end = pile.top;
-  if (stack === "decoder") outputs(pile, setting);
+  if (pile.stack === "decoder") outputs(pile, setting);
   else pile.top -= 30;
-  return pile;
 }
 
 /**
@@ -178,13 +187,13 @@ function column(stack, x, width, outer, setting) {
  * @param {Column} pile
  * @param {Setting} setting
  */
-function inputs(pile, { data, measure }) {
+function inputs(pile, { data }) {
   const { model } = data;
   const isEncoder = pile.stack === "encoder";
   title(pile, isEncoder ? tr("Inputs") : tr("Outputs (shifted right)"));
   pile.top -= 18;
-  if (isEncoder) words(pile, "source", data.source, measure);
-  else words(pile, "fed", data.fed, measure);
+  if (isEncoder) words(pile, "source", data.source);
+  else words(pile, "fed", data.fed);
   pile.top -= 4;
   flow(pile, 14);
   const size = `${decimal(model.vocabulary[isEncoder ? 0 : 1], 0)} \u00d7 ${decimal(model.dModel, 0)}`;
@@ -236,7 +245,7 @@ function positions(pile, { model }) {
  * @param {Column} pile
  * @param {Setting} setting
  */
-function outputs(pile, { data, measure }) {
+function outputs(pile, { data }) {
   const { model } = data;
   const step = (/** @type {string} */ at) => ({
     link: "decoder.step",
@@ -257,7 +266,7 @@ function outputs(pile, { data, measure }) {
   pile.top -= 8;
   title(pile, tr("Output probabilities"));
   pile.top -= 20;
-  words(pile, "predicted", data.predicted, measure);
+  words(pile, "predicted", data.predicted);
   pile.top -= 4;
 }
 

@@ -2,7 +2,7 @@
 // The parts of Figure 1 as elements of an SVG.
 
 /** @import { Item } from "./figure1_parts.js" */
-/** @import { Figure1Data, Figure1Option, Kind, Span } from "./types" */
+/** @import { Figure1Data, Figure1Option, Kind, PerAxis, Span } from "./types" */
 
 import { vector } from "./dom.js";
 import { decimal } from "./numbers.js";
@@ -12,6 +12,7 @@ import { paintWeights } from "./weights.js";
 const MASKED = 255; // see figure1.py
 const STEPS = 254;
 const CORNER = 7; // radius of the bends of lines
+const TICK = 2.5; // pixels that a mark stands out of a map
 const HEAD = 4; // half the width of an arrow's head
 const BAR = { before: 34, most: 150 }; // pixels left of the middle where the bars of probabilities begin
 
@@ -115,10 +116,10 @@ export function circle({ x, y, width = 0, look = "" }) {
   const group = vector("g", { class: `mark ${look}` });
   const r = width / 2;
   group.append(vector("circle", { cx: x, cy: y, r }));
-  const [a, b] = [0.62 * r, 0.55 * r];
+  const [a, b, c] = [0.6 * r, 0.52 * r, 0.72 * r];
   const marks = {
     plus: `M${x - a} ${y}H${x + a}M${x} ${y - a}V${y + a}`,
-    wave: `M${x - r} ${y}C${x - b} ${y - 1.6 * r} ${x - b} ${y - 1.0 * r} ${x} ${y}S${x + b} ${y + 1.6 * r} ${x + r} ${y}`,
+    wave: `M${x - c} ${y}Q${x - c / 2} ${y - 1.5 * c} ${x} ${y}T${x + c} ${y}`,
     table: `M${x - b} ${y - b}H${x + b}V${y + b}H${x - b}ZM${x - b} ${y}H${x + b}M${x} ${y - b}V${y + b}`,
   };
   group.append(vector("path", { d: marks[/** @type {keyof typeof marks} */ (look)] }));
@@ -126,7 +127,7 @@ export function circle({ x, y, width = 0, look = "" }) {
 }
 
 /**
- * A head, with a mark for a row or a column in it.
+ * A head. What is not of the chosen row or column can be dimmed, see `mark`.
  * @param {Item} item
  * @param {string} picture
  */
@@ -134,27 +135,40 @@ export function map({ x, y, width = 0 }, picture) {
   const group = vector("g", { class: "map" });
   const size = { x, y, width, height: width };
   group.append(vector("rect", { ...size, class: "under" }), vector("rect", { ...size, class: "masked" }));
-  const image = vector("image", { ...size, href: picture, preserveAspectRatio: "none" });
-  group.append(image, vector("rect", { ...size, class: "edge" }), vector("rect", { class: "row" }));
-  group.append(vector("rect", { class: "column" }));
+  group.append(vector("image", { ...size, href: picture, preserveAspectRatio: "none" }));
+  group.append(vector("path", { class: "dim" }), vector("rect", { ...size, class: "edge" }));
+  group.append(vector("path", { class: "ticks" }));
   return group;
 }
 
 /**
- * Mark a row or a column of a map.
+ * Dim a map but for a row and a column, and mark both at its sides.
  * @param {Element} node
  * @param {Item} item
- * @param {"row" | "column"} axis
- * @param {number} index -1: none.
- * @param {number} length Of the sentence.
+ * @param {number} row -1: none.
+ * @param {number} column
+ * @param {PerAxis<number>} length Rows and columns.
  */
-export function mark(node, { x, y, width = 0 }, axis, index, length) {
-  const band = /** @type {SVGRectElement} */ (node.querySelector(`.${axis}`));
-  const thick = Math.max(width / length, 1.6);
-  const from = Math.min((index * width) / length, width - thick);
-  const place = axis === "row" ? [x - 1, y + from, width + 2, thick] : [x + from, y - 1, thick, width + 2];
-  ["x", "y", "width", "height"].forEach((name, number) => band.setAttribute(name, String(place[number])));
-  band.style.display = index < 0 ? "none" : "";
+export function mark(node, { x, y, width = 0 }, row, column, length) {
+  const [down, across] = [width / length.query, width / length.key];
+  const [top, left] = [y + row * down, x + column * across];
+  const [bottom, right] = [top + down, left + across];
+  const holes = [];
+  const ticks = [];
+  if (row >= 0) {
+    holes.push(`M${x} ${top}V${bottom}H${x + width}V${top}Z`);
+    const middle = (top + bottom) / 2;
+    ticks.push(`M${x - TICK} ${middle}H${x}`);
+  }
+  if (column >= 0) {
+    const spans = row < 0 ? [[y, y + width]] : [[y, top], [bottom, y + width]]; // prettier-ignore
+    holes.push(...spans.map(([from, to]) => `M${left} ${from}V${to}H${right}V${from}Z`));
+    const middle = (left + right) / 2;
+    ticks.push(`M${middle} ${y - TICK}V${y}`);
+  }
+  const all = `M${x} ${y}H${x + width}V${y + width}H${x}Z`;
+  node.querySelector(".dim")?.setAttribute("d", holes.length ? all + holes.join("") : "");
+  node.querySelector(".ticks")?.setAttribute("d", ticks.join(""));
 }
 
 /**

@@ -6,8 +6,9 @@
 
 import { tr } from "./texts.js";
 
-export const THUMB = { least: 7, most: 26, gap: 3, kinds: 18 }; // small maps of a layer, and between its two kinds
-export const GUTTERS = { outer: 54, inner: 16 }; // within a frame: names of layers, and the other side
+export const THUMB = { least: 7, most: 28, gap: 4, kinds: 20 }; // small maps of a layer, and between its two kinds
+export const GUTTERS = { outer: 52, inner: 16 }; // within a frame: names of layers, and the other side
+export const RESIDUAL = 18; // room beside the sub-layers for the lines that pass them by
 export const LINE = { word: 22, option: 18 }; // pixels from one line of text to the next
 
 /**
@@ -42,14 +43,25 @@ export const LINE = { word: 22, option: 18 }; // pixels from one line of text to
  * @property {number} middle x of the flow of values.
  * @property {{ x: number, y: number }[]} memories Where the decoder reads the encoder's output.
  * @property {number} end y of the top of the stack.
+ * @property {number} lines Width of lines of words.
+ * @property {(text: Pick<Figure1Word, "spans">) => number} measure Width of a token, or of another text, in pixels.
  *
  * @typedef {object} Setting
  * @property {Figure1Data} data
  * @property {Record<Stack, ReadonlySet<number>>} open Layers that are drawn with all sub-layers.
- * @property {(word: Figure1Word) => number} measure Width of a token.
  * @property {number} thumb Side of a small map.
  * @property {boolean} narrow
  */
+
+/**
+ * The room for maps and sub-layers within a frame, beside residual connections.
+ * @param {Pick<Column, "x" | "width" | "outer">} column
+ * @returns {[left: number, width: number]}
+ */
+export function room({ x, width, outer }) {
+  const left = outer < 0 ? GUTTERS.outer + RESIDUAL : GUTTERS.inner;
+  return [x + left, width - GUTTERS.outer - GUTTERS.inner - RESIDUAL];
+}
 
 /**
  * A step of the flow upwards.
@@ -80,11 +92,29 @@ export function flow(pile, by, arrow = true) {
 export function box(pile, height, look, text, note, part, most) {
   const width = Math.min(most, pile.width);
   pile.top -= height;
+  const fits = textWidth(pile, text) + textWidth(pile, note) + 28 <= width;
   /** @type {Item} */
-  const item = { type: "box", x: pile.middle - width / 2, y: pile.top, width, height, look, text, note };
+  const item = {
+    type: "box",
+    x: pile.middle - width / 2,
+    y: pile.top,
+    width,
+    height,
+    look,
+    text,
+    note: fits ? note : "",
+  };
   if (part) item.part = { ...part, name: note ? `${text}, ${note}` : text };
   pile.items.push(item);
   return item;
+}
+
+/**
+ * @param {Column} pile
+ * @param {string} text
+ */
+export function textWidth({ measure }, text) {
+  return measure({ spans: [[text, ""]] });
 }
 
 /**
@@ -119,16 +149,15 @@ export function title(pile, text) {
  * @param {Column} pile
  * @param {"source" | "fed" | "predicted"} side
  * @param {readonly Figure1Word[]} tokens
- * @param {(word: Figure1Word) => number} measure
  */
-export function words(pile, side, tokens, measure) {
+export function words(pile, side, tokens) {
   /** @type {{ index: number, x: number, width: number }[][]} */
   const lines = [[]];
   let end = 0;
   tokens.forEach((word, index) => {
-    const width = Math.min(measure(word) + 6, pile.width);
-    const gap = word.glued ? 0 : 2;
-    if (end + gap + width > pile.width && lines[lines.length - 1].length) {
+    const width = Math.min(pile.measure(word) + 4, pile.lines);
+    const gap = word.glued ? -3 : 3;
+    if (end + gap + width > pile.lines && lines[lines.length - 1].length) {
       lines.push([]);
       end = 0;
     }
