@@ -90,7 +90,7 @@ function openLayer(pile, layer, setting) {
   const [narrow, wide] = [data.model.dModel, dFf].map((each) => decimal(each, 0));
   const sizes = `${narrow} \u2192 ${wide} \u2192 ${narrow}`;
   subLayer(pile, layer, setting, "feed_forward", () =>
-    box(pile, 28, "feed", tr("Feed forward"), sizes, stepPart(pile, layer, "feed_forward-hidden"), room(pile)[1]),
+    box(pile, 28, "feed", tr("Feed-forward"), sizes, stepPart(pile, layer, "feed_forward-hidden"), room(pile)[1]),
   );
 }
 

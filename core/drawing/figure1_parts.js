@@ -177,5 +177,5 @@ export function words(pile, side, tokens) {
 
 /** @param {Figure1Data} data */
 export function normName({ model }) {
-  return model.rms ? "RMSNorm" : tr("Norm");
+  return model.rms ? "RMSNorm" : "Norm"; // of LayerNorm, as the paper writes it in every language
 }

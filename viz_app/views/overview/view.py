@@ -12,13 +12,12 @@ from viz_app.views.overview.part_links import part_links
 
 HOW_TO_READ = marked("""
 **Figure 1** of [Attention Is All You Need](https://arxiv.org/abs/1706.03762), for the open model and the sentence
-above. Values flow upwards: words enter below, every small map is one head of attention with its weights in this
-sentence, a row for each word that attends and a column for each word that it attends to. At the top are the
-probabilities of the next word.
+above. Values flow upwards: words enter below, and the probabilities of the next word stand at the top. Every small map
+is one **head** with its weights in this sentence: a row for each word that attends, a column for each word that it
+attends to.
 
-Choose a **decoding step** with the slider, or click a word of the translation: the orange rows are the weights with
-which this word was predicted. Click a word of the source to see who attends to it. The arrow beside a layer shows its
-sub-layers.
+Choose a **decoding step** with the slider, or click a word of the translation: its row stays, the others are dimmed.
+Click a word of the source to see which heads attend to it. The arrow beside a layer shows its sub-layers.
 
 **Every part is a link** to the page that explains it, for the same layer, head and word. With the keyboard, arrow keys
 lead from part to part, and Enter opens.
