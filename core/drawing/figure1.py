@@ -26,7 +26,7 @@ def figure1_data(explanation: Explanation, config: TransformerConfig) -> dict[st
     """
     missing = [kind for kind in ("encoder_self", "decoder_self", "cross") if not explanation.maps.get(kind)]
     if missing or not explanation.log_probs:
-        lacking = ", ".join(missing) or "the probabilities of its tokens"
+        lacking = ", ".join(missing) or "probabilities"
         raise ValueError(f"Figure 1 shows a whole model, but the explanation has no {lacking}: explain it with a model")
     return {
         "model": model_facts(config),
@@ -91,14 +91,15 @@ def _words(tokens: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def _options(explanation: Explanation, position: int) -> list[dict[str, Any]]:
-    """Return the most probable tokens at a position, best first, with the predicted one last if it is not of them."""
+    """Return the most probable tokens that a search may write, best first, and the predicted one in any case."""
     predicted, log_prob = explanation.predicted_tokens[position], explanation.log_probs[position]
-    best = [(str(token), value) for token, value in explanation.alternatives[position][:OPTIONS]]
+    others = explanation.alternatives[position]
+    best = [(token, value) for token, value in others if token_role(token) in ("text", "end")][:OPTIONS]
     if all(token != predicted for token, _ in best):
-        best = [*best[: OPTIONS - 1], (str(predicted), log_prob)]
+        best = [*best[: OPTIONS - 1], (predicted, log_prob)]
     return [
         {
-            "token": token,
+            "token": str(token),
             "spans": label_spans(token),
             "probability": round(math.exp(value), 4),
             "predicted": token == predicted,

