@@ -38,7 +38,7 @@ from pages import (
 from playwright.sync_api import Browser, sync_playwright
 
 from core import Translator
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 from viz_app.session.models import ROOT, shipped_path
 
@@ -261,12 +261,12 @@ def page_switches(browser: Browser, address: str) -> list[Row]:
     page.goto(f"{address}/heads")
     page.locator(".tokens, .grid").first.wait_for()
     devtools = page.context.new_cdp_session(page)
-    titles = [each.title for each in PAGES]
-    for title in titles:
-        go_to(page, title)
+    names = [each.name for each in VIEWS]
+    for name in names:
+        go_to(page, name)
     server, heap = server_memory(address), browser_heap(devtools)
     for switch in range(SWITCHES):
-        go_to(page, titles[switch % len(titles)])
+        go_to(page, names[switch % len(names)])
     rows = [
         Row(
             f"growth of the server's memory over {SWITCHES} page switches", "MB", [server_memory(address) - server], 5.0

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, CDPSession, Page
 
+from viz_app.page_list import PAGES
 from viz_app.server.launch import running_app
 from viz_app.session.models import ROOT
 
@@ -158,10 +159,15 @@ def browser_heap(devtools: CDPSession) -> float:
     return devtools.send("Runtime.getHeapUsage")["usedSize"] / MEGABYTE
 
 
-def go_to(page: Page, title: str) -> None:
-    """Open another page of the app and wait until its script has run."""
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name=title, exact=True).click()
+def go_to(page: Page, name: str) -> None:
+    """Open another view of the app, by its address, and wait until its script has run."""
+    found = next(each for each in PAGES if name in [view.name for view in each.views])
+    page.locator(".st-key-pages").get_by_role("link", name=found.title, exact=True).click()
     settle(page)
+    title = next(view.title for view in found.views if view.name == name)
+    if len(found.views) > 1:
+        page.locator(".st-key-views").get_by_role("link", name=title, exact=True).click()
+        settle(page)
 
 
 def settle(page: Page) -> None:

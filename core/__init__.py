@@ -1,5 +1,6 @@
 """The Transformer of "Attention Is All You Need": model, inference and analysis."""
 
+from core.app_server import AppServer, serve
 from core.capture import AttentionMap, capture_attention
 from core.formats.checkpoint import Checkpoint, CheckpointError, load_checkpoint, save_checkpoint
 from core.model import Transformer
@@ -10,6 +11,7 @@ from core.translator import Translator
 
 __all__ = [
     "PRESETS",
+    "AppServer",
     "AttentionMap",
     "Checkpoint",
     "CheckpointError",
@@ -23,4 +25,5 @@ __all__ = [
     "capture_attention",
     "load_checkpoint",
     "save_checkpoint",
+    "serve",
 ]

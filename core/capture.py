@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -73,7 +74,7 @@ class AttentionMap:
             mask=self.visible[rows][:, keys],
         )
 
-    @property
+    @cached_property
     def num_heads(self) -> int:
         return self.weights.size(0)
 

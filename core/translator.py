@@ -1,11 +1,12 @@
 """Translator: a sentence to its translation and explanation, for many threads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
 from core.capture import attention_maps
 from core.decoding import (
@@ -61,6 +62,39 @@ class Translator(BatchTranslator):
             ValueError: see `best_device`.
         """
         checkpoint = load_checkpoint(path)
+        return cls(checkpoint.model.to(best_device(device)), checkpoint.tokenizer, checkpoint.training, precision)
+
+    @classmethod
+    def from_model(
+        cls,
+        model: nn.Module,
+        tokenizer: object = None,
+        description: Mapping[str, Any] | str | Path | None = None,
+        device: str | torch.device | None = None,
+        precision: Precision = "exact",
+    ) -> "Translator":
+        """Take a copy of a model that is in memory, in evaluation mode; training the original changes nothing in it.
+
+        Args:
+            model: a `core.Transformer`; an encoder-decoder of transformers whose files Headlight imports; or, with a
+                description, another module with an encoder and a decoder, such as one around `torch.nn.Transformer`.
+            tokenizer: of `core.text`, or the model's own of transformers. With a description: a list of pieces in the
+                order of their ids, a mapping of pieces to ids, a vocabulary with `get_itos()`, a
+                SentencePieceProcessor, or a folder or file with these as docs/formats.md names them; a pair of them for
+                source and target; None if the vocabulary is "numbers".
+            description: what docs/formats.md calls the config.json of such a model, as its path or its contents.
+            device: the best available one by default.
+            precision: see `Translator`.
+
+        Raises:
+            CheckpointError: Headlight does not import such models, or the model does not fit the description or the
+                tokenizer.
+            TypeError: the tokenizer is of another kind than the model needs.
+            ValueError: see `best_device`.
+        """
+        from core.formats.model_in_memory import checkpoint_of_model  # the readers of all formats
+
+        checkpoint = checkpoint_of_model(model, tokenizer, description)
         return cls(checkpoint.model.to(best_device(device)), checkpoint.tokenizer, checkpoint.training, precision)
 
     def translate(

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
 HERE = Path(__file__).parent
@@ -42,7 +42,7 @@ def main() -> None:
     arguments.output.mkdir(parents=True, exist_ok=True)
     with running_app(arguments.checkpoint) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
-        for name in arguments.page or [each.name for each in PAGES]:
+        for name in arguments.page or [each.name for each in VIEWS]:
             take(browser, address, name, arguments, arguments.output / f"{name}.png", arguments.scale)
         if not arguments.page:
             take(browser, address, "heads", arguments, HERE / "app.png", scale=2.0)
@@ -57,7 +57,7 @@ def take(browser: Browser, address: str, name: str, arguments: argparse.Namespac
     query = urlencode(
         [("tour", "off"), ("text", arguments.text), *(setting.split("=", 1) for setting in arguments.setting)]
     )
-    page.goto(f"{address}/{'' if name == PAGES[0].name else name}?{query}")
+    page.goto(f"{address}/{'' if name == VIEWS[0].name else name}?{query}")
     wait_until_still(page)
     if arguments.whole:
         tall = page.locator(".stMain").evaluate("main => main.scrollHeight")

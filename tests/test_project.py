@@ -16,7 +16,7 @@ from packaging.specifiers import SpecifierSet
 
 from core.cli.commands import COMMANDS
 from train.__main__ import build_parser as train_parser
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -299,8 +299,8 @@ def test_the_results_are_those_of_the_cards() -> None:
 
 def test_the_pages_of_the_app_are_listed_in_the_order_of_the_sidebar() -> None:
     listed = re.findall(r"^\| \[(.+)\]\(pages/(\w+)\.md\) \|", (ROOT / "docs/app.md").read_text("utf-8"), re.MULTILINE)
-    assert listed == [(page.title, page.name) for page in PAGES]
-    assert [page.name for page in PAGES if not (ROOT / "docs" / "pages" / f"{page.name}.png").exists()] == []
+    assert listed == [(page.title, page.name) for page in VIEWS]
+    assert [page.name for page in VIEWS if not (ROOT / "docs" / "pages" / f"{page.name}.png").exists()] == []
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:

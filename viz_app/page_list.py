@@ -1,4 +1,4 @@
-"""What the pages of the app are, in the groups and the order of the sidebar. No other module has a list of them."""
+"""What the pages of the app and their views are, in the order of the sidebar. No other module has a list of them."""
 
 from typing import Literal, NamedTuple
 
@@ -15,15 +15,15 @@ ATTENTION: frozenset[ModelKind] = frozenset({"attention"})
 ANY: frozenset[ModelKind] = frozenset({"translation", "mask-predict", "parser", "pictures", "attention"})
 
 
-class AppPage(NamedTuple):
-    """A page of the app.
+class View(NamedTuple):
+    """A view of a page: a script with an address of its own.
 
     Attributes:
         name: its address, which does not change.
         folder: below views/, with its script `view.py`.
-        title: in the sidebar.
+        title: in the row of views above the page.
         models: the kinds of model that it is for; with others a note in its place leads to what fits.
-        has_sentence: whether the sentence and its translation are shown above the page; elsewhere they are kept.
+        has_sentence: whether the sentence and its translation are shown above the view; elsewhere they are kept.
         has_badges: whether it ends with the checks that it shows what the model did.
     """
 
@@ -40,44 +40,78 @@ class AppPage(NamedTuple):
         return f"views/{self.folder}/view.py"
 
 
-GROUPS: dict[str, tuple[AppPage, ...]] = {
-    marked("Look"): (
-        AppPage("translate", "translate/translation", marked("Translate"), TRANSLATIONS, has_badges=True),
-        AppPage("overview", "overview", marked("Overview"), NEXT_TOKENS),
-        AppPage("heads", "heads/grid", marked("Heads"), NEXT_TOKENS | ATTENTION, has_badges=True),
-        AppPage("alignment", "heads/alignment", marked("Alignment"), TRANSLATIONS | ATTENTION, has_badges=True),
-        AppPage("compare", "compare", marked("Compare"), TRANSLATIONS),
-        AppPage("corpus", "corpus", marked("Corpus"), TRANSLATIONS, has_sentence=False),
+class AppPage(NamedTuple):
+    """A page of the app: an entry of the sidebar, with views that answer the same question.
+
+    Attributes:
+        title: in the sidebar.
+        views: the first of them opens first.
+    """
+
+    title: str
+    views: tuple[View, ...]
+
+
+PAGES = (
+    AppPage(
+        marked("Translate"),
+        (
+            View("translate", "translate/translation", marked("Translation"), TRANSLATIONS, has_badges=True),
+            View("beam", "translate/beam", marked("Beam"), TRANSLATIONS),
+            View("generation", "translate/generation", marked("Faster generation"), TRANSLATIONS | MASK_PREDICT),
+            View("score", "translate/score", marked("Score a file"), TRANSLATIONS),
+        ),
     ),
-    marked("Change"): (
-        AppPage("beam", "translate/beam", marked("Beam"), TRANSLATIONS),
-        AppPage("generation", "translate/generation", marked("Generation"), TRANSLATIONS | MASK_PREDICT),
-        AppPage("switches", "experiments/switches", marked("Switches"), TRANSLATIONS),
-        AppPage("contributions", "why/contributions", marked("What heads write"), NEXT_TOKENS),
-        AppPage("contrast", "why/contrast", marked("Why A rather than B"), NEXT_TOKENS),
-        AppPage("lens", "why/lens", marked("Layer by layer"), TRANSLATIONS),
-        AppPage("patching", "experiments/patching", marked("Patching"), TRANSLATIONS),
-        AppPage("head_paths", "experiments/head_paths", marked("Head to head"), NEXT_TOKENS),
+    AppPage(marked("Overview"), (View("overview", "overview", marked("Overview"), NEXT_TOKENS),)),
+    AppPage(
+        marked("Heads"),
+        (
+            View("heads", "heads/grid", marked("All heads"), NEXT_TOKENS | ATTENTION, has_badges=True),
+            View("alignment", "heads/alignment", marked("Alignment"), TRANSLATIONS | ATTENTION, has_badges=True),
+        ),
     ),
-    marked("Paper"): (
-        AppPage("sections", "paper/sections", marked("The paper, section by section"), ANY, has_sentence=False),
-        AppPage("step_through", "steps", marked("Step by step"), NEXT_TOKENS),
-        AppPage("positions", "paper/positions", marked("Positions"), NEXT_TOKENS),
-        AppPage("paper_figures", "paper/paper_figures", marked("Figures"), NEXT_TOKENS, has_sentence=False),
-        AppPage("why", "paper/table1", marked("Table 1"), ANY, has_sentence=False),
+    AppPage(
+        marked("Why this word"),
+        (
+            View("contrast", "why/contrast", marked("Why A rather than B"), NEXT_TOKENS),
+            View("contributions", "why/contributions", marked("What heads write"), NEXT_TOKENS),
+            View("lens", "why/lens", marked("Layer by layer"), TRANSLATIONS),
+        ),
     ),
-    marked("Models"): (
-        AppPage("checkpoint", "models/checkpoint", marked("Checkpoint"), ANY, has_sentence=False),
-        AppPage("training", "models/training", marked("Training"), ANY, has_sentence=False),
-        AppPage("over_training", "models/over_training", marked("Over training"), NEXT_TOKENS),
-        AppPage("parsing", "models/parsing", marked("Parsing"), NEXT_TOKENS | MASK_PREDICT),
-        AppPage("picture", "models/picture", marked("Read a picture"), ANY, has_sentence=False),
-        AppPage("score", "translate/score", marked("Score a file"), TRANSLATIONS),
+    AppPage(
+        marked("Experiments"),
+        (
+            View("switches", "experiments/switches", marked("Switches"), TRANSLATIONS),
+            View("patching", "experiments/patching", marked("Patching"), TRANSLATIONS),
+            View("head_paths", "experiments/head_paths", marked("Which head feeds which"), NEXT_TOKENS),
+        ),
     ),
-}
-PAGES = tuple(page for group in GROUPS.values() for page in group)
+    AppPage(marked("Step by step"), (View("step_through", "steps", marked("Step by step"), NEXT_TOKENS),)),
+    AppPage(marked("Compare"), (View("compare", "compare", marked("Compare"), TRANSLATIONS),)),
+    AppPage(marked("Corpus"), (View("corpus", "corpus", marked("Corpus"), TRANSLATIONS, has_sentence=False),)),
+    AppPage(
+        marked("Paper"),
+        (
+            View("sections", "paper/sections", marked("Section by section"), ANY, has_sentence=False),
+            View("paper_figures", "paper/paper_figures", marked("Figures"), NEXT_TOKENS, has_sentence=False),
+            View("positions", "paper/positions", marked("Positions"), NEXT_TOKENS),
+            View("why", "paper/table1", marked("Table 1"), ANY, has_sentence=False),
+        ),
+    ),
+    AppPage(
+        marked("Models"),
+        (
+            View("checkpoint", "models/checkpoint", marked("Report"), ANY, has_sentence=False),
+            View("training", "models/training", marked("Training"), ANY, has_sentence=False),
+            View("over_training", "models/over_training", marked("Over training"), NEXT_TOKENS),
+            View("parsing", "models/parsing", marked("Parsing"), NEXT_TOKENS | MASK_PREDICT),
+            View("picture", "models/picture", marked("Read a picture"), ANY, has_sentence=False),
+        ),
+    ),
+)
+VIEWS = tuple(view for page in PAGES for view in page.views)
 
 
 def script_of(name: str) -> str:
-    """Return the script of a page, by its address, as `st.page_link` takes it."""
-    return next(each.script for each in PAGES if each.name == name)
+    """Return the script of a view, by its address, as `st.page_link` takes it."""
+    return next(each.script for each in VIEWS if each.name == name)

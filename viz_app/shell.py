@@ -8,11 +8,11 @@ from streamlit.navigation.page import StreamlitPage
 
 from viz_app.controls.uploader_texts import uploaded_texts
 from viz_app.drawing.display_text import sentence_case, shortened
-from viz_app.frame import badges, sentence_input, share_menu, sidebar, target_language, wrong_task
+from viz_app.frame import badges, page_menu, sentence_input, share_menu, sidebar, target_language, wrong_task
 from viz_app.frame.source_note import source_note
 from viz_app.frame.tour import restart_button, tour
 from viz_app.language import tr
-from viz_app.page_list import GROUPS, PAGES, AppPage
+from viz_app.page_list import View
 from viz_app.session import fields, language, permalink, readings, shown_slide
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
@@ -30,44 +30,40 @@ def draw_words(reading: Reading) -> None:
         share_menu.menu(reading)
 
 
-def draw_page(
-    page: AppPage, script: StreamlitPage, model: Model, reading: Reading | None, note: DeltaGenerator
-) -> None:
-    """Run the script of a page, with what the frame says about it.
+def draw_view(view: View, script: StreamlitPage, model: Model, reading: Reading | None, note: DeltaGenerator) -> None:
+    """Run the script of a view, with what the frame says about it.
 
     Args:
         script: as `st.navigation` returned it.
         note: where to say that the model may not know the source.
     """
-    shown_slide.begin_page(page.name)
+    shown_slide.begin_page(view.name)
     unknown = st.empty()
     script.run()
-    if (name := shown_slide.unknown()) and (reading is not None or not page.has_sentence):
+    if (name := shown_slide.unknown()) and (reading is not None or not view.has_sentence):
         problem = tr(
             "the address has {parameter}={value}, but this page has no such picture: the page is shown instead",
             parameter=shown_slide.SLIDE.key,
             value=shortened(name, 60),
         )
         unknown.error(sentence_case(problem))
-    if reading is not None and page.has_sentence and model.explanation is None:
+    if reading is not None and view.has_sentence and model.explanation is None:
         source_note(reading, note)
-    if reading is not None and page.has_badges:
+    if reading is not None and view.has_badges:
         badges.badges(reading)
 
 
 st.set_page_config(page_title="Headlight", page_icon=str(FRAME / "icon.svg"), layout="wide", initial_sidebar_state=256)
 fields.begin()
 language.restore()
-scripts = {
-    each.name: st.Page(each.script, title=tr(each.title), url_path=each.name, default=each == PAGES[0])
-    for each in PAGES
-}
-script = st.navigation(
-    {tr(name): [scripts[each.name] for each in group] for name, group in GROUPS.items()}, expanded=True
-)
-page = next(each for each in PAGES if scripts[each.name] == script)
-fields.on_page(page.name)
+scripts, script, view = page_menu.current_view()
+fields.on_page(view.name)
 st.html(FRAME / "style.css")
+
+with st.sidebar:
+    top = st.container(key="current-model")
+    page_menu.menu(scripts)
+page_menu.view_row(scripts, view)
 
 # The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
 # one, and with that forget that the box writes to the address.
@@ -77,12 +73,13 @@ with st.container():
 # Draw the parts without a model first: just after the app has started, the model takes seconds to load.
 target_language.complete_sentence()
 search, menu, below = sentence_input.sentence_box()
-sentence_input.hide(not page.has_sentence, session_object(OpenModels).has_attention_only)
-model = sidebar.checkpoint_box()
-restart_button()
-with st.sidebar:
+sentence_input.hide(not view.has_sentence, session_object(OpenModels).has_attention_only)
+model = sidebar.checkpoint_box(top)
+with top:
     language.switch()
+restart_button()
 uploaded_texts()
+page_menu.name_links(view)
 missing = session_object(OpenModels).missing
 if model is not None and missing is not None:
     session_object(Current).model, session_object(Current).reading = model, None
@@ -107,10 +104,10 @@ elif model is not None:
                 st.error(sentence_case(str(error)))
             permalink.write(reading)
             draw_words(reading)
-        if reading is None or (has_model and page == PAGES[0] and search.text in sentence_input.EXAMPLES):
+        if reading is None or (has_model and view.name == "translate" and search.text in sentence_input.EXAMPLES):
             sentence_input.examples()
-    if wrong_task.kind_of(model) in page.models:
-        draw_page(page, script, model, reading, note)
+    if wrong_task.kind_of(model) in view.models:
+        draw_view(view, script, model, reading, note)
     else:
-        wrong_task.note(model, page)
+        wrong_task.note(model, view)
 fields.end()

@@ -78,6 +78,17 @@ def difference(first: AttentionMap, second: AttentionMap) -> Difference:
     )
 
 
+def with_head(attention: AttentionMap, head: int, count: int) -> AttentionMap:
+    """A map with one of its heads in place of each of so many, so that every head of another can be compared with it.
+
+    Raises:
+        ValueError: there is no such head.
+    """
+    if not 0 <= head < attention.num_heads:
+        raise ValueError(f"head {head} is not one of the {attention.num_heads} of this layer, counted from 0")
+    return replace(attention, weights=attention.weights[head].expand(count, -1, -1))
+
+
 def mean_distance(difference: Difference) -> list[float]:
     """Mean over rows of sum_k |a_k - b_k| / 2 for each head, from 0 (equal rows) to 1 (disjoint rows).
 

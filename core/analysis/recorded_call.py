@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from core.analysis.csv_output import save_csv
+
 NOT_RUN = object()  # in place of the result of a call that has not run
 
 
@@ -34,7 +36,7 @@ class Call:
     """A call of a function, or of a method of its first argument.
 
     Attributes:
-        name: of the variable of its result in a script.
+        name: of the variable of its result in a script; "" for a call without one, such as one that writes a file.
         function: one of a module, the name of a method, `.` with the name of an attribute, or `[]` for an item.
         arguments: values, `Given` values, and calls whose results are the arguments.
         keywords: the same by name.
@@ -64,6 +66,8 @@ def _run(value: Any, results: dict[Any, Any]) -> Any:
     match value:
         case Given():
             return value.value
+        case dict():
+            return {key: _run(each, results) for key, each in cast("dict[Any, Any]", value).items()}
         case list() | tuple() if not hasattr(cast("Any", value), "_fields"):
             return type(cast("Any", value))(_run(each, results) for each in cast("Sequence[Any]", value))
         case Call():
@@ -87,7 +91,7 @@ def _run(value: Any, results: dict[Any, Any]) -> Any:
 
 def table_script(table: Call, file: str) -> str:
     """Write a script that runs the calls, and writes the last result, a table, as a CSV file."""
-    return joined(*_Writer().parts(table), f"from core.analysis.csv_output import save_csv\nsave_csv(table, {file!r})")
+    return code_of(Call("", save_csv, (table, file)))
 
 
 def code_of(*calls: Call | Given) -> str:
@@ -106,12 +110,13 @@ class _Writer:
 
     def parts(self, *calls: Call | Given) -> list[str]:
         for call in calls:
-            self._add(call)
+            self._add(call, is_last=True)
         return self._parts
 
-    def _add(self, value: Any) -> None:
-        if isinstance(value, (list, tuple)):
-            for each in cast("Sequence[Any]", value):
+    def _add(self, value: Any, is_last: bool = False) -> None:
+        if isinstance(value, (list, tuple, dict)):
+            inner = cast("dict[Any, Any]", value).values() if isinstance(value, dict) else cast("Sequence[Any]", value)
+            for each in inner:
                 self._add(each)
         if not isinstance(value, (Call, Given)) or value in self._names:
             return
@@ -126,13 +131,19 @@ class _Writer:
             self._add(each)
         self._imports = set()
         code = self._called(value)
+        if isinstance(value.function, str) and value.function[0] in ".[" and not is_last:
+            self._parts += sorted(self._imports)
+            self._names[value] = code  # an attribute or an item needs no variable
+            return
         if code not in self._written:
-            self._written[code] = self._free_name(value.name)
-            self._parts += [*sorted(self._imports), f"{self._written[code]} = {code}"]
+            self._written[code] = name = self._free_name(value.name)
+            self._parts += [*sorted(self._imports), f"{name} = {code}" if name else code]
         self._names[value] = self._written[code]
 
     def _free_name(self, name: str) -> str:
         """The name, or with a number if others have it."""
+        if not name:
+            return ""
         same = sum(re.fullmatch(rf"{name}(_\d+)?", other) is not None for other in self._written.values())
         return f"{name}_{same + 1}" if same else name
 

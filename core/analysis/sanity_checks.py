@@ -1,12 +1,12 @@
 """Checks that an explanation matches the model's computation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 
 from core.analysis.heads.head import attention_layers
-from core.capture import AttentionMap, attention_mask, attention_path, capture_attention, full_mask
+from core.capture import AttentionMap, attention_maps, attention_mask, capture_attention, full_mask
 from core.decoding.text_codec import PassIds
 from core.inference.batch_translator import LOG_PROB_TOLERANCE
 from core.trace import KINDS, Kind
@@ -34,7 +34,7 @@ def check_maps(explanation: Explanation, neighbourhood: int | None = None) -> li
     maps = [layer for layers in explanation.maps.values() for layer in layers]
     error = max(float((layer.weights.sum(-1) - 1).abs().max()) for layer in maps)
     rows = sum(layer.num_heads * len(layer.query_tokens) for layer in maps)
-    masked = max(_on_masked(layer, neighbourhood) for layer in maps)
+    masked = max(_on_masked(layers, neighbourhood) for layers in explanation.maps.values())
     where = f"later or not among the {neighbourhood} nearest" if neighbourhood else "later"
     return [
         Check("rows sum to 1", error <= SUM_TOLERANCE, f"{rows} rows, off by at most {error:.1g}"),
@@ -42,12 +42,12 @@ def check_maps(explanation: Explanation, neighbourhood: int | None = None) -> li
     ]
 
 
-def _on_masked(layer: AttentionMap, neighbourhood: int | None) -> float:
-    """Largest weight on a key that its query may not attend to."""
-    queries, keys = layer.weights.shape[1:]
-    restricted = attention_mask(layer.kind, keys, neighbourhood)
-    may_see = full_mask(layer.kind, queries, keys) if restricted is None else restricted
-    return float(layer.weights.masked_fill(may_see, 0.0).abs().max())
+def _on_masked(layers: Sequence[AttentionMap], neighbourhood: int | None) -> float:
+    """Largest weight of one kind of attention on a key that its query may not attend to."""
+    queries, keys = layers[0].weights.shape[1:]
+    restricted = attention_mask(layers[0].kind, keys, neighbourhood)
+    may_see = full_mask(layers[0].kind, queries, keys) if restricted is None else restricted
+    return max(float(layer.weights.masked_fill(may_see, 0.0).abs().max()) for layer in layers)
 
 
 def check_explanation(
@@ -91,10 +91,12 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
             for log_probs in (hypothesis.token_log_probs, explanation.log_probs)
             for ours, theirs in zip(log_probs, replayed, strict=False)
         )
+        tokens = explanation.source_tokens, explanation.fed_tokens, explanation.predicted_tokens
+        maps = attention_maps(captured, translator.model.config, *tokens)
         of_weights = max(
-            float((captured[attention_path(layer.kind, layer.layer)][0].float().cpu() - layer.weights).abs().max())
-            for layers in explanation.maps.values()
-            for layer in layers
+            float((own.weights - layer.weights).abs().max())
+            for kind, layers in explanation.maps.items()
+            for own, layer in zip(maps[kind], layers, strict=True)
         )
         detail = f"{_differ('log-probabilities', error)}, attention weights by {of_weights:.1g}"
         passed = error <= LOG_PROB_TOLERANCE and of_weights <= WEIGHT_TOLERANCE

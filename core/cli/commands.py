@@ -17,11 +17,13 @@ from core.analysis.attribution.logit_lexicon import LEXICON
 from core.analysis.composition.paths import PATHS
 from core.analysis.corpus import cli as corpus_cli
 from core.analysis.heads.attention_distance import DISTANCE
+from core.analysis.heads.nearest_heads import NEAREST
+from core.analysis.heads.word_pair import PAIR
 from core.analysis.interventions.cut import CUT
 from core.analysis.interventions.patch import PATCH
 from core.analysis.layers.measure_layers import LAYER_TYPES
 from core.analysis.lens.logit_lens import LENS
-from core.analysis.over_training import cli as history_cli
+from core.analysis.over_training.followed_sentence import OVER_TRAINING
 from core.analysis.token_path.step import STEP
 from core.analysis.word_scores.score import SCORE
 from core.cli.file_translation import cli as translate_cli
@@ -214,11 +216,9 @@ COMMANDS: dict[str, Command] = {
     FAITHFULNESS.name: FAITHFULNESS.command,
     LENS.name: LENS.command,
     DISTANCE.name: DISTANCE.command,
-    "over-training": (
-        "print the translations of a sentence by all snapshots of a training run, or the scores of their heads",
-        history_cli.add_arguments,
-        history_cli.run,
-    ),
+    PAIR.name: PAIR.command,
+    NEAREST.name: NEAREST.command,
+    OVER_TRAINING.name: OVER_TRAINING.command,
     STEP.name: STEP.command,
     CUT.name: CUT.command,
     PATCH.name: PATCH.command,

@@ -4,7 +4,7 @@ All tokens of a translation of given length are predicted at once. Then, iterati
 them are masked and predicted again, given the others: after iteration t of T, n = floor(N (T - t) / T) of N tokens.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -132,6 +132,14 @@ def best_lengths(states: Sequence[MaskPredictState]) -> tuple[Hypothesis, ...]:
     first.
     """
     return tuple(sorted((state.hypothesis for state in states), key=lambda hypothesis: -hypothesis.score))
+
+
+def best_length(steps: Iterable[Sequence[MaskPredictState]]) -> list[MaskPredictState]:
+    """Iterations of the best length candidate of one sentence, of the states that `mask_predict_steps` yields."""
+    states = [state for step in steps for state in step]
+    last = {state.candidate: state for state in states}
+    best = max(last.values(), key=lambda state: state.hypothesis.score).candidate
+    return [state for state in states if state.candidate == best]
 
 
 @torch.inference_mode()

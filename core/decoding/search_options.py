@@ -57,10 +57,14 @@ class SearchOptions:
 
     def score(self, log_prob: float, length: int) -> float:
         """Score that hypotheses are ranked by."""
-        penalised = max(length, 1) if self.penalty_formula == "length" else (5 + length) / 6  # a beginning may be empty
-        return log_prob / penalised**self.length_penalty
+        return log_prob / penalised_length(length, self.penalty_formula) ** self.length_penalty
 
     @property
     def excluded(self) -> tuple[int, ...]:
         """Ids that are not generated."""
         return tuple({self.bos_id, *self.never} - {self.eos_id})
+
+
+def penalised_length(length: int, formula: PenaltyFormula) -> float:
+    """Base of the length penalty; the length, in tokens, includes `</s>`."""
+    return float(max(length, 1)) if formula == "length" else (5 + length) / 6  # a beginning may be empty

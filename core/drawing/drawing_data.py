@@ -115,7 +115,7 @@ def label_spans(token: str) -> list[Span]:
     if isinstance(token, BytePiece) and token.num_bytes > 1:
         character, _, which = text.rpartition(" ")
         return [(character, ""), (f" {which}", "faint")]
-    if continues_word(token):
+    if text.startswith(JOINT) and continues_word(token):
         return [(JOINT, "faint"), (text.removeprefix(JOINT), "")]
     return [(text, "faint" if text == BLANK else "")]
 

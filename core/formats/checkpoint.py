@@ -77,12 +77,7 @@ def save_checkpoint(
             `dtype`.
         NotWrittenError: the file cannot be written; an old one is unchanged.
     """
-    for name, side, expected in (
-        ("vocab_size", tokenizer, model.config.vocab_size),
-        ("target_vocab_size", tokenizer.target, model.config.target_size),
-    ):
-        if side.vocab_size != expected:
-            raise ValueError(f"the tokenizer has {side.vocab_size} tokens but the model's {name} is {expected}")
+    check_vocabularies(tokenizer, model.config)
     if dtype not in FLOATS.values():
         raise ValueError(f"parameters are stored as one of {', '.join(map(str, FLOATS.values()))}, not as {dtype}")
     tensors = {name: parameter.detach().to("cpu", dtype).contiguous() for name, parameter in model.named_parameters()}
@@ -106,6 +101,20 @@ def save_checkpoint(
             raise NotWrittenError(Path(path), OSError(str(error))) from error
 
     write_atomically(Path(path), write)
+
+
+def check_vocabularies(tokenizer: Tokenizer, config: TransformerConfig) -> None:
+    """Check that a tokenizer has as many tokens as a model on both sides.
+
+    Raises:
+        ValueError: it has not.
+    """
+    for name, side, expected in (
+        ("vocab_size", tokenizer, config.vocab_size),
+        ("target_vocab_size", tokenizer.target, config.target_size),
+    ):
+        if side.vocab_size != expected:
+            raise ValueError(f"the tokenizer has {side.vocab_size} tokens but the model's {name} is {expected}")
 
 
 def _stored(config: TransformerConfig) -> dict[str, Any]:

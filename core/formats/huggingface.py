@@ -12,7 +12,7 @@ from core.formats.checkpoint import CheckpointError
 from core.formats.refused_formats import refuse_foreign_weights
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.formats.weights import Weights, open_weights
+from core.formats.weights import Weights, in_memory, open_weights
 from core.model import sinusoidal_encoding
 from core.model.config import TransformerConfig
 from core.model.config_fields import ARCHITECTURE
@@ -56,7 +56,10 @@ def read_settings(files: SourceFiles) -> tuple[Settings, Settings]:
 
 @contextmanager
 def open_model_weights(files: SourceFiles) -> Generator[Weights]:
-    """Open the file of weights, or all its parts, see `open_weights`."""
+    """Open the file of weights, or all its parts, see `open_weights`; or those of a model in memory."""
+    if files.tensors is not None:
+        yield in_memory(files.label, files.tensors)
+        return
     name = next((name for name in WEIGHTS if name in files.names), None)
     index = next((f"{each}.index.json" for each in WEIGHTS if f"{each}.index.json" in files.names), None)
     with ExitStack() as stack:

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from core.files.budget import MAX_ENTRIES, MAX_SMALL_FILE, check_unpacked
 from core.files.damaged_archives import DAMAGE
@@ -15,6 +16,9 @@ from core.files.file_writing import reading, writing
 from core.formats.checkpoint import ADVICE, CheckpointError
 from core.formats.refused_formats import refuse_file
 from core.text.text_files import NotTextError, require_utf8
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MAX_NAME_BYTES = 255  # of a file
 BLOCK_BYTES = 2**20
@@ -29,13 +33,23 @@ class SourceFiles:
         label: name of the source, for messages.
         names: of the files.
         tokenized: texts will be given as pieces with spaces between, so that no file is needed to split them.
+        tensors: of a model in memory, which are in no file; None for a source of files alone.
     """
 
-    def __init__(self, label: str, paths: Mapping[str, Path]) -> None:
+    def __init__(
+        self,
+        label: str,
+        paths: Mapping[str, Path],
+        contents: Mapping[str, bytes] | None = None,
+        tensors: "Mapping[str, Tensor] | None" = None,
+    ) -> None:
+        """Take paths by name, and the contents of further files that are in memory only."""
         self.label = label
         self.tokenized = False
+        self.tensors = tensors
         self._paths = paths
-        self.names = frozenset(paths)
+        self._contents = contents or {}
+        self.names = frozenset({*paths, *self._contents})
 
     def path(self, name: str) -> Path:
         """Path of a file, for readers that need one.
@@ -56,6 +70,8 @@ class SourceFiles:
         Raises:
             CheckpointError: it has more bytes than the limit; or see `refuse_file`.
         """
+        if name in self._contents:
+            return self._contents[name]
         refuse_file(self._paths[name], name)
         size = self._paths[name].stat().st_size
         if size > limit:

@@ -17,7 +17,7 @@ from core.files.budget import shown
 from core.formats.checkpoint import CheckpointError
 from core.formats.opening import is_safetensors
 from core.formats.source_files import SourceFiles
-from core.formats.weights import Inert, Weights, load_pytorch, open_weights, weights_of
+from core.formats.weights import Inert, Weights, in_memory, load_pytorch, open_weights, weights_of
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
 # Keys under which trainings keep the parameters, in order of preference.
@@ -61,6 +61,21 @@ def weights_file(files: SourceFiles) -> str:
             f"{files.label} has {len(names)} files of parameters ({', '.join(SUFFIXES)}): expected one state dict"
         )
     return names[0]
+
+
+@contextmanager
+def open_only_state_dict(files: SourceFiles) -> Generator[StateDict]:
+    """Open the only file of parameters, see `open_state_dict`; or those of a model in memory.
+
+    Raises:
+        CheckpointError: there are none, or several; or see `open_state_dict`.
+    """
+    if files.tensors is not None:
+        yield _without_prefix(in_memory(files.label, files.tensors), (), {})
+        return
+    name = weights_file(files)
+    with open_state_dict(files.path(name), name) as state:
+        yield state
 
 
 @contextmanager

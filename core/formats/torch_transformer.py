@@ -27,7 +27,7 @@ from core.formats.module_names import (
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.formats.state_dicts import StateDict, open_state_dict, weights_file
+from core.formats.state_dicts import StateDict, open_only_state_dict
 from core.formats.subword_files import subword_files
 from core.formats.untrusted_parameters import fill_model, meta_model
 from core.formats.weights import Weights, in_memory
@@ -98,8 +98,8 @@ def load(files: SourceFiles) -> Checkpoint:
 
 
 def _read(files: SourceFiles, options: Settings) -> Checkpoint:
-    name = weights_file(files)
-    with open_state_dict(files.path(name), name) as state:
+    with open_only_state_dict(files) as state:
+        name = state.weights.file_name
         weights, prefix = _torch_names(state, options)
         source, target, matrix = _matrices(state, options, weights)
         tokenizer, start = _tokenizer(files, options, [weights.shapes[each][0] for each in (source, target)])

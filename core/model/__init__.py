@@ -1,7 +1,7 @@
 """The Transformer of "Attention Is All You Need" (Vaswani et al. 2017), in the order of its section 3.
 
-References such as (3.2.1) are to its sections; read `transformer` (3), `layers` (3.1, 3.3), `attention` (3.2),
-`embedding` (3.4, 3.5), `dropout` (5.4). `relative_positions` has those of T5.
+References such as (3.2.1) are to its sections; read `transformer` (3), `layers` (3.1, 3.3, 5.4), `attention`
+(3.2), `embedding` (3.4, 3.5). `relative_positions` has those of T5.
 
     Shapes:  B batch   S source length   T target length   Q queries   K keys
              H heads   D d_model         E width of a head  V vocabulary   P pixels of an image patch
@@ -19,7 +19,6 @@ from core.model.attention import (
     masked_scores,
     scaled_dot_product_attention,
 )
-from core.model.dropout import Dropout
 from core.model.embedding import (
     FIRST_POSITIONS,
     PAD_PIXEL,
@@ -37,6 +36,7 @@ from core.model.layers import (
     DecodedPositions,
     Decoder,
     DecoderLayer,
+    Dropout,
     Encoder,
     EncoderLayer,
     FeedForward,

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from core.model.config import TransformerConfig
 from core.model.config_fields import PositionExponent, PositionOrder
-from core.model.dropout import Dropout
 from core.model.half_precision import stored_weight
+from core.model.layers import Dropout
 
 FIRST_POSITIONS = 512  # sinusoidal positions computed at first; more on demand
 PAD_PIXEL = -1.0  # of the patches that pad an image; pixels are from 0 (paper) to 1 (ink)

@@ -8,9 +8,9 @@ from typing import Any
 
 from viz_app.language import marked
 from viz_app.language.checks import value_names
-from viz_app.page_list import GROUPS, script_of
+from viz_app.page_list import PAGES, script_of
 
-PAGE_GROUPS = GROUPS
+PAGE_VIEWS = {page.title: page.views for page in PAGES}
 TEXTS = ("HOW_TO_READ", "ABOUT")  # beginnings of the names of a page's texts for its readers
 BADGE = "ABOUT_BADGE"  # beside a badge, which the documentation does not have
 

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from app_pages import PAGE_GROUPS, with_reading_help
+from app_pages import PAGE_VIEWS, with_reading_help
 from build_cache import digest_of_program
 from cell_outputs import CellError, CellOutputs
 from latex2mathml.converter import convert
@@ -74,7 +74,7 @@ def navigation(titles: dict[str, str]) -> list[Any]:
     Args:
         titles: of each page, by its path in the documentation.
     """
-    of_app = {group: [f"pages/{page.name}.md" for page in pages] for group, pages in PAGE_GROUPS.items()}
+    of_app = {page: [f"pages/{view.name}.md" for view in views] for page, views in PAGE_VIEWS.items()}
     start = ["index.md", "tutorial.md", "changelog.md"]
     named = {*start, "paper.md", "notebooks/index.md"}.union(*of_app.values())
     notebooks = sorted(path for path in titles if path.startswith("notebooks/") and not path.endswith("index.md"))

@@ -12,7 +12,7 @@ import pytest
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 
-from viz_app.page_list import PAGES, AppPage
+from viz_app.page_list import VIEWS, View
 
 ROOT = Path(__file__).parents[2]
 GENERATE = ROOT / "docs" / "generate"
@@ -35,14 +35,14 @@ def test_every_page_is_in_the_navigation(hooks: ModuleType) -> None:
         "notebooks/index.md": "Notebooks",
         "notebooks/07_new.md": "New",
         "reference/core.model.md": "",
-        f"pages/{PAGES[0].name}.md": PAGES[0].title,
+        f"pages/{VIEWS[0].name}.md": VIEWS[0].title,
     }
     groups = {name: pages for group in hooks.navigation(titles) for name, pages in group.items()}
     assert groups["Methods and guides"] == ["cuts.md", "zebra.md"]
     assert groups["Notebooks"] == ["notebooks/index.md", "notebooks/07_new.md"]
     assert groups["Reference"][0] == {"core": [{"core.model": "reference/core.model.md"}]}
     listed = [path for group in groups["Pages of the app"] for pages in group.values() for path in pages]
-    assert listed == [f"pages/{page.name}.md" for page in PAGES]
+    assert listed == [f"pages/{page.name}.md" for page in VIEWS]
 
 
 @pytest.mark.parametrize("address", ["https://code.example/headlight", ""])
@@ -61,8 +61,8 @@ def test_the_site_links_to_the_repository_if_the_project_names_one(
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_has_the_texts_of_the_app(hooks: ModuleType, page: AppPage) -> None:
+@pytest.mark.parametrize("page", VIEWS, ids=lambda page: page.name)
+def test_a_page_has_the_texts_of_the_app(hooks: ModuleType, page: View) -> None:
     app_pages = sys.modules["app_pages"]
     text = app_pages.with_reading_help(ROOT, page.name, "# Title\n\nBeginning.\n\n## Limits\n\nSome.\n")
     assert text.startswith("# Title\n\nBeginning.\n\n")
@@ -70,8 +70,8 @@ def test_a_page_has_the_texts_of_the_app(hooks: ModuleType, page: AppPage) -> No
     assert "## How to read it\n\n" in text
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_says_what_it_is_for_and_where_it_comes_from(page: AppPage) -> None:
+@pytest.mark.parametrize("page", VIEWS, ids=lambda page: page.name)
+def test_a_page_says_what_it_is_for_and_where_it_comes_from(page: View) -> None:
     path = ROOT / "docs" / "pages" / f"{page.name}.md"
     assert path.exists(), f"write {path.relative_to(ROOT)}, as CONTRIBUTING.md says under Add a page"
     title, _, text = re.sub(r"\A---\n.*?\n---\n\n", "", path.read_text("utf-8"), flags=re.DOTALL).partition("\n\n")

@@ -12,8 +12,6 @@ from tests.e2e.idle import wait_until_idle
 
 # Streamlit's own markup, by rule and element.
 STREAMLITS = {
-    ("list", "[data-testid=stSidebarNavItems]"),  # has the pages' items in <div>s
-    ("listitem", "[data-testid=stSidebarNavItems] li"),
     ("presentation-role-conflict", "[data-testid=stFileUploaderDropzone]"),  # has a name though it is no widget
     ("target-size", "[data-testid=stMultiSelect] button"),  # of 22.5 pixels: removes all selections
 }

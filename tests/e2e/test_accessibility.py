@@ -7,10 +7,11 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import violations_when_drawn
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import go_to, links_to
 from tests.viz_app.language.texts import own_texts
-from viz_app.page_list import GROUPS, PAGES
+from viz_app.page_list import PAGES, VIEWS
 
-DARK = tuple(group[0].name for group in GROUPS.values())  # one page of each group is checked in dark, too
+DARK = tuple(page.views[0].name for page in PAGES)  # one view of each page is checked in dark, too
 GERMAN = own_texts("de")
 RATE = "Learning rate"  # a view of the page Training; of a tiny model there are no curves
 # The same on every page: the sidebar, the box of the sentence, its words and the menu beside them.
@@ -34,7 +35,7 @@ def test_charts_say_what_they_show(page: Page, app: str) -> None:
 
 
 def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path, blocked: list[str]) -> None:
-    first, *others = sorted(PAGES, key=lambda each: each.name != "over_training")  # on a tiny training
+    first, *others = sorted(VIEWS, key=lambda each: each.name != "over_training")  # on a tiny training
     address = urlencode({"tour": "off", "text": "", "beam_size": 2})
     open_page(page, f"{app}/{first.name}?{address}")
     for label, text in (("Training", str(history_file)), ("Sentence", "A dog runs.")):
@@ -51,10 +52,9 @@ def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path, block
         return violated
 
     for each in (first, *others):
-        link = page.get_by_test_id("stSidebarNav").get_by_role("link", name=each.title, exact=True)
         if each is not first:
-            link.click()
-        expect(link).to_have_attribute("aria-current", "page")  # the server has begun to run it
+            go_to(page, each.name)
+        expect(links_to(page, each.name).last).to_have_attribute("aria-current", "page")  # the server has run it
         found[each.name] = check("light")
         if each.name in DARK:
             page.emulate_media(color_scheme="dark")

@@ -50,8 +50,8 @@ def test_sentence_and_settings_stay_in_the_address_on_every_page(page: Page, app
     for is_drawn in (False, True):
         if is_drawn:
             wait_until_idle(page)
-        page.get_by_role("link", name="Training", exact=True).click()
-        expect(page).to_have_url(re.compile(r"/training\?"))
+        page.get_by_role("link", name="Models", exact=True).click()
+        expect(page).to_have_url(re.compile(r"/checkpoint\?"))
         for parameter in ("text=Where", "beam_size=2", r"length_penalty=1\.3", "hypotheses=2"):
             expect(page).to_have_url(re.compile(parameter))
         page.get_by_role("link", name="Translate", exact=True).click()

@@ -13,6 +13,7 @@ from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
 from tests.e2e.downloads import downloaded
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import go_to
 
 SENTENCE = "text=The+dog+is+wet.&beam_size=1"  # quicker than the sentence of the first visit
 
@@ -29,11 +30,6 @@ def words(page: Page, text: str) -> Locator:
     """A word of the sentence bar."""
     bar = page.get_by_label("Source", exact=True).or_(page.get_by_label("Translation", exact=True))
     return bar.get_by_role("button", name=text, exact=True).first
-
-
-def go_to(page: Page, name: str) -> None:
-    page.get_by_role("link", name=name, exact=True).click()
-    wait_until_idle(page)
 
 
 def head(page: Page, name: str) -> Locator:
@@ -78,9 +74,9 @@ def test_the_first_screen_shows_a_translation_without_external_requests(
     expect(page.locator(".hypotheses tbody tr")).to_have_count(4)
     expect(page.get_by_text("Example: head")).to_be_visible()
     expect(page.get_by_label("attends to source", exact=True).get_by_role("button").first).to_be_visible()
-    go_to(page, "Heads")
+    go_to(page, "heads")
     expect(head(page, "L2 H4")).to_be_visible()
-    go_to(page, "Positions")
+    go_to(page, "positions")
     expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
     assert set(requests) == {app.removeprefix("http://")}
@@ -97,12 +93,11 @@ def test_texts_are_translated_or_explained(page: Page, app: str) -> None:
     expect(examples).to_have_count(0)
     translate(page, "Where is he?")
     box = page.get_by_label("Sentence", exact=True)
-    for name in ("Training", "Figures", "Table 1"):
-        page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
-        wait_until_idle(page)
+    for name in ("training", "paper_figures", "why"):
+        go_to(page, name)
         expect(box).to_be_hidden()
         expect(page.get_by_label("Source", exact=True)).to_be_hidden()
-    go_to(page, "Heads")
+    go_to(page, "heads")
     expect(box).to_have_value("Where is he?")
     expect(words(page, "Where")).to_be_visible()
     expect(page).to_have_url(re.compile(r"text=Where.is.he"))
@@ -148,9 +143,9 @@ def test_heads_are_selected_with_the_keyboard_and_compared_by_clicks(page: Page,
     wait_until_idle(page)
     head(page, "L2 H3").click()
     expect(chosen(page)).to_have_text(["L2 H4"])
-    go_to(page, "Positions")
+    go_to(page, "positions")
     expect(page.get_by_text("a row for each position")).to_be_visible()
-    go_to(page, "Heads")
+    go_to(page, "heads")
     expect(chosen(page)).to_have_text(["L2 H4"])
 
 
@@ -211,7 +206,7 @@ def test_a_word_hovered_or_selected_anywhere_is_highlighted_everywhere(page: Pag
     ).to_be_visible()
     expect(page).to_have_url(re.compile(r"word=source\.2&word=source\.4&word=source\.1"))
     wait_until_idle(page)
-    go_to(page, "Translate")
+    go_to(page, "translate")
     pressed = page.get_by_label("Source", exact=True).locator("[aria-pressed=true]")
     expect(pressed).to_have_count(3)
     words(page, "dog").press("Escape")

@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import go_to
 
 ADDRESS = "{}/beam?text=Where+is+the+station%3F&beam_size=2&hypotheses=1"
 
@@ -66,5 +67,5 @@ def test_the_keyboard_steps_through_the_search(page: Page, app: str) -> None:
     wait_until_idle(page)
     page.get_by_role("link", name="See its attention").click()
     expect(page.get_by_role("group", name="Heads", exact=True)).to_be_visible()
-    page.get_by_role("link", name="Beam", exact=True).click()
+    go_to(page, "beam")
     expect(page.locator("output")).to_have_text(re.compile("^2 of"))  # the step is kept

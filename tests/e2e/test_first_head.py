@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from core.analysis.heads.labels import DEFINITIONS
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import go_to
 
 LINKS = r"links \d of \d words like the"
 
@@ -25,10 +26,10 @@ def test_pages_open_with_the_same_head_and_say_what_it_does(page: Page, app: str
     assert name is not None
     wait_until_idle(page)
     caption = page.get_by_text(re.compile(rf"^{name[0]} .*{LINKS} other heads"))
-    page.get_by_role("link", name="Alignment", exact=True).click()
+    go_to(page, "alignment")
     expect(caption).to_be_visible()
     wait_until_idle(page)
-    page.get_by_role("link", name="Heads", exact=True).click()
+    go_to(page, "heads")
     expect(caption).to_be_visible()
 
     wait_until_idle(page)

@@ -23,8 +23,12 @@ def selected_word(page: Page) -> None:
     words.get_by_role("button", name="Where", exact=True).click()
 
 
-def other_page(page: Page) -> None:
+def other_view_of_the_page(page: Page) -> None:
     page.get_by_role("link", name="Alignment", exact=True).click()
+
+
+def other_page(page: Page) -> None:
+    page.get_by_role("link", name="Compare", exact=True).click()
 
 
 def switched_toggle(page: Page) -> None:
@@ -35,7 +39,7 @@ def other_view(page: Page) -> None:
     page.get_by_role("radio", name="Table", exact=True).click()
 
 
-CHANGES = [new_sentence, selected_head, selected_word, other_page, switched_toggle, other_view]
+CHANGES = [new_sentence, selected_head, selected_word, other_view_of_the_page, other_page, switched_toggle, other_view]
 
 
 @pytest.mark.new_tab  # the history of a tab has at most 50 entries

@@ -98,7 +98,7 @@ def test_the_page_is_in_the_visitors_language_before_the_app_runs(browser: Brows
         expect(page.locator("#frame main")).to_have_text(GERMAN["Sentence"])
         page.unroute("**/*.js")
         open_page(page, f"{app}/heads")
-        expect(page.get_by_test_id("stSidebarNav")).to_contain_text(GERMAN["Step by step"])
+        expect(page.locator(".st-key-pages")).to_contain_text(GERMAN["Step by step"])
         expect(page.locator("html")).to_have_attribute("lang", "de")
         select_language(page, "\ud55c\uad6d\uc5b4")
         expect(page.locator("html")).to_have_attribute("lang", "ko")

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from core.export.attention_arrays import save_arrays
 from tests.core.formats.marian_models import Pairs, write_model
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import go_to
 
 
 def test_a_model_is_opened_by_its_files_and_by_its_path(
@@ -61,7 +62,7 @@ def test_attention_without_a_model_is_drawn_and_closed(page: Page, app: str, tmp
     expect(page.get_by_text("Encoder", exact=True)).to_have_count(0)
     expect(box).to_be_hidden()
     wait_until_idle(page)
-    sidebar.get_by_role("link", name="Switches").click()
+    go_to(page, "switches")
     expect(page.get_by_test_id("stAlert")).to_contain_text("dog.npz is attention without a model.")
     wait_until_idle(page)
     page.get_by_role("button", name="Close").click()

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from core.files.runlog import LogLine, format_log
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import go_to
 
 
 def lines(last_step: int) -> list[LogLine]:
@@ -43,7 +44,7 @@ def test_a_run_in_progress_is_followed(page: Page, app: str, tmp_path: Path) -> 
     wait_until_idle(page)
     assert tmp_path.name not in page.url
     assert "run_folder" not in page.url
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Translate", exact=True).click()
+    go_to(page, "translate")
     wait_until_idle(page)
     page.go_back()
     wait_until_idle(page)

@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import go_to
 
 ADDRESS = "{}/?text=Where+is+the+station%3F&beam_size=2"
 
@@ -48,12 +49,12 @@ def test_an_alternative_becomes_the_current_translation(page: Page, app: str) ->
     ).to_be_visible()
 
     wait_until_idle(page)
-    page.get_by_role("link", name="Heads", exact=True).click()
+    go_to(page, "heads")
     expect(page.get_by_role("group", name="Heads", exact=True)).to_be_visible()
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^Forced: .*Bahnhof"))
     expect(page).to_have_url(re.compile(r"/heads\?.*prefix=\d+\.\d+"))
     wait_until_idle(page)
-    page.get_by_role("link", name="Translate", exact=True).click()
+    go_to(page, "translate")
     wait_until_idle(page)
     page.get_by_role("button", name="Back to the model's own").click()
     expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^1: "))

@@ -21,7 +21,7 @@ from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import Start, added, healthy, opened, reading, state_of, to_page
 from viz_app.frame import sentence_input
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.session import uploads
 from viz_app.session.readings import Current
 
@@ -106,7 +106,7 @@ def test_the_address_holds_the_sentence_and_the_settings(app: AppTest) -> None:
 def test_a_link_of_the_readme_opens_a_page_that_knows_its_settings(start: Start, link: str) -> None:
     address = urlsplit(link.replace("L5+H8", "L2+H4"))  # the tiny model has fewer
     settings = dict(parse_qsl(address.query))
-    app = opened(start(**settings), address.path.strip("/") or PAGES[0].name)
+    app = opened(start(**settings), address.path.strip("/") or VIEWS[0].name)
     assert settings.pop("tour") == "off"
     for name, value in settings.items():
         assert name in app.session_state, f"no widget has the setting {name}"

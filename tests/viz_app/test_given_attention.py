@@ -19,7 +19,7 @@ from core.export.attention_arrays import save_arrays
 from tests.viz_app.pages import Start, healthy, opened, reading
 from tests.viz_app.test_imported_model import open_path, shown, upload
 from viz_app.frame import share_menu
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.session import model_paths, python_code
 from viz_app.session.chosen_heads import ShownHeads
 
@@ -62,8 +62,8 @@ def test_every_page_draws_it_or_says_that_it_needs_a_model(app: AppTest, arrays:
     upload(app, arrays)
     assert "attention without a model" in shown(app)
     assert "encoder 3 of 3 heads, decoder 2 of 3 heads, cross 2 of 3 heads" in shown(app)
-    for page in PAGES:
-        if page != PAGES[0]:
+    for page in VIEWS:
+        if page != VIEWS[0]:
             opened(app, page.name)
         assert not app.error, f"{page.name}: {app.error[0].value}"
         notes = [info.value for info in app.info if "is attention without a model" in info.value]

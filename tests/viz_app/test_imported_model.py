@@ -12,7 +12,7 @@ from core.cli import commands as cli
 from tests.core.formats.marian_models import Pairs, write_model
 from tests.viz_app.pages import Start, added, comes_to, healthy, opened, reading, state_of
 from viz_app.controls import job_control
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.session import model_paths
 from viz_app.views.models.over_training import measurement
 from viz_app.views.models.over_training.measurement import MeasurementSlot
@@ -57,8 +57,8 @@ def test_every_page_shows_it_and_its_memory_is_free_when_it_is_closed(app: AppTe
     assert "opus-mt-en-mul" in shown(app)
     assert "1 + 2 layers" in shown(app)
     assert "Marian (OPUS-MT) in Hugging Face&#x27;s layout" in shown(app)
-    for page in PAGES:
-        if page != PAGES[0]:
+    for page in VIEWS:
+        if page != VIEWS[0]:
             opened(app, page.name)
         assert not app.error, f"{page.name}: {app.error[0].value}"
         assert reading(app).translation.source_tokens[0] == ">>deu<<", page.name

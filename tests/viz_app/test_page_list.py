@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import viz_app
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 
 APP = Path(viz_app.__file__).parent
 
 
 def test_every_script_is_a_page() -> None:
     scripts = sorted(str(path.relative_to(APP)) for path in APP.glob("views/**/view.py"))
-    assert scripts == sorted(page.script for page in PAGES)
-    assert len({page.name for page in PAGES}) == len(PAGES)
+    assert scripts == sorted(page.script for page in VIEWS)
+    assert len({page.name for page in VIEWS}) == len(VIEWS)
 
 
 def test_no_folder_is_called_pages() -> None:

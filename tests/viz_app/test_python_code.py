@@ -10,18 +10,26 @@ from tempfile import TemporaryDirectory
 
 import pandas as pd
 import pytest
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from core import Translator
 from core.analysis.attribution.methods import Method
+from core.analysis.corpus.cli import index_beside
+from core.analysis.corpus.index_file import save_index
 from core.analysis.over_training.history import open_history, pack_history
 from core.cli.commands import main
+from core.export import load_explanation
+from core.images.rendering import Style, render
 from tests.viz_app.pages import Start, comes_to, healthy, opened, reading, state_of
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
+from viz_app.frame import share_menu
 from viz_app.session import model_paths, python_code, sample_sentences
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.models import ROOT
+from viz_app.views.compare import nearest as compare_nearest
+from viz_app.views.corpus.opened_index import OwnIndex
 from viz_app.views.experiments.head_paths import paths_survey
 from viz_app.views.experiments.switches.switched_heads import HeadsOffSlot
 from viz_app.views.models.over_training import measurement
@@ -40,7 +48,7 @@ def opened_once() -> Iterator[None]:
     """The scripts of all rows share the checkpoints and histories that they open."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Translator, "from_checkpoint", cache(Translator.from_checkpoint))
-        patch.setattr("core.analysis.over_training.history.open_history", cache(open_history))
+        patch.setattr("core.analysis.over_training.history.snapshots.open_history", cache(open_history))
         yield
 
 
@@ -97,12 +105,18 @@ def test_beam_after_a_forced_beginning(start: Start, rows: dict[str, Row]) -> No
 
 
 @pytest.mark.parametrize("against", ["Hypothesis", "Sentence"])
-def test_compare(start: Start, rows: dict[str, Row], against: str) -> None:
-    cell = {"compare_head_cross": "L2 H3", "products": "compare_second_cross_map.cross.2.3.1.1"}
+def test_compare(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, against: str) -> None:
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+    for module in (compare_nearest, sample_sentences):
+        monkeypatch.setattr(module, "SHIPPED", ("A dog.", "It rains."))
+    cell = {"compare_head_cross": "L2 H3", "products": "compare_second_cross_map.cross.2.3.1.1", "nearest": "true"}
+    if against == "Sentence":
+        cell |= {"second_head_cross": "L1 H2", "products": "compare_second_cross_map.cross.1.2.1.1"}
     app = opened(start(text="A dog.", beam_size="2", against=against, second_text="A wet dog.", **cell), "compare")
-    for name in [name for name in rows if not name.startswith(("first", "second", "difference", "score-products"))]:
+    own = ("first", "second", "difference", "score-products", "nearest")
+    for name in [name for name in rows if not name.startswith(own)]:
         del rows[name]  # of the page Translate
-    run_all(rows, 4)
+    run_all(rows, 5)
     if against == "Sentence":
         healthy(app.selectbox(key="compare_weights").set_value("rollout").run())
         run_all(rows, 3)
@@ -338,3 +352,52 @@ def test_corpus(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp_p
     app.button_group(key="corpus_view").set_value("Neurons")
     healthy(app.run())
     run_all(rows, 2)
+
+
+def test_own_corpus_index(start: Start, rows: dict[str, Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script opens the index under the name with which it was saved."""
+    app = opened(start(text="Where?", beam_size="1"), "corpus")
+    app.text_area(key="corpus_text").set_value("A dog runs.\tEin Hund.\nThe sea.\tDas Meer.")
+    app.button(key="corpus_submit").click()
+    healthy(app.run())
+    own = state_of(app, OwnIndex)
+    assert own.job is not None
+    while own.job.advance(TURN):
+        pass
+    healthy(app.run())
+    assert own.opened is not None
+    rows.clear()
+    healthy(app.run())
+    model = Path(reading(app).model.path)
+    monkeypatch.chdir(tmp_path)
+    save_index(index_beside(tmp_path / model.name), own.opened.index)
+    assert "# the index that you saved or uploaded" in rows["corpus-heads"][1]("out.csv")
+    run_all(rows, 3)
+
+
+def test_iteration_of_mask_predict(
+    start: Start, mask_predict_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the menu offers of a model that predicts all tokens at once explains its last iteration."""
+    monkeypatch.setattr(python_code, "is_on_this_machine", lambda: True)
+    app = healthy(start(mask_predict_checkpoint, text="Where?", beam_size="2").run())
+    about = reading(app)
+    assert about.hypothesis.fed_ids is not None
+    monkeypatch.chdir(tmp_path)
+    exec(compile(share_menu.python(about), "menu", "exec"), {})
+    own = load_explanation(next(tmp_path.glob("*.json"))).explanation
+    assert own.log_probs == pytest.approx(about.explain().log_probs, abs=1e-5)
+
+
+def test_uploaded_picture(
+    start: Start, rows: dict[str, Row], line_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = opened(start(line_checkpoint), "picture")
+    healthy(app.segmented_control(key="picture_source").set_value("Upload a picture").run())
+    file = io.BytesIO()
+    Image.fromarray(render("up", Style())).save(file, "PNG")
+    rows.clear()
+    healthy(app.file_uploader(key="picture_file").set_value(("up.png", file.getvalue(), "image/png")).run())
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "up.png").write_bytes(file.getvalue())
+    run_all(rows, 1)

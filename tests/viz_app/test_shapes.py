@@ -15,7 +15,7 @@ from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer, Tokenizer
 from tests.viz_app.pages import comes_to, reading, to_page
 from viz_app.drawing.display_text import plain
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.views.heads.grid.figures.bertviz_views import MAX_TOKENS
 from viz_app.views.paper.positions.score_decomposition import FIRST_LAYER
 
@@ -79,7 +79,7 @@ def test_every_page_shows_a_model_with_other_norms_or_says_why_not(
         forced_first_id=5,
     )
     app = opened_on(other, tmp_path, tokenizer, monkeypatch)
-    for page in PAGES:
+    for page in VIEWS:
         to_page(comes_to(app, text=".", positions_view=FIRST_LAYER), page.name).run()
         assert any("1 + 2 layers, 2 + 4 heads" in each.proto.body for each in app.get("html"))
         assert not app.exception, f"{page.name}: {app.exception[0].message}"

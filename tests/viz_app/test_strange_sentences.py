@@ -19,7 +19,7 @@ from tests.viz_app.pages import Start, opened, reading, state_of
 from viz_app.controls import downloads
 from viz_app.drawing.export.canvas import FORMATS
 from viz_app.frame import share_menu
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.session.chosen_heads import ShownHeads
 
 SENTENCES = int(os.environ.get("SENTENCES", "0"))
@@ -68,7 +68,7 @@ def test_every_page_draws_any_sentence_and_all_its_files_open(
 ) -> None:
     text = sentences(Translator.from_checkpoint(tiny_checkpoint), number + 1)[-1]
     app, count = start(text=text, beam_size="2").run(), Counter[str]()
-    for page in PAGES:
+    for page in VIEWS:
         if not SENTENCES and page.name not in FEW:
             continue
         files.clear()

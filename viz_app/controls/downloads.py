@@ -35,19 +35,17 @@ def downloads(
     title: str = "",
     of_sentence: bool = True,
     call: "Callable[[], Call] | None" = None,
-    python: Script | None = None,
 ) -> None:
     """Draw a row of small buttons, none of which runs the page again.
 
     Args:
         name: of the files, without a suffix; unique on the page.
         draw: draws the picture in a format; None if there is only a table.
-        table: makes the table of its numbers.
+        table: makes the table of its numbers, where there is no call: measured times, for example.
         page: makes the picture as an HTML page, if it can be one.
         title: of the picture, for the caption of a slide; by default the name of the files.
         of_sentence: whether the picture is about the current sentence, which is then in the caption too, and the model.
-        call: the recorded call of the table, which takes the place of `table` and `python`.
-        python: makes a script that writes the same table, see `viz_app.session.python_code`.
+        call: the recorded call of the table, from which the script is written that writes it, too.
     """
     files: dict[str, Callable[[], bytes]] = (
         {file_format: partial(draw, file_format) for file_format in FORMATS} if draw else {}
@@ -56,13 +54,12 @@ def downloads(
         files["csv"] = lambda: csv_file(table())
     if call:
         files["csv"] = lambda: csv_file(call().run())
-        python = partial(_script, call)
     if page:
         files["html"] = lambda: page().encode()
     caption = partial(slide_caption, title or name.replace("-", " "), of_sentence)
     if draw:
         shown_slide.note_picture(name)
-    export_row(name, files, draw and partial(slide_dialog, name, draw, caption), python)
+    export_row(name, files, draw and partial(slide_dialog, name, draw, caption), call and partial(_script, call))
 
 
 def _script(call: "Callable[[], Call]", file: str) -> str:

@@ -30,7 +30,7 @@ from viz_app.drawing.score_products import products_figure
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import address, python_code, readings
+from viz_app.session import address, readings
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.map_pass import Cell, MapPass
 from viz_app.session.models import Model
@@ -153,10 +153,9 @@ class MapCells:
         downloads(
             "score-products",
             partial(export_chart, figure, theme=theme),
-            products.columns,
             title=title,
             of_sentence=self._is_current(),
-            python=lambda file: python_code.script(file, self.of.python(cell), TABLE),
+            call=lambda: self.of.call(cell).returning(products).then("columns"),
         )
         with st.container(horizontal=True, vertical_alignment="center"):
             if not products.is_hidden:
@@ -288,9 +287,6 @@ def cell_text(own: AttentionMap, cell: Cell, products: ScoreProducts) -> str:
         **values,
         weight=weight,
     )
-
-
-TABLE = "table = found.columns()"
 
 
 def written_cell(key: str, cell: Cell) -> str:

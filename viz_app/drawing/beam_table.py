@@ -4,8 +4,7 @@ import pandas as pd
 
 from core.analysis.beam_tree import BeamNode, BeamTree
 from core.analysis.tokens.words import readable
-from viz_app.language import marked, tr, tr_count
-from viz_app.language.numbers import localized
+from viz_app.language import localized, marked, tr, tr_count
 
 FATES = {"live": marked("live"), "finished": marked("finished"), "pruned": marked("pruned")}
 

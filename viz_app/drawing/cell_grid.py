@@ -4,10 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from viz_app.drawing.ablation import effect_color, text_color
-from viz_app.drawing.display_text import decimal
+from viz_app.drawing.ablation import effect_colors
 from viz_app.drawing.theme import Theme
-from viz_app.language.numbers import localized
+from viz_app.language import localized, localized_all
 
 SMALLEST = 0.05  # in a unit of the last decimal that is written: smaller values leave a cell empty
 
@@ -69,18 +68,29 @@ class CellGrid:
     selected: Collection[str] = ()
 
 
-def signed_cell(value: float, name: str, limit: float, theme: Theme, *, marked: bool = False) -> GridCell:
-    """Return a cell for a signed number on a diverging scale from -limit to limit."""
-    return GridCell(
-        text=decimal(value, 1, sign=True) if abs(value) >= SMALLEST else "",
-        name=f"{name}: {decimal(value, 3, sign=True)}",
-        color=effect_color(value, limit, theme),
-        text_color=text_color(value, limit, theme),
-        marked=marked,
-    )
+def signed_cells(
+    values: Sequence[float], names: Sequence[str], limit: float, theme: Theme, marked: int | None = None
+) -> list[GridCell | None]:
+    """Return cells for signed numbers on a diverging scale from -limit to limit.
+
+    Args:
+        marked: the number of the cell with a frame; None: no cell has one.
+    """
+    short, exact = localized_all(values, "+.1f"), localized_all(values, "+.3f")
+    colors = effect_colors(values, limit, theme)
+    return [
+        GridCell(
+            text=short[index] if abs(value) >= SMALLEST else "",
+            name=f"{name}: {exact[index]}",
+            color=colors[index][0],
+            text_color=colors[index][1],
+            marked=index == marked,
+        )
+        for index, (value, name) in enumerate(zip(values, names, strict=True))
+    ]
 
 
 def signed_legend(title: str, limit: float, theme: Theme) -> Legend:
-    """Return the legend of `signed_cell`."""
+    """Return the legend of `signed_cells`."""
     colors = theme.diverging[0], theme.background, theme.diverging[-1]
     return Legend(title, colors, localized(-limit, ".1f"), localized(limit, "+.1f"))

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Literal
 
-from viz_app.language.numbers import localized
+from viz_app.language import localized
 
 Direction = Literal["ltr", "rtl", ""]
 FULL_STOPS = (".", "\u3002")  # the second one is Chinese

@@ -10,8 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from viz_app.drawing.theme import Theme
-from viz_app.language import language, marked, tr
-from viz_app.language.numbers import localized, symbols
+from viz_app.language import language, localized, marked, symbols, tr
 
 CHART_CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False, "showTips": False}
 

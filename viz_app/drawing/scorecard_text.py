@@ -2,17 +2,13 @@
 
 import functools
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
-from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_names import LayerHead, name_of
-from viz_app.language import joined, language, marked, tr
-from viz_app.language.numbers import localized
-from viz_app.language.phrases import translated
+from viz_app.language import joined, language, localized, marked, tr, translated
 
 Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "label"]
 SORTS: dict[Sort, str] = {  # the address has these texts
@@ -58,7 +54,7 @@ class CardMeasure(NamedTuple):
 
 
 def _number(value: float) -> str:
-    return "" if math.isnan(value) else decimal(value, 2)
+    return "" if math.isnan(value) else localized(value, ".2f")
 
 
 MEASURES: tuple[CardMeasure, ...] = (
@@ -116,19 +112,19 @@ def head_does(card: ScoreCard) -> str:
 def numbers(card: ScoreCard) -> str:
     """Return the main numbers of a card in one line."""
     known = (
-        (marked("rarest token {value}"), card.rare_token),
-        (marked("linked like the other heads {value}"), card.agreement),
-        (marked("AER {value}"), card.alignment_error_rate),
+        (marked("rarest token {value:.2f}"), card.rare_token),
+        (marked("linked like the other heads {value:.2f}"), card.agreement),
+        (marked("AER {value:.2f}"), card.alignment_error_rate),
     )
     first = tr(
-        "Entropy {entropy}, largest weight {confidence}, most often at distance {distance}, weight on end mark, first "
-        "token and punctuation {sink_share}",
-        entropy=localized(card.entropy, ".2f"),
-        confidence=localized(card.confidence, ".2f"),
+        "Entropy {entropy:.2f}, largest weight {confidence:.2f}, most often at distance {distance}, weight on end "
+        "mark, first token and punctuation {sink_share:.2f}",
+        entropy=card.entropy,
+        confidence=card.confidence,
         distance=offset_name(card),
-        sink_share=localized(card.sink_share, ".2f"),
+        sink_share=card.sink_share,
     )
-    return joined([first, *[tr(text, value=_number(value)) for text, value in known if not math.isnan(value)]])
+    return joined([first, *[tr(text, value=value) for text, value in known if not math.isnan(value)]])
 
 
 def sentences(card: ScoreCard) -> str:
@@ -157,21 +153,6 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
         return (math.inf if math.isnan(first) else first, 0.0 if math.isnan(second) else second)
 
     return [(card.head.layer, card.head.head) for card in sorted(cards, key=rank)]
-
-
-def labelled(cards: Sequence[ScoreCard], names: Collection[str]) -> set[LayerHead]:
-    """Return the heads with one of these labels, named as in `DEFINITIONS`."""
-    return {
-        (card.head.layer, card.head.head)
-        for card in cards
-        if any(label.base_name in names for label in head_labels(card))
-    }
-
-
-def label_counts(cards: Sequence[ScoreCard]) -> dict[str, int]:
-    """Count the heads with each label of `DEFINITIONS`."""
-    counts = Counter(name for card in cards for name in {label.base_name for label in head_labels(card)})
-    return {name: counts[name] for name in DEFINITIONS}
 
 
 def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:

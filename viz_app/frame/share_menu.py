@@ -11,6 +11,7 @@ from viz_app.session import readings
 from viz_app.session.state import session_object
 
 if TYPE_CHECKING:
+    from core.analysis.recorded_call import Call
     from core.export import ExplanationRecord
     from viz_app.session.chosen_heads import ShownHeads
 
@@ -52,24 +53,12 @@ def menu(reading: readings.Reading) -> None:
 
 def python(reading: readings.Reading) -> str:
     """Return Python that writes the file for programs."""
-    from core.analysis.recorded_call import joined
-    from viz_app.session.python_code import reading_part
+    from core.analysis.recorded_call import Call, code_of
+    from core.export import save_explanation
 
-    file, written = file_name(reading.translation.source) + ".json", record(reading)
-    if reading.model.explanation is not None:
-        return joined(
-            reading_part(reading),
-            f"""
-from core.export import ExplanationRecord, save_explanation
-save_explanation({file!r}, ExplanationRecord(explanation, settings={written.settings}))  # or .npz, or .html""".strip(),
-        )
-    return joined(
-        reading_part(reading),
-        f"""
-from core.export import record_of, save_explanation
-record = record_of(explanation, translator, {written.settings}, {reading.model.name!r}, {reading.model.digest!r})
-save_explanation({file!r}, record)  # or .npz, or .html""".strip(),
-    )
+    file = file_name(reading.translation.source) + ".json"
+    written = code_of(Call("", save_explanation, (file, record_call(reading))))
+    return f"{written.rstrip()}  # or .npz, or .html\n"
 
 
 def file_name(source: str) -> str:
@@ -92,15 +81,24 @@ def file_content(reading: readings.Reading, suffix: str, shown: "ShownHeads") ->
 
 def record(reading: readings.Reading) -> "ExplanationRecord":
     """Return the explanation with facts about the model and the search."""
-    from core.export import ExplanationRecord, record_of
+    return record_call(reading).run()
 
-    if reading.model.explanation is not None:
-        return ExplanationRecord(reading.explain(), settings={"arrays": reading.model.name})
+
+def record_call(reading: readings.Reading) -> "Call":
+    """Return the call that makes the record."""
+    from core.analysis.recorded_call import Call
+    from core.export import ExplanationRecord, record_of
+    from viz_app.session import python_code
+
+    model, explanation = reading.model, python_code.explanation(reading)
+    if model.explanation is not None:
+        return Call("record", ExplanationRecord, (explanation,), {"settings": {"arrays": model.name}})
     search = reading.search
     settings: dict[str, Any] = {"target": "forced" if reading.forced else "search"}
-    settings |= readings.search_settings(reading.model, search)
+    settings |= readings.search_settings(model, search)
     if reading.prefix:
         settings["forced_beginning"] = len(reading.prefix)  # tokens
     if not reading.forced:
         settings["hypothesis"] = reading.index  # counted from 0, the best first
-    return record_of(reading.explain(), reading.model.translator, settings, reading.model.name, reading.model.digest)
+    of_model = python_code.translator(model), settings, model.name, model.digest
+    return Call("record", record_of, (explanation, *of_model))

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.frame import checkpoint_opening, target_language
-from viz_app.language import joined, tr
-from viz_app.language.numbers import compact
+from viz_app.language import compact, joined, tr
 from viz_app.page_list import script_of
 from viz_app.session import models
 from viz_app.session.address import CHECKPOINT, UPLOADED
@@ -24,16 +24,18 @@ from viz_app.session.state import Widget, session_object
 OPEN_MODEL = Widget[str]("open_model")  # digest of an open model, or the name of a shipped one that is not open
 
 
-def checkpoint_box() -> Model | None:
+def checkpoint_box(place: DeltaGenerator) -> Model | None:
     """Show the current model, the others that are open, and ways to open more.
 
-    Returns None, with a message on the page, if there is no model at all.
+    Args:
+        place: in the sidebar.
+
+    Returns:
+        None, with a message on the page, if there is no model at all.
     """
     opened = session_object(OpenModels)
-    with st.sidebar:
-        st.subheader(tr("Checkpoint"), anchor=False)
-        facts = st.container()
-        opening = st.container()
+    with place:
+        facts, opening = st.container(), st.container()
         problem = st.container(key="refused")
         with opening:
             refused = checkpoint_opening.opening_box(problem)
@@ -192,7 +194,7 @@ def facts_html(model: Model) -> str:
     """Describe a model's name and shape in HTML, with all its text escaped, as the file is untrusted."""
     from core.export.attention_arrays import attention_facts
     from core.formats.model_facts import OWN_FORMAT, origin_of
-    from viz_app.language.phrases import translated
+    from viz_app.language import translated
 
     if model.explanation is not None:
         given = attention_facts(model.explanation)

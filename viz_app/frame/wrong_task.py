@@ -5,7 +5,7 @@ import streamlit as st
 from viz_app.drawing.display_text import plain
 from viz_app.frame.sidebar import translation_model
 from viz_app.language import marked, tr
-from viz_app.page_list import AppPage, ModelKind, script_of
+from viz_app.page_list import ModelKind, View, script_of
 from viz_app.session.models import Model
 
 ABOUT: dict[ModelKind, str] = {
@@ -41,10 +41,10 @@ def kind_of(model: Model) -> ModelKind:
     return "translation" if model.parser is None else "parser"
 
 
-def note(model: Model, page: AppPage) -> None:
+def note(model: Model, view: View) -> None:
     """Say that a page is not for a model, and lead to pages that are, or to a translation model."""
     kind = kind_of(model)
-    st.info(tr(ABOUT[kind], model=plain(model.name), page=tr(page.title)))
+    st.info(tr(ABOUT[kind], model=plain(model.name), page=tr(view.title)))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         for name, label in FITTING[kind].items():
             st.page_link(script_of(name), label=tr(label), icon=":material/arrow_forward:")

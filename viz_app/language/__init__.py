@@ -1,4 +1,4 @@
-"""Texts of the interface in the language of the visitor.
+"""Texts of the interface, and numbers in them, in the language of the visitor.
 
 English texts stand in the code, as arguments of `tr`, `tr_count` and `marked`, and of `Phrase` in `core`. Each other
 language has a gettext catalogue, `catalogues/CODE/LC_MESSAGES/headlight.po`, from the English texts to its own.
@@ -6,6 +6,9 @@ language has a gettext catalogue, `catalogues/CODE/LC_MESSAGES/headlight.po`, fr
 
 Not translated: messages of `core` about faulty files and input, columns of exported tables, scripts, and pages that
 `core` exports.
+
+Numbers for reading are written as the language does: 8,000 is 8.000 in German, 13.1 million 1310 万 in Chinese. Files,
+addresses, scripts and keys have the numbers of Python.
 """
 
 import functools
@@ -15,11 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from numbers import Integral, Real
 from threading import local
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from viz_app.language.catalogue_files import ENGLISH, translations
-from viz_app.language.numbers import readable_numbers
 
 LANGUAGES = {
     ENGLISH: "English",
@@ -28,6 +31,8 @@ LANGUAGES = {
     "de": "Deutsch",
 }  # own names, by code
 IN_ADDRESS = "language"  # the query parameter that names one
+MINUS, INFINITY, NO_BREAK = "\u2212", "\u221e", "\u00a0"
+CLOSE_TO_UNIT = {"ko"}  # languages that write no space between a number and its unit of a million
 SAMPLES = range(200)  # numbers among which every plural form of a language occurs
 K = TypeVar("K")
 R = TypeVar("R")
@@ -129,12 +134,11 @@ def tr(text: str, /, **values: Any) -> str:
         text: English; a literal, or a constant whose literal is `marked`.
         values: numbers are written as in the visitor's language; without any values, braces in the text are themselves.
     """
-    translated = (
-        translations(language()).gettext(unwrapped(text)) if text else text
-    )  # that of "" is the catalogue's header
+    # the translation of "" is the header of the catalogue
+    own = translations(language()).gettext(unwrapped(text)) if text else text
     if not all(isinstance(value, str) for value in values.values()):
         values = readable_numbers(values)
-    return translated.format(**values) if values else translated
+    return own.format(**values) if values else own
 
 
 def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
@@ -166,6 +170,20 @@ def unwrapped(text: str) -> str:
 @functools.cache
 def _unwrapped_block(text: str) -> str:
     return re.sub(r"(?<!\n)\n(?!\n|[-*|] |\d+\. )", " ", inspect.cleandoc(text).strip())
+
+
+def translated(text: str) -> str:
+    """Return a phrase or a number of `core` in the visitor's language.
+
+    Other text, such as a name from a file, is returned unchanged.
+    """
+    from core.text.phrases import Number, Phrase  # `core` takes seconds to import: the first frame has texts before
+
+    if isinstance(text, Number):
+        return localized(text.value, text.spec)
+    if not isinstance(text, Phrase):
+        return text
+    return tr(text.words, **{name: translated(value) for name, value in text.values.items()})
 
 
 def tr_values(names: Mapping[K, str]) -> dict[K, str]:
@@ -215,3 +233,87 @@ def _plural_rule(code: str) -> Callable[[int], str]:
     from babel import Locale
 
     return Locale(code).plural_form
+
+
+class Symbols(NamedTuple):
+    """Marks in the numbers of a language, and what follows a percentage."""
+
+    decimal: str = "."
+    group: str = ","
+    percent: str = "%"
+
+
+@functools.cache
+def symbols(code: str) -> Symbols:
+    """Return the symbols of a language."""
+    if code == ENGLISH:
+        return Symbols()
+    from babel import Locale
+    from babel.numbers import get_decimal_symbol, get_group_symbol
+
+    return Symbols(get_decimal_symbol(code), get_group_symbol(code), Locale(code).percent_formats[None].suffix[0])
+
+
+def localized(value: float, spec: str = "") -> str:
+    """Format a number in the visitor's language, with a real minus sign.
+
+    Args:
+        spec: As for Python's `format`: `,.2f`, `+.3f`, `.0%`, `.3g`; by default an integer has marks of thousands.
+    """
+    return in_symbols(format(value, spec or ("," if isinstance(value, Integral) else "")))
+
+
+def localized_all(values: Iterable[float], spec: str) -> list[str]:
+    """Format numbers in the visitor's language, as `localized` does each."""
+    marks = _replacements(language())
+    return [format(value, spec).translate(marks).replace("inf", INFINITY) for value in values]
+
+
+def in_symbols(text: str) -> str:
+    """Put a number that Python or matplotlib has written into the visitor's language."""
+    return text.translate(_replacements(language())).replace("inf", INFINITY)
+
+
+@functools.cache
+def _replacements(code: str) -> dict[int, str]:
+    own = symbols(code)
+    return str.maketrans({",": own.group, ".": own.decimal, "-": MINUS, "%": own.percent})
+
+
+def compact(value: float) -> str:
+    """Format a large number in the visitor's language by three digits and a unit: 13,1 Mio., 1310 万, 1,310만."""
+    from babel.numbers import format_compact_decimal
+
+    code = language()
+    rounded = float(f"{value:.3g}")
+    short = format_compact_decimal(rounded, locale=code, fraction_digits=2)
+    digits, unit = re.fullmatch(r"(.*\d)(\D*)", short).groups()  # pyright: ignore[reportOptionalMemberAccess]
+    if not unit:
+        return localized(rounded, ",.0f" if rounded >= 1000 else ".3g")
+    if code in CLOSE_TO_UNIT:
+        return f"{int(digits):,}{unit}" if digits.isdigit() else short
+    return f"{digits}{NO_BREAK}{unit.strip()}"
+
+
+class Readable:
+    """A number that is formatted in the visitor's language wherever it stands in a text."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __format__(self, spec: str) -> str:
+        return localized(self.value, spec)
+
+    def __str__(self) -> str:
+        return localized(self.value)
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def readable_numbers(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a text, with its numbers in the visitor's language."""
+    return {
+        name: Readable(value) if isinstance(value, Real) and not isinstance(value, bool) else value
+        for name, value in values.items()
+    }

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import file_util
 
 from viz_app.language import LANGUAGES, language_of_visit, speaking, tr
-from viz_app.page_list import GROUPS
+from viz_app.page_list import PAGES
 
 FRAME = Path(__file__).parent / "frame.html"
 INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -67,11 +67,7 @@ def frame(code: str) -> bytes:
     """Return the HTML of the frame in a language."""
     text = FRAME.read_text(encoding="utf-8")
     with speaking(code):
-        lines = [
-            line
-            for name, pages in GROUPS.items()
-            for line in (_element("h2", name), *(_element("p", page.title) for page in pages))
-        ]
+        lines = [f"<p>{html.escape(tr(page.title))}</p>" for page in PAGES]
         return text.replace("{pages}", "".join(lines)).replace("{sentence}", html.escape(tr("Sentence"))).encode()
 
 
@@ -99,10 +95,6 @@ def preferred_language(accepted: str) -> str:
         weight = re.fullmatch(r"\s*q=([01](?:\.\d{0,3})?)\s*", parameter or "q=1")
         weights.setdefault(tag.strip(), float(weight[1]) if weight else 0.0)
     return max(weights, key=lambda tag: weights[tag])
-
-
-def _element(name: str, text: str) -> str:
-    return f"<{name}>{html.escape(tr(text))}</{name}>"
 
 
 def _is_page(scope: Scope, start: Message) -> bool:

@@ -6,10 +6,10 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 
 LINE_END = re.compile(r"[\r\n]+")  # what a browser removes from the text of a box
-MOVED = {f"/{PAGES[0].name}": "/", "/bertviz": "/heads?view=bertviz"}  # pages, and where they are now
+MOVED = {f"/{VIEWS[0].name}": "/", "/bertviz": "/heads?view=bertviz"}  # pages, and where they are now
 # By page and query parameter: the parameter of today, and the choices that it had under the former name. Another page
 # may have a parameter of that name today.
 EARLIER_PARAMETERS: dict[tuple[str, str], tuple[str, frozenset[str]]] = {

@@ -24,9 +24,8 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from viz_app.drawing.bertviz_scripts import all_hashes, source_hash
 from viz_app.frame import sentence_input
-from viz_app.language import LANGUAGES, speaking
-from viz_app.language.numbers import compact
-from viz_app.page_list import PAGES
+from viz_app.language import LANGUAGES, compact, speaking
+from viz_app.page_list import VIEWS
 from viz_app.server import preview_address
 from viz_app.server.first_frame import FirstFrame, inline_scripts
 from viz_app.server.former_addresses import FormerAddresses
@@ -163,8 +162,8 @@ def prepare_numbers() -> None:
 def import_pages() -> None:
     """Import the modules that the pages import, above all pandas and matplotlib."""
     importlib.import_module("matplotlib.figure")  # for exports
-    for page in PAGES:
-        for node in ast.parse((Path(__file__).parents[1] / page.script).read_text(encoding="utf-8")).body:
+    for view in VIEWS:
+        for node in ast.parse((Path(__file__).parents[1] / view.script).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom) and node.module:
                 importlib.import_module(node.module)
                 for name in node.names:  # a module of a package, or a name in a module

@@ -88,6 +88,10 @@ COMPARE_WEIGHTS = _text("compare_weights", "attention")
 COMPARE_VIEW = _one_of("compare_view", map="Map", lines="Lines")
 COMPARE_HEADS = {kind: _text(f"compare_head_{kind}", is_preset=True) for kind in KINDS}
 COMPARE_LAYERS = {kind: _text(f"compare_layer_{kind}", is_preset=True) for kind in KINDS}
+# of the second side; by default those of the first side
+SECOND_HEADS = {kind: _text(f"second_head_{kind}", "same") for kind in KINDS}
+SECOND_LAYERS = {kind: _text(f"second_layer_{kind}", "same") for kind in KINDS}
+NEAREST = Field("nearest", SWITCH, False)
 
 # Corpus
 CORPUS_VIEW = _one_of("corpus_view", heads="Heads", neurons="Neurons")

@@ -1,13 +1,14 @@
 """The pass of a model that an attention map shows, and the products of query and key behind its cells."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import streamlit as st
 
-from core import Translator
 from core.analysis.heads.head import Head, Maps
+from core.analysis.recorded_call import Call, Given
 from core.analysis.token_path.score_products import ScoreProducts, score_products
 from core.capture import AttentionMap, Kind
 from viz_app.session import model_passes, python_code
@@ -33,14 +34,23 @@ class MapPass:
     Attributes:
         identity: equal for the same pass.
         maps: with all tokens.
-        products: of a cell.
-        python: computes the products of a cell as `found`.
+        call: computes the products of a cell.
+        variant: tells apart passes of one identity, in all of which a selected cell stays selected.
     """
 
     identity: Hashable
     maps: Layers
-    products: Callable[[Cell], ScoreProducts]
-    python: Callable[[Cell], str]
+    call: Callable[[Cell], Call]
+    variant: Hashable = None
+
+    def products(self, cell: Cell) -> ScoreProducts:
+        """Return the products of a cell; the results of all sessions are shared."""
+        return _products((self.identity, self.variant), cell, self.call)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _products(identity: Hashable, cell: Cell, _call: Callable[[Cell], Call]) -> ScoreProducts:
+    return _call(cell).run()
 
 
 def reading_pass(about: Reading) -> MapPass:
@@ -51,51 +61,25 @@ def reading_pass(about: Reading) -> MapPass:
 def text_pass(model: Model, source: str, target: str | tuple[int, ...]) -> MapPass:
     """Return the pass over a source and a target."""
 
-    return replayed(
-        (model.digest, source, target),
-        model_passes.explanation(model, source, target).maps,
-        lambda: model.translator,
-        lambda translator: translator.explain(source, target),
-        f"{python_code.explanation_part(model, source, target)}\nreplay = lambda: translator.explain(source, target)",
-    )
+    def call(cell: Cell) -> Call:
+        translator, *sentence = python_code.RecordedPass(model, source, target).arguments
+        return replayed(translator, "explain", sentence, cell)
+
+    maps = model_passes.explanation(model, source, target).maps
+    return MapPass((model.digest, source, target), by_layer(maps), call)
 
 
-def replayed(
-    identity: Hashable,
-    maps: Maps,
-    load: Callable[[], Translator],
-    replay: Callable[[Translator], object],
-    python: str,
-    variant: Hashable = None,
-) -> MapPass:
-    """Return a pass whose products are computed by running the model again, with results shared by all sessions.
+def by_layer(maps: Maps) -> Layers:
+    """Return maps by their kind and layer."""
+    return {(each.kind, each.layer): each for of_kind in maps.values() for each in of_kind}
+
+
+def replayed(translator: Call | Given, method: str, arguments: Sequence[Any], cell: Cell, of: Any = None) -> Call:
+    """Return the call that computes the products of a cell by running the model again.
 
     Args:
-        load: returns the model.
-        replay: runs it once.
-        python: the same as `translator` and `replay`.
-        variant: tells apart passes of one identity, in all of which a selected cell stays selected.
+        method: runs it once; of the translator, or of `of`.
+        arguments: of the method.
     """
-    layers: Layers = {(each.kind, each.layer): each for of_kind in maps.values() for each in of_kind}
-    return MapPass(
-        identity,
-        layers,
-        lambda cell: _products((identity, variant), cell, load, replay),
-        lambda cell: f"{python}\n{cell_part(cell)}",
-    )
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _products(
-    identity: Hashable, cell: Cell, _load: Callable[[], Translator], _replay: Callable[[Translator], object]
-) -> ScoreProducts:
-    translator = _load()
-    return score_products(translator, lambda: _replay(translator), *cell)
-
-
-def cell_part(cell: Cell) -> str:
-    """Compute a cell's products in Python as `found`, from `translator` and `replay`."""
-    return f"""
-from core.analysis.heads.head import Head
-from core.analysis.token_path.score_products import score_products
-found = score_products(translator, replay, Head{tuple(cell.head)}, {cell.query}, {cell.key})""".strip()
+    bound = Call(method, f".{method}", (of or translator,))
+    return Call("products", score_products, (translator, Call("replay", partial, (bound, *arguments)), *cell))

@@ -1,8 +1,7 @@
-"""Python that computes the numbers that a page exports.
+"""What pages export, as arguments of recorded calls: a model, a file, a pass over source and target.
 
-Whole scripts are shown beside the export. A script ends by writing the `table` of the export as a CSV file, with the
-same numbers to rounding. It is put together from parts, each of which is a few lines of Python with the imports they
-need.
+The script beside an export is written from the call that made its numbers (`core.analysis.recorded_call`), so it is
+shown whole: it opens the model or file, and repeats the call.
 """
 
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.analysis.recorded_call import Call, Given, joined
+from core.analysis.recorded_call import Call, Given
 from viz_app.session import model_passes
 from viz_app.session.model_paths import is_on_this_machine
 from viz_app.session.models import ROOT, Model
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from core.analysis.attribution.methods import Method
     from core.capture import Kind
     from viz_app.session.gradient_output import Output
-
-
-def script(file: str, *parts: str) -> str:
-    """Join parts to a script that writes its `table` to a CSV file."""
-    return joined(*parts, f"from core.analysis.csv_output import save_csv\nsave_csv(table, {file!r})")
 
 
 def shown_path(path: Path) -> str:
@@ -55,9 +49,19 @@ from core import Translator
 {name} = Translator.from_checkpoint({shown_path(path)!r}{precision}){comment}""".strip()
 
 
-def translator(model: Model) -> Given:
-    """Return the model's `translator` as an argument of a recorded call."""
-    return Given("translator", model.translator, lambda name: model_part(model, name))
+def translator(model: Model, name: str = "translator") -> Given:
+    """Return the model's `translator` as an argument of recorded calls, or by another name."""
+    return Given(name, model.translator, lambda name: model_part(model, name))
+
+
+def given_path(name: str, path: Path, comment: str = "") -> Given:
+    """Return a path as an argument of recorded calls, as `shown_path` shows it.
+
+    Args:
+        comment: beside it in the script.
+    """
+    after = f"  # {comment}" if comment else ""
+    return Given(name, path, lambda name: f"from pathlib import Path\n{name} = Path({shown_path(path)!r}){after}")
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,19 @@ class RecordedPass:
         )
 
     @property
-    def explanation(self) -> Call | Given:
+    def explanation(self) -> Call:
         """The pass, which the app has run already."""
-        about = self.reading
-        explained = about.explain() if about else model_passes.explanation(self.model, self.source, self.target)
+        from core.export.attention_arrays import explanation_of_arrays, load_arrays
+
+        about, model = self.reading, self.model
+        explained = about.explain() if about else model_passes.explanation(model, self.source, self.target)
         if about is not None and about.hypothesis.fed_ids is not None:
-            return Given("explanation", explained, lambda _: reading_part(about))
-        if self.model.explanation is not None:
-            return Given("explanation", explained, lambda _: explanation_part(self.model, self.source, self.target))
+            return _iteration(about).returning(explained)
+        if model.explanation is not None:
+            path = Path(model.path)
+            file = given_path("path", path, "" if path.is_absolute() else "the file that you uploaded")
+            arrays = Call("arrays", load_arrays, (file,))
+            return Call("explanation", explanation_of_arrays, (arrays,)).returning(explained)
         return Call("explanation", "explain", self.arguments).returning(explained)
 
     def all_maps(self, method: "Method" = "attention", output: "Output | None" = None) -> Call:
@@ -134,36 +143,17 @@ def sentence(about: Reading) -> tuple[Given, Given, Given]:
     return recorded_pass(about).arguments
 
 
-def explanation(about: Reading) -> Call | Given:
+def explanation(about: Reading) -> Call:
     """Return the pass over source and target of a reading as an argument of a recorded call."""
     return recorded_pass(about).explanation
 
 
-def explanation_part(model: Model, source: str, target: str | Sequence[int]) -> str:
-    """Explain a translation as `explanation`, or read it from the array file."""
-    if model.explanation is not None:
-        path = Path(model.path)
-        comment = "" if path.is_absolute() else "  # the file that you uploaded"
-        return f"""
-from core.export.attention_arrays import explanation_of_arrays, load_arrays
-explanation = explanation_of_arrays(load_arrays({shown_path(path)!r})){comment}""".strip()
-    given = repr(target) if isinstance(target, str) else f"{list(target)}  # {_text(model, target)}"
-    return f"""
-{model_part(model)}
-source = {source!r}
-target = {given}
-explanation = translator.explain(source, target)""".strip()
-
-
-def reading_part(reading: Reading) -> str:
-    """Explain the current target as `explanation`."""
-    if reading.hypothesis.fed_ids is not None:
-        search = reading.search
-        return f"""
-{model_part(reading.model)}
-translation = translator.translate({search.text!r}, {search.beam_size}, num_hypotheses={search.num_hypotheses})
-explanation = translator.explain_iteration(translation.source, translation.hypotheses[{reading.index}])""".strip()
-    return explanation_part(reading.model, reading.translation.source, reading.hypothesis.token_ids)
+def _iteration(about: Reading) -> Call:
+    """Return the pass over the last iteration of mask-predict."""
+    model, search, numbers = translator(about.model), about.search, {"num_hypotheses": about.search.num_hypotheses}
+    translation = Call("translation", "translate", (model, search.text, search.beam_size), numbers)
+    hypothesis = Call("hypothesis", "[]", (Call("hypotheses", ".hypotheses", (translation,)), about.index))
+    return Call("explanation", "explain_iteration", (model, about.translation.source, hypothesis))
 
 
 def _text(model: Model, token_ids: Sequence[int]) -> str:

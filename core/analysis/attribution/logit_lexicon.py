@@ -54,7 +54,7 @@ def head_lexicon(trace: LogitTrace, head: Head, count: int = 5) -> tuple[tuple[t
     write = trace.stream[place]
     assert isinstance(write, AttentionWrite)
     vectors = write.values[head.head] @ write.output_matrix[:, head.head].T  # [S, D]
-    logits = _logits(trace, place, vectors)
+    logits = _read(trace, place, vectors) @ trace.unembedding.T
     scores = (logits - logits.mean(-1, keepdim=True)) / logits.std(-1, keepdim=True)
     best = scores.topk(min(count, scores.size(-1)))
     return tuple(
@@ -77,9 +77,10 @@ def rank_lexicons(trace: LogitTrace) -> list[Agreement]:
     for place, write in enumerate(trace.stream):
         if not isinstance(write, AttentionWrite) or write.kind != "cross":
             continue
-        for head in range(write.weights.size(0)):
-            mixed = write.weights[head, rows] @ write.values[head]  # [rows, d_v]
-            logits = _logits(trace, place, mixed @ write.output_matrix[:, head].T)  # [rows, V]
+        mixed = write.weights[:, rows] @ write.values  # [H, rows, d_v]
+        read = _read(trace, place, mixed @ write.output_matrix.permute(1, 2, 0))  # [H, rows, D]
+        for head, vectors in enumerate(read):
+            logits = vectors @ trace.unembedding.T  # [rows, V], of one head: those of all may not fit into memory
             ranks = 1 + (logits > logits.gather(1, predicted)).sum(1)
             mean, first = (1 / ranks.double()).mean(), (ranks == 1).double().mean()
             agreements.append(Agreement(Head("cross", write.layer, head), float(mean), float(first)))
@@ -99,12 +100,12 @@ def _place(trace: LogitTrace, head: Head) -> int:
     )
 
 
-def _logits(trace: LogitTrace, place: int, vectors: Tensor) -> Tensor:
-    """Logits up to a positive factor: [N, D] written at one place -> [N, V] float32."""
+def _read(trace: LogitTrace, place: int, vectors: Tensor) -> Tensor:
+    """What the unembedding reads of vectors written at one place, up to a positive factor: [..., D] float32."""
     for step in trace.stream[place + 1 :]:
         if isinstance(step, FrozenNorm):
             vectors = step.unscaled(vectors)
-    return vectors.float() @ trace.unembedding.T
+    return vectors.float()
 
 
 # --- the command ----------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ to 0.90.
 
 import functools
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from core.analysis.heads.scorecards import ScoreCard
@@ -100,28 +101,50 @@ def head_labels(card: ScoreCard) -> tuple[HeadLabel, ...]:
     return tuple(_labels(card))
 
 
+def label_counts(cards: Iterable[ScoreCard]) -> dict[str, int]:
+    """Number of heads with each label of `DEFINITIONS`."""
+    counts = Counter(name for card in cards for name in {label.base_name for label in head_labels(card)})
+    return {name: counts[name] for name in DEFINITIONS}
+
+
+def labelled(cards: Iterable[ScoreCard], names: Collection[str]) -> set[tuple[int, int]]:
+    """Layer and number of the heads with one of these labels, named as in `DEFINITIONS`."""
+    return {
+        (card.head.layer, card.head.head)
+        for card in cards
+        if any(label.base_name in names for label in head_labels(card))
+    }
+
+
 def _labels(card: ScoreCard) -> Iterator[HeadLabel]:
     if card.alignment_error_rate < MOST:
         rate = Number(card.alignment_error_rate, ".2f")
-        yield _label("aligns words", Phrase("aligns words: its alignment error rate is {rate}", rate=rate))
+        yield HeadLabel(Phrase("aligns words"), Phrase("aligns words: its alignment error rate is {rate}", rate=rate))
     elif math.isnan(card.alignment_error_rate) and card.agreement > MOST:
-        yield _label(
-            "aligns words", Phrase("links {share} of the words like the other heads", share=_percent(card.agreement))
+        yield HeadLabel(
+            Phrase("aligns words"),
+            Phrase("links {share} of the words like the other heads", share=Number(card.agreement, ".0%")),
         )
     yield from _position(card)
     if card.same_token > MOST:
-        text = Phrase("puts {share} of its weight on tokens equal to the query token", share=_percent(card.same_token))
-        yield _label("same word", text)
+        text = Phrase(
+            "puts {share} of its weight on tokens equal to the query token", share=Number(card.same_token, ".0%")
+        )
+        yield HeadLabel(Phrase("same word"), text)
     if card.rare_token > MOST:
-        text = Phrase("attends most to the rarest visible token for {share} of tokens", share=_percent(card.rare_token))
-        yield _label("rarest word", text)
+        text = Phrase(
+            "attends most to the rarest visible token for {share} of tokens", share=Number(card.rare_token, ".0%")
+        )
+        yield HeadLabel(Phrase("rarest word"), text)
     yield from _sink(card)
     if card.confidence > CONFIDENT:
-        text = Phrase("puts {share} of its weight on one token on average", share=_percent(card.confidence))
-        yield _label("one word at a time", text)
+        text = Phrase("puts {share} of its weight on one token on average", share=Number(card.confidence, ".0%"))
+        yield HeadLabel(Phrase("one word at a time"), text)
     if card.entropy > BROAD:
-        text = Phrase("attends almost uniformly: {share} of the largest possible entropy", share=_percent(card.entropy))
-        yield _label("spread out", text)
+        text = Phrase(
+            "attends almost uniformly: {share} of the largest possible entropy", share=Number(card.entropy, ".0%")
+        )
+        yield HeadLabel(Phrase("spread out"), text)
 
 
 def _position(card: ScoreCard) -> Iterator[HeadLabel]:
@@ -130,11 +153,11 @@ def _position(card: ScoreCard) -> Iterator[HeadLabel]:
     offset = max(weights, key=weights.__getitem__)
     if weights[offset] > MOST:
         text = Phrase(
-            "puts {share} of its weight on {place}", share=_percent(weights[offset]), place=_place(card, offset)
+            "puts {share} of its weight on {place}", share=Number(weights[offset], ".0%"), place=_place(card, offset)
         )
     elif card.offset_share >= POSITIONAL:
         offset, words = card.offset, marked("attends most to {place} for {share} of tokens")
-        text = Phrase(words, share=_percent(card.offset_share), place=_place(card, offset))
+        text = Phrase(words, share=Number(card.offset_share, ".0%"), place=_place(card, offset))
     else:
         return
     near = {0: "same position"} if cross else {-1: "previous word", 0: "itself", 1: "next word"}
@@ -164,7 +187,7 @@ def _sink(card: ScoreCard) -> Iterator[HeadLabel]:
     if not card.sink_share > MOST:
         return
     named = [
-        Phrase("{share} on {place}", share=_percent(share), place=Phrase(place))
+        Phrase("{share} on {place}", share=Number(share, ".0%"), place=Phrase(place))
         for place, share in shares.values()
         if share >= 0.05
     ]
@@ -172,15 +195,7 @@ def _sink(card: ScoreCard) -> Iterator[HeadLabel]:
     most = next((name for name, (_, share) in shares.items() if share > MOST), "marks")
     text = Phrase(
         "puts {share} of its weight on tokens of little content: {places}",
-        share=_percent(card.sink_share),
+        share=Number(card.sink_share, ".0%"),
         places=places,
     )
-    yield _label(most, text)
-
-
-def _label(name: str, text: Phrase) -> HeadLabel:
-    return HeadLabel(Phrase(name), text)
-
-
-def _percent(share: float) -> Number:
-    return Number(share, ".0%")
+    yield HeadLabel(Phrase(most), text)

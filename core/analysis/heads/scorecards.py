@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from core.trace import Head
 
@@ -49,7 +50,7 @@ class ScoreCard:
     copies: float = math.nan
     translates: float = math.nan
 
-    @property
+    @cached_property
     def sink_share(self) -> float:
         """Weight on the marks, codes of languages, the first token and punctuation."""
         return self.sink_end + self.sink_start + self.sink_punctuation

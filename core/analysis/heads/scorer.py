@@ -130,7 +130,7 @@ class _Tally:
         self.kind: Kind = like.kind
         self.layer, self.num_heads = like.layer, like.num_heads
         self.num_tokens = 0
-        self._sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(like.num_heads))
+        self._sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(self.num_heads))
         self._counts: Counter[str] = Counter()
         self._offsets: list[Counter[int]] = [Counter() for _ in range(like.num_heads)]
 

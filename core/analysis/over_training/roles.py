@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
-from core.trace import Head
+from core.trace import Head, Kind
 
 SPREAD = "spread out"
 TOLERANCE = 0.1  # of a score, which is from 0 to 1
@@ -91,8 +91,10 @@ def taken_at(cards: Cards) -> int | None:
     return _first_of_run([last in _roles(card) for card in cards])
 
 
-def developments(cards: Sequence[Cards], score: str, tolerance: float = TOLERANCE) -> list[Development]:
-    """Follow one score and the role of every head.
+def developments(
+    cards: Sequence[Cards], score: str, tolerance: float = TOLERANCE, kind: Kind | None = None
+) -> list[Development]:
+    """Follow one score and the role of every head, or of those of a kind.
 
     Args:
         cards: of all heads, in one order, for each snapshot in the order of the training.
@@ -107,6 +109,8 @@ def developments(cards: Sequence[Cards], score: str, tolerance: float = TOLERANC
         raise ValueError("there are no snapshots: pass the cards of one or more")
     heads: list[Development] = []
     for of_head in zip(*cards, strict=True):
+        if kind not in (None, of_head[0].head.kind):
+            continue
         values = tuple(SCORES[score](card) for card in of_head)
         roles = tuple(role(card) for card in of_head)
         heads.append(Development(of_head[0].head, values, settled_at(values, tolerance), roles, taken_at(of_head)))

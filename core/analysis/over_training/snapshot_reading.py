@@ -15,6 +15,7 @@ from core.analysis.heads.head import Maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import Frequencies, Scorer
 from core.analysis.lens.logit_lens import LogitLens, logit_lens
+from core.analysis.over_training.history import History
 from core.results import Explanation, ScoredText
 from core.translator import Translator
 
@@ -80,6 +81,48 @@ def read_snapshot(
     best = translator.translate(source, beam_size, length_penalty, 1).hypotheses[0]
     lens = logit_lens(translator, source, target, 1)
     return SnapshotReading(step, best, lens, tuple(cards_of([lens.explanation.maps], frequencies)))
+
+
+def last_target(history: History, source: str, beam_size: int = 4, length_penalty: float = 0.6) -> Sequence[int]:
+    """Token ids of the best translation of the last snapshot.
+
+    Raises:
+        CheckpointError: the snapshot cannot be used.
+        ValueError: as `Translator.translate`.
+    """
+    last = history.translator(history.steps[-1])
+    return last.translate(source, beam_size, length_penalty, 1).hypotheses[0].token_ids
+
+
+def read_snapshots(
+    history: History,
+    source: str,
+    target: Sequence[int],
+    beam_size: int = 4,
+    length_penalty: float = 0.6,
+    frequencies: Frequencies | None = None,
+) -> list[SnapshotReading]:
+    """A sentence at every snapshot, in the order of the training; see `read_snapshot`."""
+    settings = source, target, beam_size, length_penalty, frequencies
+    return [read_snapshot(translator, step, *settings) for step, translator in history]
+
+
+def greedy_pairs(translator: Translator, sources: Sequence[str]) -> list[Pair]:
+    """Sentences with their translations by greedy search."""
+    translations = translator.translate_batch(sources, 1)
+    return [(source, each.hypotheses[0].token_ids) for source, each in zip(sources, translations, strict=True)]
+
+
+def sentence_cards(readings: Sequence[SnapshotReading]) -> list[tuple[ScoreCard, ...]]:
+    """Score-cards of all heads on the fixed target, for each snapshot."""
+    return [each.cards for each in readings]
+
+
+def sample_cards(
+    history: History, pairs: Sequence[Pair], frequencies: Frequencies | None = None
+) -> list[tuple[ScoreCard, ...]]:
+    """Score-cards of all heads on a sample of sentences, for each snapshot; see `cards_on`."""
+    return [cards_on(translator, pairs, frequencies) for _, translator in history]
 
 
 def cards_on(

@@ -41,9 +41,9 @@ def continues_word(token: str) -> bool:
     """Whether a piece continues a word, such as `ing` in `read` `ing`: it has letters or digits and no space before
     it.
     """
-    if is_standalone(token) or bytes_of(token) is not None:
+    if token.startswith(SPACE_MARK) or is_standalone(token) or bytes_of(token) is not None:
         return False
-    return not token.startswith(SPACE_MARK) and not is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
+    return not is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
 
 
 def readable(token: str) -> str:
@@ -60,7 +60,7 @@ def readable(token: str) -> str:
     if bytes_of(token) is not None:
         return byte_label(token)
     text = visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
-    return JOINT + text if continues_word(token) else text
+    return text if token.startswith(SPACE_MARK) or not continues_word(token) else JOINT + text
 
 
 def word_groups(tokens: Sequence[str]) -> list[range]:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from core.analysis.comparison import common_positions, difference, largest_differences, mean_distance
+from core.analysis.comparison import common_positions, difference, largest_differences, mean_distance, with_head
 from core.capture import AttentionMap
 
 
@@ -67,3 +67,11 @@ def test_maps_with_too_few_common_tokens_are_refused(first: AttentionMap):
     encoder = AttentionMap("encoder_self", 0, first.weights, tuple("abc"), tuple("abc"))
     with pytest.raises(ValueError, match="cross and encoder_self are different kinds"):
         difference(first, encoder)
+
+
+def test_any_head_of_the_second_can_be_compared_with_each_head_of_the_first(first: AttentionMap):
+    other = replace(first, weights=first.weights.flip(0))
+    assert not difference(first, with_head(other, 1, 2)).map.weights[0].any()
+    assert torch.equal(difference(first, with_head(other, 0, 2)).map.weights[0], first.weights[0] - first.weights[1])
+    with pytest.raises(ValueError, match="head 2 is not one of the 2 of this layer, counted from 0"):
+        with_head(other, 2, 2)

@@ -71,11 +71,27 @@ def test_calls_in_a_list_are_run_and_named_apart() -> None:
     ]
 
 
+def test_calls_in_a_dictionary_are_run() -> None:
+    call = Call("all", noted, ({1: Call("first", noted, (1,)), 2: "second"},))
+    assert call.run() == ({1: (1,), 2: "second"},)
+    assert code_of(call).splitlines()[-2:] == ["first = noted(1)", "all = noted({1: first, 2: 'second'})"]
+
+
+def test_a_call_without_a_name_is_a_statement() -> None:
+    written = [Call("", noted, (number, Call("first", noted, (1,)))) for number in (1, 2, 2)]
+    assert code_of(*written).splitlines()[-3:] == ["first = noted(1)", "noted(1, first)", "noted(2, first)"]
+
+
 def test_attributes_and_items() -> None:
     head = Given("head", Head("cross", 1, 2), lambda name: f"{name} = None")
     call = Call("all", noted, (Call("kind", ".kind", (head,)), Call("last", "[]", (head, -1))))
     assert call.run() == ("cross", 2)
-    assert code_of(call).splitlines()[-3:] == ["kind = head.kind", "last = head[-1]", "all = noted(kind, last)"]
+    assert code_of(call).splitlines()[-2:] == ["head = None", "all = noted(head.kind, head[-1])"]
+    by_head = Given("cards", {Head("cross", 1, 2): "card"}, lambda name: f"{name} = None")
+    code = code_of(Call("all", noted, (Call("card", "[]", (by_head, Head("cross", 1, 2))),)))
+    assert "from core.trace import Head" in code
+    assert code.splitlines()[-1] == "all = noted(cards[Head('cross', 1, 2)])"
+    assert code_of(call.arguments[0]).splitlines()[-1] == "kind = head.kind"
 
 
 def test_equal_calls_are_written_once() -> None:

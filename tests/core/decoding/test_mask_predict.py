@@ -18,6 +18,7 @@ from core.decoding import (
     mask_predict,
     mask_predict_steps,
 )
+from core.decoding.mask_predict import best_length
 
 PAD, BOS, EOS, MASK = 0, 1, 2, 3
 VOCAB_SIZE = 12
@@ -96,6 +97,17 @@ def test_the_length_counts_in_the_log_probability_and_not_in_the_score() -> None
     assert best.finished
     assert best.log_prob == pytest.approx(sum(best.token_log_probs))
     assert best.score == pytest.approx((best.log_prob + 7.0) / 3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_iterations_of_the_best_length_end_with_the_best_translation(seed: int) -> None:
+    candidates = [[Length(2 + (seed + number) % 5, -float(number)) for number in range(3)]]
+    steps = [*mask_predict_steps(scorer, candidates, options(iterations=4))]
+    states = best_length(steps)
+    assert [state.iteration for state in states] == [*range(1, len(states) + 1)]
+    assert len({state.candidate for state in states}) == 1
+    assert states[-1].masked_next == ()
+    assert states[-1].hypothesis == mask_predict(scorer, candidates, options(iterations=4))[0][0]
 
 
 def test_logits_that_are_not_finite_are_an_error() -> None:

@@ -4,12 +4,15 @@ from dataclasses import replace
 import pytest
 
 from viz_app.components.cell_grid import clicked_cell, grid_payload
-from viz_app.drawing.cell_grid import CellGrid, signed_cell, signed_legend
+from viz_app.drawing.cell_grid import CellGrid, signed_cells, signed_legend
 from viz_app.drawing.theme import LIGHT
 
 GRID = CellGrid(
     columns=["A", "B"],
-    rows=[("L1", [signed_cell(-2.0, "one", 2.0, LIGHT), None]), ("L2", [signed_cell(0.5, "two", 2.0, LIGHT)])],
+    rows=[
+        ("L1", [signed_cells([-2.0], ["one"], 2.0, LIGHT)[0], None]),
+        ("L2", [signed_cells([0.5], ["two"], 2.0, LIGHT)[0]]),
+    ],
     name="grid",
     legend=signed_legend("nats", 2.0, LIGHT),
 )

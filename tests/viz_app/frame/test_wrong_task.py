@@ -7,7 +7,7 @@ import pytest
 from core.parsing.parser import BEAM_SIZE, Parser
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app.frame import badges, share_menu
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.session import models
 
 TEXT = "It rains."
@@ -31,7 +31,7 @@ def test_pages_about_translations_lead_to_the_page_and_the_model_that_fit(
 ) -> None:
     monkeypatch.setattr(models, "translation_checkpoint", lambda: tiny_checkpoint)
     app = start(tree_checkpoint, text=TEXT)
-    others = [page for page in PAGES if "parser" not in page.models]
+    others = [page for page in VIEWS if "parser" not in page.models]
     assert others
     for page in others:
         opened(app, page.name)

@@ -9,9 +9,7 @@ from core.text.phrases import Number, Phrase
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.plotly_chart import empty_figure
 from viz_app.drawing.theme import LIGHT
-from viz_app.language import LANGUAGES, speaking, tr, tr_count
-from viz_app.language.numbers import compact, localized
-from viz_app.language.phrases import translated
+from viz_app.language import LANGUAGES, compact, localized, speaking, tr, tr_count, translated
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

@@ -15,7 +15,7 @@ from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app import language
 from viz_app.frame.sentence_input import EXAMPLES
 from viz_app.language import ENGLISH, LANGUAGES, extraction
-from viz_app.page_list import GROUPS, PAGES
+from viz_app.page_list import PAGES, VIEWS
 from viz_app.views.heads.alignment.aligner_list import EXAMPLE as LINKED_LINE
 from viz_app.views.models.checkpoint import trial_sentences
 from viz_app.views.paper.paper_figures import figure_heads
@@ -67,7 +67,8 @@ def words(texts: Iterable[str]) -> set[str]:
 
 
 def test_titles_of_pages_are_in_the_catalogues() -> None:
-    assert [text for text in (*GROUPS, *(page.title for page in PAGES)) if text not in extraction.template()] == []
+    titles = [*(page.title for page in PAGES), *(view.title for view in VIEWS)]
+    assert [title for title in titles if title not in extraction.template()] == []
 
 
 @pytest.mark.usefixtures("small_pages")
@@ -79,7 +80,7 @@ def test_all_texts_are_translated_and_none_is_seen_by_others(start: Start, reads
     reads(ENGLISH)
     english = healthy(start(**address).run())
     known = SAME_EVERYWHERE | data_words | words(each.text for each in reading(german).translation.hypotheses)
-    for page in PAGES:
+    for page in VIEWS:
         reads("de")
         left = untranslated(shown_texts(opened(german, page.name)), known)
         assert left == {}, page.name

@@ -12,8 +12,8 @@ from core.model.preset_configs import PRESETS
 from core.text.phrases import Phrase, listed
 from tests.viz_app.language.texts import Texts
 from viz_app import language
+from viz_app.language import translated
 from viz_app.language.extraction import template
-from viz_app.language.phrases import translated
 
 CONFIG = PRESETS["base"]
 

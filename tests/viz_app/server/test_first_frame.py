@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from viz_app.language import LANGUAGES
 from viz_app.language.catalogue_files import translations
-from viz_app.page_list import GROUPS, PAGES
+from viz_app.page_list import PAGES
 from viz_app.server.first_frame import LANGUAGE_OF_PAGE, ROOT, FirstFrame, preferred_language
 
 STYLE_SHEET = '<link rel="stylesheet" crossorigin href="./style.css">'
@@ -84,7 +84,7 @@ def test_all_else_goes_through_as_it_is(client: TestClient) -> None:
 def test_the_whole_frame_is_in_the_language_of_the_address(client: TestClient, code: str) -> None:
     answer = client.get("/", params={"language": code}, headers={"Accept-Language": "ko"})
     assert f'<html lang="{code}">' in answer.text
-    texts = [*GROUPS, *(page.title for page in PAGES), "Sentence"]
+    texts = [*(page.title for page in PAGES), "Sentence"]
     shown = list(map(translations(code).gettext, texts))
     assert [text for text in shown if f">{html.escape(text)}<" not in answer.text] == []
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.heads.labels import DEFINITIONS
 from tests.viz_app.pages import Start, opened
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.server.former_addresses import FormerAddresses
 from viz_app.session import attributions
 from viz_app.session.fields import FIELDS, former_labels
@@ -34,7 +34,7 @@ OPTIONS: dict[str, Mapping[str, str]] = {  # of each parameter in the table, by 
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    routes = [Route(f"/{page}", lambda _: PlainTextResponse("")) for page in ("", *(each.name for each in PAGES))]
+    routes = [Route(f"/{page}", lambda _: PlainTextResponse("")) for page in ("", *(each.name for each in VIEWS))]
     with TestClient(Starlette(routes=routes, middleware=[Middleware(FormerAddresses)])) as client:
         yield client
 

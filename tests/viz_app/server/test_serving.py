@@ -27,7 +27,7 @@ from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
 
 from viz_app.frame import sentence_input
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.server import serving
 from viz_app.session import models, readings
 
@@ -206,7 +206,7 @@ def started(tiny_checkpoint: Path) -> Ended:
     frame = ("main", "frame.sidebar", "frame.share_menu", "frame.tour", "frame.badges", "frame.sentence_input")
     stages = (
         "\n".join(f"import viz_app.{module}" for module in frame),
-        imports_of(PAGES[0].script),
+        imports_of(VIEWS[0].script),
     )
     command = [sys.executable, "-c", START, str(models.ROOT / "viz_app" / "shell.py"), *stages]
     environment = {**os.environ, models.CHECKPOINT_VARIABLE: str(tiny_checkpoint)}

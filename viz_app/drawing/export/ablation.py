@@ -13,8 +13,7 @@ from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.token_boxes import Box, export_boards, export_tokens
 from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language import tr
-from viz_app.language.numbers import localized
+from viz_app.language import localized, tr
 
 
 def export_switches(

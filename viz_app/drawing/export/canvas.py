@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from core.analysis.tokens.words import readable
 from viz_app.drawing.theme import DARK, LIGHT, Theme
-from viz_app.language import marked, tr
-from viz_app.language.numbers import in_symbols
+from viz_app.language import in_symbols, marked, tr
 
 if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the first export
     from collections.abc import Callable, Sequence

@@ -27,7 +27,7 @@ from viz_app.drawing.export.canvas import (
     saved,
 )
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language.numbers import in_symbols
+from viz_app.language import in_symbols
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

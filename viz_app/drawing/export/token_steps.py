@@ -7,8 +7,7 @@ from core.analysis.tokens.words import readable
 from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.token_boxes import Box, export_tokens
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language import tr
-from viz_app.language.numbers import localized
+from viz_app.language import localized, tr
 
 UNSURE = "#e69f00"
 STRONGEST = 0.6  # share of that colour behind a token that had no probability at all

@@ -3,8 +3,7 @@
 from core.analysis.comparison import Difference, largest_differences
 from core.analysis.tokens.words import readable
 from viz_app.drawing.display_text import isolated, plain
-from viz_app.language import joined, marked, tr
-from viz_app.language.numbers import localized
+from viz_app.language import joined, localized, marked, tr
 
 MORE, LESS = marked("{query} attends to {key} {amount} more"), marked("{query} attends to {key} {amount} less")
 

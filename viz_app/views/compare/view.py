@@ -1,9 +1,8 @@
 """Compare: two hypotheses, sentences or checkpoints, and their signed difference."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -13,7 +12,6 @@ from core.analysis.comparison import Difference, difference, mean_distance
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
 from viz_app.components.attention_lines import attention_lines
-from viz_app.controls import toolbar
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
 from viz_app.controls.tables import decimals, selectable_table
@@ -21,20 +19,28 @@ from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case, shortened
 from viz_app.drawing.export.head_pictures import export_lines, export_map
+from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr
-from viz_app.session import address, chosen_heads, python_code, readings
+from viz_app.session import address, python_code, readings
 from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, MethodChoice
-from viz_app.session.fields import Field, part
+from viz_app.session.fields import part
 from viz_app.session.map_pass import text_pass
-from viz_app.session.readings import TokenView
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
-from viz_app.views.compare import other_side
+from viz_app.views.compare import nearest, other_side
 from viz_app.views.compare.figures import agreement, in_words
 from viz_app.views.compare.other_side import AGAINST, Against, ComparedSide
+from viz_app.views.compare.settings import (
+    SAME,
+    CompareView,
+    Layers,
+    head_box,
+    head_widget,
+    second_box,
+    second_widget,
+    view_boxes,
+)
 
-SideView = Literal["Lines", "Map"]
-VIEWS: tuple[SideView, ...] = (marked("Lines"), marked("Map"))
 HOW_TO_READ = marked("""
 Each cell is the first side's weight minus the second's: one colour where the first is larger, the other where the
 second is, none where both are equal. Only words shared by both, in the same order, can be subtracted; decoder rows are
@@ -46,16 +52,6 @@ ABOUT_DISTANCE = marked("""
 Half the sum of the absolute differences of a row, averaged over the rows (total variation distance): 0 if both attend
 to the same words, 1 if they attend to different ones. Words that only one side has are left out.
 """)
-
-
-@dataclass(frozen=True)
-class CompareView:
-    """The settings of both sides."""
-
-    kind: Kind
-    weights: MethodChoice
-    tokens: TokenView
-    view: SideView
 
 
 @part
@@ -74,7 +70,6 @@ def page() -> None:
         return
     first = other_side.first_side(reading, against == "Checkpoint")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compare-toolbar"):
-        head_place = st.container(width="content")
         view = view_boxes()
     method = view.weights.method
     try:
@@ -89,109 +84,81 @@ def page() -> None:
             tr("**{name}**: {text}.", name=tr(METHOD_NAMES[method]), text=tr(METHOD_TEXTS[method])),
             help=tr(METHOD_SOURCES[method]),
         )
-    with head_place:
-        layer, head = head_box(view, maps[0], maps[1], lambda: reading.explain().maps[view.kind])
     selection = Selection(reading.explain(), view.kind, view.tokens, selected_names(reading))
-    own, second = (layers[layer] for layers in maps)
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
         st.markdown(tr("**First**: {title}", title=isolated(plain(shortened(first.heading)))))
-        one_side("first", first, own, head, view, selection.drawing_options(own_positions(own)))
+        head = head_box(view, maps[0], lambda: reading.explain().maps[view.kind])
+        own = maps[0][head[0]]
+        one_side("first", first, own, head[1], view, selection.drawing_options(own_positions(own)))
     with right:
         st.markdown(tr("**Second**: {title}", title=isolated(plain(shortened(other.heading)))))
-        one_side("second", other, second, head, view, selection.drawing_options(other_positions(own, second)))
+        with st.container(horizontal=True, gap="small"):
+            if not view.weights.per_layer:
+                nearest.select_if_found(first, other, view, head)
+            second_head = second_box(view, maps[1], head)
+            if not view.weights.per_layer:
+                nearest.nearest_button(first, other, view, head)
+        second = maps[1][second_head[0]]
+        one_side("second", other, second, second_head[1], view, selection.drawing_options(other_positions(own, second)))
     st.divider()
     options = selection.drawing_options(common_positions(own, second))
-    difference_part((first, other), maps, (layer, head), view, options, against == "Checkpoint")
+    difference_part((first, other), maps, (head, second_head), view, options)
 
 
 def difference_part(
     sides: tuple[ComparedSide, ComparedSide],
-    maps: Sequence[Mapping[int, AttentionMap]],
-    selected: head_names.LayerHead,
+    maps: Sequence[Layers],
+    heads: tuple[LayerHead, LayerHead],
     view: CompareView,
     options: dict[str, Any],
-    is_other_model: bool,
 ) -> None:
-    """Draw first minus second for the selected head, and the ranking of all heads.
+    """Draw first minus second for the selected heads, the ranking of all heads, and the nearest ones.
 
     Args:
-        maps: of both sides, by layer.
+        heads: of the first and of the second side.
         options: of the selected words, see `Selection.drawing_options`.
     """
-    layer, head = selected
     left, right = st.container(key="difference").columns([3, 2], gap="large")
     with left:
-        st.markdown(
-            tr("**Difference** of {head}: first minus second", head=view.weights.name(layer, head)),
-            help=tr(HOW_TO_READ),
-        )
+        st.markdown(tr("**Difference** of {head}: first minus second", head=named(heads, view)), help=tr(HOW_TO_READ))
         try:
             differences = {each: difference(maps[0][each], maps[1][each]) for each in maps[0] if each in maps[1]}
+            selected = differences[heads[0][0]] if heads[0] == heads[1] else head_difference(maps, heads)
+            signed(sides, selected, heads, view, options)
         except ValueError as error:
             st.info(sentence_case(tr("no difference is drawn: {problem}", problem=error)))
-            return
-        signed(sides, differences[layer], head, view, options)
+            differences, selected = dict[int, Difference](), None
     with right:
-        ranking(differences, layer, head, view)
-        if is_other_model and not view.weights.per_layer:
-            st.caption(
-                tr(
-                    "In models trained separately, heads with the same number need not have the same function: their "
-                    "numbers are arbitrary."
+        if not view.weights.per_layer:
+            nearest.nearest_part(*sides, view, heads[0])
+        if selected is not None:
+            ranking(differences, selected, heads[0][1], view)
+            if sides[0].is_by_model and not view.weights.per_layer:
+                st.caption(
+                    tr(
+                        "In models trained separately, heads with the same number need not have the same function: "
+                        "their numbers are arbitrary."
+                    )
                 )
-            )
 
 
-def view_boxes() -> CompareView:
-    """Select the settings of both sides."""
-    kind = toolbar.kind_box()
-    method = toolbar.method_box(setting=address.COMPARE_WEIGHTS)
-    names: dict[SideView, str] = {each: tr(each) for each in VIEWS}
-    view = setting_segments(address.COMPARE_VIEW, tr("View"), names, hide_label=True)
-    return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
+def head_difference(maps: Sequence[Layers], heads: tuple[LayerHead, LayerHead]) -> Difference:
+    """Subtract the second side's head from all heads of the first side's layer."""
+    first, second = (layers[layer] for layers, (layer, _) in zip(maps, heads, strict=True))
+    return difference(first, comparison.with_head(second, heads[1][1], first.num_heads))
 
 
-def head_widget(view: CompareView) -> Field[str]:
-    """The widget with the name of the head, or of the layer, that is compared."""
-    return (address.COMPARE_LAYERS if view.weights.per_layer else address.COMPARE_HEADS)[view.kind]
+def named(heads: tuple[LayerHead, LayerHead], view: CompareView) -> str:
+    """Name the heads of both sides, once if they have the same number."""
+    first, second = (view.weights.name(*head) for head in heads)
+    return first if first == second else tr("{first} and {second}", first=first, second=second)
 
 
-def head_box(
-    view: CompareView,
-    first: dict[int, AttentionMap],
-    other: dict[int, AttentionMap],
-    raw: Callable[[], Sequence[AttentionMap]],
-) -> head_names.LayerHead:
-    """Select the head, or the layer, that is compared.
-
-    At first it is the one selected on the page Heads, or else a default head; of layers the last one.
-
-    Args:
-        raw: returns the first side's weights of all layers.
-    """
-    shared = [first[layer] for layer in first if layer in other]
-    names = [
-        view.weights.name(each.layer, head)
-        for each in shared
-        for head in range(min(each.num_heads, other[each.layer].num_heads))
-    ]
-    widget = head_widget(view)
-    if widget.value not in names:
-        if view.weights.per_layer:
-            wanted = [names[-1]]
-        else:
-            selected = chosen_heads.heads_widget(view.kind).value
-            wanted = selected or [head_names.name_of(*chosen_heads.default_head(raw()))]
-        widget.set(next((each for each in wanted if each in names), names[0]))
-    head = widget.draw(st.selectbox, tr("Head"), names, width=110, label_visibility="collapsed")
-    return head_names.parsed(head or names[0])
-
-
-def file_name(what: str, attention: AttentionMap, head: int, weights: MethodChoice) -> str:
+def file_name(what: str, kind: Kind, weights: MethodChoice, *heads: LayerHead) -> str:
     """Name an exported file, without its suffix; layers and heads are counted from 0."""
-    numbers = f"layer{attention.layer}" + ("" if weights.per_layer else f"-head{head}")
-    return f"{what}-{attention.kind}-{numbers}{weights.file_part}"
+    numbers = [f"layer{layer}" + ("" if weights.per_layer else f"-head{head}") for layer, head in dict.fromkeys(heads)]
+    return f"{what}-{kind}-{'-'.join(numbers)}{weights.file_part}"
 
 
 def layer_call(side: ComparedSide, view: CompareView, layer: int) -> Call:
@@ -218,55 +185,57 @@ def one_side(
         map_with_products(attention, head, theme, of, key=f"{key}_map", tokens=view.tokens, name=name, **options)
         draw = partial(export_map, attention, head, theme=theme, name=name)
     downloads(
-        file_name(which, attention, head, view.weights),
+        file_name(which, view.kind, view.weights, (attention.layer, head)),
         draw,
-        title=f"{caption(attention, head, view)}: {side.source} \u2192 {side.text} ({side.model.name})",
+        title=f"{caption(name(attention.layer, head), view)}: {side.source} \u2192 {side.text} ({side.model.name})",
         of_sentence=False,
         call=lambda: Call("table", lines_table, (layer_call(side, view, attention.layer), [head])),
     )
 
 
-def caption(attention: AttentionMap, head: int, view: CompareView) -> str:
-    """Name the drawn part of a layer, for the caption of a slide."""
-    kind, name = tr(head_names.KIND_NAMES[view.kind]), view.weights.name(attention.layer, head)
-    return tr("{kind} attention, {heads}", kind=kind, heads=name)
+def caption(heads: str, view: CompareView) -> str:
+    """Name the drawn heads with their kind, for the caption of a slide."""
+    return tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=heads)
 
 
 def signed(
     sides: tuple[ComparedSide, ComparedSide],
     difference: Difference,
-    head: int,
+    heads: tuple[LayerHead, LayerHead],
     view: CompareView,
     options: dict[str, Any],
 ) -> None:
     """Draw first minus second."""
-    attention, name = difference.map, view.weights.name
+    attention, head, names = difference.map, heads[0][1], named(heads, view)
     st.caption(agreement(difference))
-    options |= {"diverging": True, "name": name}
+    options |= {"diverging": True, "name": lambda *_: names}
     of = no_products(sides[0].model, view.weights.method, True) or DIFFERENCE
     map_with_products(attention, head, page_theme(), of, key="difference_map", **options)
-    draw = partial(export_map, attention, head, theme=page_theme(), diverging=True, name=name)
+    draw = partial(export_map, attention, head, theme=page_theme(), diverging=True, name=lambda *_: names)
 
-    def compared(layer: int) -> Call:
-        return Call("compared", comparison.difference, tuple(layer_call(side, view, layer) for side in sides))
+    def compared() -> Call:
+        first, second = (layer_call(side, view, each) for side, (each, _) in zip(sides, heads, strict=True))
+        if heads[0] != heads[1]:
+            second = Call("second_head", comparison.with_head, (second, heads[1][1], attention.num_heads))
+        return Call("compared", comparison.difference, (first, second))
 
-    layer, (first, second) = attention.layer, (side.title for side in sides)
+    first, second = (side.title for side in sides)
     downloads(
-        file_name("difference", attention, head, view.weights),
+        file_name("difference", view.kind, view.weights, *heads),
         draw,
         title=tr(
             "Difference of {picture}: {first} \u2212 {second}",
-            picture=caption(attention, head, view),
+            picture=caption(names, view),
             first=first,
             second=second,
         ),
         of_sentence=False,
-        call=lambda: Call("table", lines_table, (Call("shown", ".map", (compared(layer),)), [head])),
+        call=lambda: Call("table", lines_table, (Call("shown", ".map", (compared(),)), [head])),
     )
 
 
-def ranking(differences: dict[int, Difference], layer: int, head: int, view: CompareView) -> None:
-    """Draw a table of all heads, most different first, and describe the selected one."""
+def ranking(differences: dict[int, Difference], selected: Difference, head: int, view: CompareView) -> None:
+    """Draw a table of all heads, each with that of the same number, and describe the selected difference."""
     title = (
         tr("**All layers**, the most different first")
         if view.weights.per_layer
@@ -274,11 +243,16 @@ def ranking(differences: dict[int, Difference], layer: int, head: int, view: Com
     )
     st.markdown(title, help=tr(ABOUT_DISTANCE))
     distances(differences, view)
-    st.caption(in_words(differences[layer], head))
+    st.caption(in_words(selected, head))
 
 
 def distances(differences: dict[int, Difference], view: CompareView) -> None:
-    """Draw a table of all heads; selecting a row compares that head."""
+    """Draw a table of all heads; selecting a row compares that head of both sides."""
+
+    def select(row: int) -> None:
+        head_widget(view).set(str(table["head"].iloc[row]))
+        second_widget(view).set(SAME)
+
     rows = [
         (view.weights.name(layer, head), value)
         for layer, each in differences.items()
@@ -288,7 +262,7 @@ def distances(differences: dict[int, Difference], view: CompareView) -> None:
     selectable_table(
         table,
         "compare_distances",
-        lambda row: head_widget(view).set(str(table["head"].iloc[row])),
+        select,
         height=300,
         column_config={
             "head": st.column_config.TextColumn(tr("Layer") if view.weights.per_layer else tr("Head"), width=80),

@@ -11,6 +11,7 @@ from core.analysis.corpus.index import HeadExample
 from core.analysis.corpus.recomputation import head_strength
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.recorded_call import Call
 from core.capture import KINDS, Kind
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
@@ -23,9 +24,9 @@ from viz_app.session import python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, head_example
+from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, head_examples
 from viz_app.views.corpus.figures.parallel_coordinates import export_parallel
-from viz_app.views.corpus.opened_index import OpenedIndex, index_part
+from viz_app.views.corpus.opened_index import OpenedIndex, index_call
 from viz_app.views.corpus.parallel_coordinates import parallel_coordinates
 
 ABOUT_RANKING = marked("""
@@ -103,14 +104,12 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
             "does": st.column_config.TextColumn(tr("Does")),
         },
     )
-    code = f"""
-from viz_app.views.corpus.figures.corpus import chosen_heads, ranking_table
-found = chosen_heads(index, {search.behaviour!r}, {list(search.kinds)}, {search.layer}, {chosen.ranges})""".strip()
+    arguments = index_call(opened), search.behaviour, search.kinds, search.layer, dict(chosen.ranges)
+    heads = Call("heads", figures.chosen_heads, arguments).returning(ranked)
     downloads(
         "corpus-heads",
-        table=lambda: table.drop(columns="name"),
         of_sentence=False,
-        python=index_part(opened, code, 'table = ranking_table(found).drop(columns="name")'),
+        call=lambda: Call("ranking", figures.ranking_table, (heads,)).then("drop", columns="name"),
     )
 
 
@@ -133,25 +132,20 @@ def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
         st.info(tr("{head} has no example of this in the corpus. Select other examples above.", head=name))
         return
     try:
-        shown = [head_example(model.translator, head, example) for example in examples]
+        shown = head_examples(model.translator, head, examples)
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
     selection.examples(shown, lambda number: selection.open_head(model, head, examples[number]), key="corpus-examples")
-    code = f"""
-from core.analysis.heads.head import Head
-from viz_app.views.corpus.figures.corpus_examples import examples_table, head_example
-head = Head{tuple(head)}
-shown = [head_example(translator, head, each) for each in index.head_examples(head, {place!r})]
-table = examples_table(shown, "strength")""".strip()
+    recorded = Call("examples", "head_examples", (index_call(opened), head, place))
+    recorded = Call("shown", head_examples, (python_code.translator(model), head, recorded)).returning(shown)
     title = tr("{head}, strongest examples attending to {place}", head=name, place=tr(figures.PLACE_NAMES[place]))
     downloads(
         "corpus-examples",
         partial(export_examples, shown, theme=page_theme(), title=title),
-        lambda: examples_table(shown, "strength"),
         title=title,
         of_sentence=False,
-        python=index_part(opened, python_code.model_part(model), code),
+        call=lambda: Call("table", examples_table, (recorded, "strength")),
     )
     check(model, opened, head, place, examples[0])
 
@@ -213,14 +207,10 @@ def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> N
                 for key, (low, high) in chosen.ranges.items()
             )
         )
-    code = f"""
-from viz_app.views.corpus.figures.corpus import scores_table
-table = scores_table(index, {list(search.kinds)}, {search.layer})""".strip()
     downloads(
         "corpus-scores",
         partial(export_parallel, drawing, theme=theme),
-        lambda: figures.scores_table(index, search.kinds, search.layer),
         title=tr("Heads by their scores over a corpus"),
         of_sentence=False,
-        python=index_part(opened, code),
+        call=lambda: Call("table", figures.scores_table, (index_call(opened), search.kinds, search.layer)),
     )

@@ -9,6 +9,7 @@ from core.analysis.corpus.index import NeuronExample
 from core.analysis.corpus.promotion import promoted_by_neuron
 from core.analysis.corpus.recomputation import neuron_activation
 from core.analysis.corpus.recording import Neuron, Stack
+from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
@@ -16,12 +17,13 @@ from viz_app.controls.tables import decimals, selectable_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.language import joined, marked, tr, tr_lower, tr_values
-from viz_app.session import address, python_code
+from viz_app.session import address
 from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.python_code import translator
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, neuron_example
-from viz_app.views.corpus.opened_index import OpenedIndex, index_part, sentence_tokens
+from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, index_tokens, neuron_examples
+from viz_app.views.corpus.opened_index import OpenedIndex, index_call, sentence_tokens
 
 ABOUT_NEURONS = marked("""
 A feed-forward network computes max(0, x W1 + b1) W2 + b2 (3.3): a **neuron** is a column of W1 and a row of W2, and its
@@ -98,21 +100,22 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
                     "active": st.column_config.NumberColumn(tr("Active"), format="percent", width=70),
                 },
             )
-            code = f"""
-from viz_app.views.corpus.figures.corpus import neurons_table
-from viz_app.views.corpus.figures.corpus_examples import sides
-tokens = [sides(translator, each) for each in index.sentences]
-tokens = {{"encoder": [each[0] for each in tokens], "decoder": [each[1] for each in tokens]}}
-table = neurons_table(index, {stack!r}, {layer}, tokens, {sort!r}, {containing!r}).drop(columns="name")""".strip()
             downloads(
                 "corpus-neurons",
-                table=lambda: table.drop(columns="name"),
                 of_sentence=False,
-                python=index_part(opened, python_code.model_part(model), code),
+                call=lambda: neurons_call(model, opened, search).returning(table).then("drop", columns="name"),
             )
     with right:
         if neuron is not None:
             one_neuron(model, opened, neuron)
+
+
+def neurons_call(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Call:
+    """Return the call of the table of neurons."""
+    index = index_call(opened)
+    tokens = Call("tokens", index_tokens, (translator(model), index))
+    arguments = index, search.stack, search.layer, tokens, search.sort, search.containing
+    return Call("neurons", figures.neurons_table, arguments)
 
 
 def boxes(model: Model) -> NeuronSearch:
@@ -159,24 +162,19 @@ def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
     if not examples:
         st.info(tr("{neuron} is not active for any token of the corpus.", neuron=name))
         return
-    shown = [neuron_example(model.translator, neuron, example) for example in examples]
+    shown = neuron_examples(model.translator, neuron, examples)
     selection.examples(
         shown, lambda number: selection.open_neuron(model, neuron, examples[number]), key="neuron-examples"
     )
-    code = f"""
-from core.analysis.corpus.recording import Neuron
-from viz_app.views.corpus.figures.corpus_examples import examples_table, neuron_example
-neuron = Neuron{tuple(neuron)}
-shown = [neuron_example(translator, neuron, each) for each in index.neuron_examples(neuron)]
-table = examples_table(shown, "activation")""".strip()
+    recorded = Call("examples", "neuron_examples", (index_call(opened), neuron))
+    recorded = Call("shown", neuron_examples, (translator(model), neuron, recorded)).returning(shown)
     title = tr("{neuron}, strongest examples", neuron=name)
     downloads(
         "corpus-neuron-examples",
         partial(export_examples, shown, theme=page_theme(), title=title),
-        lambda: examples_table(shown, "activation"),
         title=title,
         of_sentence=False,
-        python=index_part(opened, python_code.model_part(model), code),
+        call=lambda: Call("table", examples_table, (recorded, "activation")),
     )
     again = recomputed(model, opened.key, neuron, examples[0])
     check_badge(

@@ -1,7 +1,7 @@
 """The index of the current model, which is beside its checkpoint, uploaded, or built here step by step."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,20 +10,20 @@ import streamlit as st
 from core.analysis.corpus.cli import index_beside, translations_of
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
-from core.analysis.corpus.index_file import CorpusIndexError, load_index, parse_index
+from core.analysis.corpus.index_file import SUFFIX, CorpusIndexError, load_index, parse_index
+from core.analysis.recorded_call import Call
 from core.analysis.word_scores.scored_lines import parse_lines
-from viz_app.controls.downloads import Script
 from viz_app.language import marked, tr
 from viz_app.session import model_paths
 from viz_app.session.address import CORPUS_INDEX
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model, ModelError
-from viz_app.session.python_code import script, shown_path
+from viz_app.session.python_code import given_path
 from viz_app.session.state import MayHoldModel, session_object
 from viz_app.session.uploaded_text import decoded
 from viz_app.views.corpus.figures.corpus import Tokens
-from viz_app.views.corpus.figures.corpus_examples import sides
+from viz_app.views.corpus.figures.corpus_examples import index_tokens
 
 MAX_LINES = 2_000
 MAX_BYTES = 2**20  # of an uploaded text
@@ -197,15 +197,13 @@ def sentence_tokens(model: Model, opened: OpenedIndex) -> Tokens:
     Raises:
         ValueError: as `sides`.
     """
-    tokens: Sequence[tuple[tuple[str, ...], ...]] = [
-        sides(model.translator, sentence) for sentence in opened.index.sentences
-    ]
-    return {"encoder": [each[0] for each in tokens], "decoder": [each[1] for each in tokens]}
+    return index_tokens(model.translator, opened.index)
 
 
-def index_part(opened: OpenedIndex, *parts: str) -> Script | None:
-    """Make a script from parts after the opening of the index as `index`; None if the index is in no file."""
-    if opened.path is None:
-        return None
-    load = f"from core.analysis.corpus.index_file import load_index\nindex = load_index({shown_path(opened.path)!r})"
-    return lambda file: script(file, load, *parts)
+def index_call(opened: OpenedIndex) -> Call:
+    """Return the call that opens the index; one that is in no file yet must be saved before."""
+    path, comment = opened.path, ""
+    if path is None:
+        name = Path(f"{opened.index.facts.checkpoint.removesuffix('.safetensors')}{SUFFIX}").name
+        path, comment = Path(name), "the index that you saved or uploaded"
+    return Call("index", load_index, (given_path("path", path, comment),)).returning(opened.index)

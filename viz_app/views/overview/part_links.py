@@ -1,6 +1,6 @@
 """Addresses of the pages that explain the parts of Figure 1."""
 
-from viz_app.page_list import PAGES, ModelKind
+from viz_app.page_list import VIEWS, ModelKind
 from viz_app.session import address, step_place
 from viz_app.session.fields import page_address
 
@@ -31,7 +31,7 @@ TARGETS: dict[str, tuple[str, dict[str, str]]] = {
 
 def part_links(kind: ModelKind) -> dict[str, str]:
     """Return the addresses of the pages that are for a kind of model, by the `link` of the parts."""
-    fitting = {page.name for page in PAGES if kind in page.models}
+    fitting = {page.name for page in VIEWS if kind in page.models}
     return {
         link: page_address(page, settings, templates=True)
         for link, (page, settings) in TARGETS.items()

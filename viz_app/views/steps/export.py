@@ -19,8 +19,7 @@ from viz_app.drawing.export.canvas import (
     wrapped,
 )
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language import tr
-from viz_app.language.numbers import localized
+from viz_app.language import localized, tr
 from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow
 
 if TYPE_CHECKING:

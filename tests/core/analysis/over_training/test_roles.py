@@ -48,6 +48,8 @@ def test_developments_follow_every_head() -> None:
     assert [each.head.head for each in found] == [1, 2]
     assert (found[0].values, found[0].settled, found[0].taken) == ((0.1, 0.8, 0.8), 1, 1)
     assert found[0].roles == (None, "previous word", "previous word")
+    cards = [[card, replace(card, head=Head("cross", 0, 1))] for card in (MIXED, PREVIOUS)]
+    assert [each.head.kind for each in developments(cards, "previous", kind="cross")] == ["cross"]
     columns = development_columns([0, 10, 20], found)
     assert columns["step"] == [0, 10, 20] * 2
     assert columns["settled"] == [False, True, True, True, True, True]

@@ -11,7 +11,11 @@ from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
+from tests.core.analysis.heads.test_nearest_heads import reordered
 from tests.viz_app.pages import Start, healthy, reading, to_page
+from viz_app.controls import job_control
+from viz_app.drawing.head_names import name_of
+from viz_app.views.compare import nearest
 
 
 @pytest.fixture
@@ -130,3 +134,80 @@ def test_a_parser_is_not_compared_with_a_translation_model(app: AppTest, tree_ch
     app.selectbox(key="open_model").select("tiny.safetensors")
     healthy(app.run())
     assert any("Those that are open do not translate" in message.value for message in app.info)
+
+
+def test_each_side_has_a_head_of_its_own_in_the_address(app: AppTest) -> None:
+    app.query_params |= {"compare_head_cross": "L1 H2", "second_head_cross": "L2 H3"}
+    compare(app, "Hypothesis")
+    assert app.selectbox(key="compare_head_cross").value == "L1 H2"
+    assert app.selectbox(key="second_head_cross").value == "L2 H3"
+    assert any("**Difference** of L1 H2 and L2 H3" in text.value for text in app.markdown)
+    app.selectbox(key="compare_head_cross").set_value("L2 H1")
+    healthy(app.run())
+    assert app.query_params["second_head_cross"] == "L2 H3"  # it stays
+    app.selectbox(key="second_head_cross").set_value("same")
+    healthy(app.run())
+    assert "second_head_cross" not in app.query_params
+    assert any("**Difference** of L2 H1:" in text.value for text in app.markdown)
+
+
+def test_the_second_side_has_the_last_head_if_it_lacks_that_number(
+    app: AppTest, tokenizer: SentencePieceTokenizer, tmp_path: Path
+) -> None:
+    compare(app, "Checkpoint")
+    open_other(app, tokenizer, tmp_path)
+    app.selectbox(key="open_model").select("tiny.safetensors")
+    app.query_params["compare_head_cross"] = "L2 H4"
+    healthy(app.run())
+    app.selectbox(key="compare_head_cross").set_value("L2 H4")
+    healthy(app.run())
+    assert app.selectbox(key="second_head_cross").options == ["L1 H2, same number", "L1 H1", "L1 H2"]
+    assert any("**Difference** of L2 H4 and L1 H2" in text.value for text in app.markdown)
+
+
+def test_the_nearest_head_is_found_by_what_it_does(
+    start: Start,
+    tiny_model: Transformer,
+    tokenizer: SentencePieceTokenizer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second model has the heads of the first in another order."""
+    monkeypatch.setattr(nearest, "SHIPPED", ("A dog runs.", "It is raining."))
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+    model, places = reordered(tiny_model)
+    of_cross = [head for head in places if head.kind == "cross"]
+    first, again = (name_of(*head[1:]) for head in (of_cross[0], of_cross[-1]))
+    save_checkpoint(tmp_path / "other.safetensors", model, tokenizer)
+    app = compare(start(beam_size="1", text="A dog runs."), "Checkpoint")
+    content = (tmp_path / "other.safetensors").read_bytes()
+    app.file_uploader[0].set_value([("other.safetensors", content, "application/octet-stream")])
+    healthy(app.run())
+    app.selectbox(key="open_model").select("tiny.safetensors")
+    healthy(app.run())
+    app.selectbox(key="compare_head_cross").set_value(first)
+    healthy(app.run())
+    app.button(key="nearest_head").click()
+    healthy(app.run())
+    near = app.dataframe(key=f"nearest-cross-{first}").value
+    second = name_of(*places[of_cross[0]][1:])
+    assert near["head"].iloc[0] == second
+    assert near["correlation"].tolist() == sorted(near["correlation"], reverse=True)
+    assert (len(near), near["correlation"].iloc[0]) == (5, pytest.approx(1, abs=1e-5))
+    assert app.selectbox(key="second_head_cross").value == second
+    assert app.query_params["nearest"] == "true"
+    app.selectbox(key="compare_head_cross").set_value(again)  # what is known is not measured again
+    healthy(app.run())
+    app.button(key="nearest_head").click()
+    healthy(app.run())
+    assert app.selectbox(key="second_head_cross").value == name_of(*places[of_cross[-1]][1:])
+
+
+def test_in_one_model_a_head_is_nearest_to_itself(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "SHIPPED", ("A dog runs.",))
+    monkeypatch.setattr(job_control, "TURN", 60.0)
+    app.query_params |= {"nearest": "true", "compare_head_cross": "L2 H3"}
+    compare(app, "Hypothesis")
+    near = app.dataframe(key="nearest-cross-L2 H3").value
+    assert near["head"].iloc[0] == "L2 H3"
+    assert any("L2 H3 is nearest to itself" in caption.value for caption in app.caption)

@@ -18,8 +18,7 @@ from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.drawing.head_names import head_title as head_name
 from viz_app.drawing.scorecard_text import head_does, offset_name
 from viz_app.drawing.theme import Theme
-from viz_app.language import joined, marked, tr
-from viz_app.language.numbers import localized
+from viz_app.language import joined, localized, marked, tr
 from viz_app.views.corpus.figures.parallel_coordinates import (
     CoordinateAxis,
     CoordinateLine,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.analysis.corpus.index import HeadExample, IndexedSentence, NeuronExample
-from core.analysis.corpus.recording import Neuron
+from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
+from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.drawing.drawing_data import run_spans
@@ -15,8 +15,7 @@ from core.translator import Translator
 from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, fonts, paper, saved, wrapped
 from viz_app.drawing.export.token_steps import UNSURE
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language import tr
-from viz_app.language.numbers import localized
+from viz_app.language import localized, tr
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
@@ -90,6 +89,26 @@ def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str,
             )
         )
     return translator.source_pieces(source), translator.fed_pieces(fed), translator.pieces(predicted)
+
+
+def index_tokens(translator: Translator, index: CorpusIndex) -> dict[Stack, list[tuple[str, ...]]]:
+    """Return the tokens of every sentence of an index: those of the source, and those fed to the decoder.
+
+    Raises:
+        ValueError: As `sides`.
+    """
+    tokens = [sides(translator, sentence) for sentence in index.sentences]
+    return {"encoder": [each[0] for each in tokens], "decoder": [each[1] for each in tokens]}
+
+
+def head_examples(translator: Translator, head: Head, examples: Sequence[HeadExample]) -> list[ShownExample]:
+    """Return examples of a head, see `head_example`."""
+    return [head_example(translator, head, each) for each in examples]
+
+
+def neuron_examples(translator: Translator, neuron: Neuron, examples: Sequence[NeuronExample]) -> list[ShownExample]:
+    """Return examples of a neuron, see `neuron_example`."""
+    return [neuron_example(translator, neuron, each) for each in examples]
 
 
 def head_example(translator: Translator, head: Head, example: HeadExample) -> ShownExample:

@@ -8,7 +8,7 @@ from typing import Any
 from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved
 from viz_app.drawing.export.plotly_chart import DASHES
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language.numbers import localized
+from viz_app.language import localized
 
 Range = tuple[float, float]
 Ranges = Mapping[str, Range]  # by the key of an axis

@@ -23,7 +23,7 @@ from core.analysis.interventions.pair_runs import Metric, PairRuns
 from core.analysis.tokens.words import readable
 from core.trace import STACKS, Stack
 from viz_app.drawing.ablation import scale_limit
-from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend, signed_cell, signed_legend
+from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend, signed_cells, signed_legend
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.head_names import head_title
@@ -309,10 +309,10 @@ def values_grid(flow: EdgeFlow, tokens: Sequence[str], theme: Theme) -> CellGrid
 def positions_grid(effects: Sequence[float], tokens: Sequence[str], theme: Theme) -> CellGrid:
     """Return a grid with one row: the effect of the sender's output through an edge at each position."""
     limit = scale_limit(effects)
-    cells = [signed_cell(value, readable(token), limit, theme) for value, token in zip(effects, tokens, strict=True)]
+    names = [readable(token) for token in tokens]
     return CellGrid(
-        columns=[readable(token) for token in tokens],
-        rows=[("", cells)],
+        columns=names,
+        rows=[("", signed_cells(effects, names, limit, theme))],
         name=tr("Effects by position of the sender"),
         cell_width=6,
         legend=signed_legend(tr("effect in nats"), limit, theme),

@@ -158,9 +158,10 @@ def survey_call(about: Reading, surveyed: QuestionSurvey) -> Call:
 
 
 def products_call(about: Reading, surveyed: QuestionSurvey, edge: Edge, moment: int, query: int, key: int) -> Call:
-    """Return the call that computes the products of an edge's receiver's cell as `found`."""
+    """Return the call that computes the products of an edge's receiver's cell."""
     run = run_call(about, surveyed.question).returning(surveyed.run)
-    return Call("flow", edge_flow, (run, edge)).then("products", moment, query, key, name="found")
+    flow = Call("flow", edge_flow, (run, edge)).returning(surveyed.flow(edge))
+    return flow.then("products", moment, query, key, name="products")
 
 
 def _begun(about: Reading, question: EdgeQuestion) -> QuestionSurvey:

@@ -5,7 +5,6 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.composition.edges import Edge, Input, sender_side
-from core.analysis.recorded_call import code_of
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from viz_app.components.cell_grid import cell_grid
@@ -165,12 +164,10 @@ def flow_pass(
     reading: readings.Reading, survey: QuestionSurvey, edge: Edge, moment: int, attention: AttentionMap
 ) -> MapPass:
     """Return the pass that the map of an edge's receiver shows: 0 before the replacement, 1 after."""
-    flow = survey.flow(edge)
     return MapPass(
         (reading.identity, survey.question, edge, moment),
         {(attention.kind, attention.layer): attention},
-        lambda cell: flow.products(moment, cell.query, cell.key),
-        lambda cell: code_of(paths_survey.products_call(reading, survey, edge, moment, cell.query, cell.key)),
+        lambda cell: paths_survey.products_call(reading, survey, edge, moment, cell.query, cell.key),
     )
 
 

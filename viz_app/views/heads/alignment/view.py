@@ -27,8 +27,7 @@ from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
-from viz_app.language import marked, tr, tr_values
-from viz_app.language.phrases import translated
+from viz_app.language import marked, tr, tr_values, translated
 from viz_app.session import address, python_code, readings
 from viz_app.session.attributions import METHOD_HELP, METHOD_NAMES, Method
 from viz_app.session.chosen_heads import default_head, keep_heads, preset_heads

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from core.analysis.attribution.methods import Method
-from core.analysis.heads.labels import DEFINITIONS, head_labels
+from core.analysis.heads.labels import DEFINITIONS, head_labels, label_counts, labelled
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
@@ -22,11 +22,10 @@ from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.map_panels import export_panels
-from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Sort, label_counts, labelled, notes, ordered
+from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Sort, notes, ordered
 from viz_app.drawing.theme import Theme
 from viz_app.drawing.weight_tables import grid_table, with_columns
-from viz_app.language import marked, tr, tr_count, tr_lower, tr_values
-from viz_app.language.phrases import translated
+from viz_app.language import marked, tr, tr_count, tr_lower, tr_values, translated
 from viz_app.session import address, chosen_heads, gradient_output, python_code, readings
 from viz_app.session.attributions import (
     METHOD_NAMES,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from core.export.attention_arrays import attention_facts
 from core.formats.model_facts import architecture_facts, model_facts
 from core.model.preset_configs import PRESETS
-from viz_app.language import capital, marked, tr
-from viz_app.language.phrases import translated
+from viz_app.language import capital, marked, tr, translated
 from viz_app.session.models import Model
 from viz_app.session.open_models import distinct_names
 

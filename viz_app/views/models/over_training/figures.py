@@ -18,8 +18,7 @@ from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.scorecard_text import SHORT_NAMES
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.drawing.weight_tables import lines_table
-from viz_app.language import marked, tr, tr_lower
-from viz_app.language.numbers import localized
+from viz_app.language import localized, marked, tr, tr_lower
 from viz_app.views.models.figures import training_curves
 
 if TYPE_CHECKING:
@@ -256,10 +255,3 @@ def maps_table(maps: Mapping[int, AttentionMap], head: int) -> "pd.DataFrame":
         table.insert(0, "step", step)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
-
-
-def roles_table(columns: Mapping[str, Sequence[object]]) -> "pd.DataFrame":
-    """Return the columns of `development_columns` as a table."""
-    import pandas as pd
-
-    return pd.DataFrame(columns)

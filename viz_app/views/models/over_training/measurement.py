@@ -8,12 +8,24 @@ import streamlit as st
 
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import piece_frequencies
-from core.analysis.over_training.history import History
-from core.analysis.over_training.snapshot_reading import Pair, SnapshotReading, cards_on, read_snapshot
+from core.analysis.over_training.history import History, open_history
+from core.analysis.over_training.snapshot_reading import (
+    Pair,
+    SnapshotReading,
+    cards_on,
+    greedy_pairs,
+    last_target,
+    read_snapshot,
+    read_snapshots,
+    sample_cards,
+    sentence_cards,
+)
+from core.analysis.recorded_call import Call, Given
+from core.capture import Kind
 from viz_app.language import marked, tr
 from viz_app.session import python_code
 from viz_app.session.jobs import Job
-from viz_app.session.map_pass import MapPass, replayed
+from viz_app.session.map_pass import Cell, MapPass, by_layer, replayed
 from viz_app.session.readings import Search
 from viz_app.session.sample_sentences import SHIPPED
 from viz_app.session.state import session_object
@@ -138,10 +150,7 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Snapsho
                 )
             if not sample.pairs:
                 sample.frequencies = piece_frequencies(translator.tokenizer, SHIPPED)
-                translated = translator.translate_batch(SHIPPED, 1)
-                sample.pairs = [
-                    (source, each.hypotheses[0].token_ids) for source, each in zip(SHIPPED, translated, strict=True)
-                ]
+                sample.pairs = greedy_pairs(translator, SHIPPED)
             if step not in sentence.readings:
                 sentence.readings[step] = read_snapshot(
                     translator, step, search.text, sentence.target, *settings, sample.frequencies
@@ -153,56 +162,75 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Snapsho
 
 def snapshot_pass(training: OpenedTraining, measured: Measurement, step: int) -> MapPass:
     """Return the pass of a snapshot over the fixed target."""
-    history, source, target = measured.history, measured.search.text, measured.sentence.target
-    path = python_code.shown_path(training.path)
-    return replayed(
-        (history.digest, source, tuple(target)),
-        measured.sentence.readings[step].explanation.maps,
-        lambda: history.translator(step),
-        lambda translator: translator.explain(source, target),
-        f"{target_part(path, measured.search)}\ntranslator = history.translator({step})\n"
-        "replay = lambda: translator.explain(source, target)",
-        variant=step,
+
+    def call(cell: Cell) -> Call:
+        translator = Call("translator", "translator", (history_call(training), step))
+        return replayed(translator, "explain", sentence_call(training, measured), cell)
+
+    source, target = measured.search.text, measured.sentence.target
+    maps = by_layer(measured.sentence.readings[step].explanation.maps)
+    return MapPass((measured.history.digest, source, tuple(target)), maps, call, variant=step)
+
+
+# --- recorded calls -------------------------------------------------------------------------------------------------
+
+
+def history_call(training: OpenedTraining) -> Call:
+    """Return the call that opens the snapshots."""
+    comment = "" if training.path.is_absolute() else "the file that you uploaded"
+    path = python_code.given_path("path", training.path, comment)
+    return Call("history", open_history, (path,)).returning(training.history)
+
+
+def sentence_call(training: OpenedTraining, measured: Measurement) -> tuple[Given, Call]:
+    """Return the source, and the call that translates it with the last snapshot to the target."""
+    search = measured.search
+    source = Given("source", search.text, lambda name: f"{name} = {search.text!r}")
+    target = Call("target", last_target, (history_call(training), source, search.beam_size, search.length_penalty))
+    return source, target.returning(measured.sentence.target)
+
+
+def readings_call(training: OpenedTraining, measured: Measurement) -> Call:
+    """Return the call that reads the sentence at every snapshot."""
+    search = measured.search.beam_size, measured.search.length_penalty
+    arguments = *sentence_call(training, measured), *search, _frequencies(training, measured)
+    known = [measured.sentence.readings[step] for step in measured.steps]
+    return Call("readings", read_snapshots, (history_call(training), *arguments)).returning(known)
+
+
+def reading_call(training: OpenedTraining, measured: Measurement, step: int) -> Call:
+    """Return the call that reads the sentence at one snapshot."""
+    reading = Call("reading", "[]", (readings_call(training, measured), measured.history.steps.index(step)))
+    return reading.returning(measured.sentence.readings[step])
+
+
+def maps_call(training: OpenedTraining, measured: Measurement, step: int, kind: Kind) -> Call:
+    """Return the call that reads the maps of a kind at one snapshot."""
+    explanation = Call("explanation", ".explanation", (reading_call(training, measured, step),))
+    return Call("maps", "[]", (Call("all_maps", ".maps", (explanation,)), kind))
+
+
+def cards_call(training: OpenedTraining, measured: Measurement, on_sample: bool) -> Call:
+    """Return the call that makes the score-cards of all snapshots, of the sample or of the sentence."""
+    known = measured.cards(on_sample)
+    if not on_sample:
+        return Call("cards", sentence_cards, (readings_call(training, measured),)).returning(known)
+    pairs = Call("pairs", greedy_pairs, (_last(training), _sample_sentences())).returning(measured.sample.pairs)
+    arguments = history_call(training), pairs, _frequencies(training, measured)
+    return Call("cards", sample_cards, arguments).returning(known)
+
+
+def _last(training: OpenedTraining) -> Call:
+    return Call("last", "translator", (history_call(training), training.history.steps[-1]))
+
+
+def _frequencies(training: OpenedTraining, measured: Measurement) -> Call:
+    tokenizer = Call("tokenizer", ".tokenizer", (_last(training),))
+    return Call("frequencies", piece_frequencies, (tokenizer, _sample_sentences())).returning(
+        measured.sample.frequencies
     )
 
 
-# --- Python ---------------------------------------------------------------------------------------------------------
-
-
-def script(training: OpenedTraining, measured: Measurement, part: str, file: str) -> str:
-    """Return a script that measures the sentence at all snapshots, and writes the table of a part."""
-    path = python_code.shown_path(training.path)
-    return python_code.script(file, readings_part(path, measured.search), part)
-
-
-def readings_part(path: str, search: Search) -> str:
-    """Read a sentence at every snapshot as `readings`."""
-    return f"""
-{target_part(path, search)}
-from core.analysis.heads.scorer import piece_frequencies
-from core.analysis.over_training.snapshot_reading import read_snapshot
-from viz_app.session.sample_sentences import SHIPPED
-frequencies = piece_frequencies(last.tokenizer, SHIPPED)
-settings = source, target, *search, frequencies
-readings = {{step: read_snapshot(each, step, *settings) for step, each in history}}""".strip()
-
-
-def target_part(path: str, search: Search) -> str:
-    """Open the snapshots as `history`, and translate `source` to `target` with the last one."""
-    return f"""
-from core.analysis.over_training.history import open_history
-history = open_history({path!r})
-source, search = {search.text!r}, ({search.beam_size}, {search.length_penalty})
-last = history.translator(history.steps[-1])
-target = last.translate(source, *search).hypotheses[0].token_ids""".strip()
-
-
-def cards_part(on_sample: bool) -> str:
-    """Take the score-cards of all snapshots as `cards`, after `readings_part`."""
-    if not on_sample:
-        return "cards = [each.cards for each in readings.values()]"
-    return """
-from core.analysis.over_training.snapshot_reading import cards_on
-targets = [each.hypotheses[0].token_ids for each in last.translate_batch(SHIPPED, 1)]
-pairs = list(zip(SHIPPED, targets))
-cards = [cards_on(each, pairs, frequencies) for _, each in history]""".strip()
+def _sample_sentences() -> Given:
+    module = "viz_app.session.sample_sentences"
+    return Given("sentences", SHIPPED, lambda name: f"from {module} import SHIPPED\n{name} = SHIPPED")

@@ -1,12 +1,12 @@
 """One snapshot: its translation, all heads of a kind, and the selected head, large and with its score-card."""
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.analysis.heads.head import Head
 from core.analysis.over_training.snapshot_reading import SnapshotReading
+from core.analysis.recorded_call import Call
 from viz_app.components.head_grid import head_grid
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products
@@ -24,7 +24,7 @@ from viz_app.session.state import session_object
 from viz_app.views.models.over_training import figures, measurement
 from viz_app.views.models.over_training.figures import step_name
 from viz_app.views.models.over_training.histories import OpenedTraining
-from viz_app.views.models.over_training.measurement import Measurement, script
+from viz_app.views.models.over_training.measurement import Measurement
 from viz_app.views.models.over_training.selection import SelectedHeads
 
 if TYPE_CHECKING:
@@ -71,15 +71,11 @@ def overview(training: OpenedTraining, measured: Measurement, now: SnapshotReadi
         [(head_name(layer.layer, number), matrix.numpy()) for number, matrix in enumerate(layer.weights)]
         for layer in maps
     ]
-    part = f"""
-from viz_app.drawing.weight_tables import grid_table
-table = grid_table(readings[{now.step}].explanation.maps[{kind!r}], {heads})""".strip()
     downloads(
         f"snapshot-heads-{kind}",
         lambda file_format: export_panels(panels, file_format, theme, title=scale),
-        lambda: grid_table(maps, heads),
         title=title,
-        python=partial(script, training, measured, part),
+        call=lambda: Call("table", grid_table, (measurement.maps_call(training, measured, now.step, kind), heads)),
     )
 
 
@@ -99,18 +95,19 @@ def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading,
     panels = [
         [(tr("step {step}", step=step_name(step)), each.weights[head.head].numpy()) for step, each in shown.items()]
     ]
-    part = f"""
-from viz_app.views.models.over_training.figures import maps_table
-maps = {{step: readings[step].explanation.maps[{head.kind!r}][{head.layer}] for step in {list(shown)}}}
-table = maps_table(maps, {head.head})""".strip()
+
+    def table() -> Call:
+        maps = {step: measurement.maps_call(training, measured, step, head.kind) for step in shown}
+        of_layer = {step: Call("layer", "[]", (each, head.layer)) for step, each in maps.items()}
+        return Call("table", figures.maps_table, (of_layer, head.head))
+
     downloads(
         f"snapshot-head-{head.kind}",
         lambda file_format: export_panels(
             panels, file_format, theme, title=scale, tokens=(axes.row_tokens, axes.key_tokens)
         ),
-        lambda: figures.maps_table(shown, head.head),
         title=tr("{head} at step {step} and at the end, step {last}", **names),
-        python=partial(script, training, measured, part),
+        call=table,
     )
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.analysis.heads.head import Head
 from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
+from core.analysis.recorded_call import Call
 from viz_app.components.cell_grid import cell_grid
 from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
@@ -20,7 +21,7 @@ from viz_app.drawing import lens as lens_figures
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import address, python_code, readings
+from viz_app.session import address, readings
 from viz_app.session.fields import part
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.state import session_object
@@ -28,7 +29,7 @@ from viz_app.views.models.figures import training_curves
 from viz_app.views.models.over_training import figures, histories, measurement, snapshot_view
 from viz_app.views.models.over_training.figures import step_name
 from viz_app.views.models.over_training.histories import OpenedTraining
-from viz_app.views.models.over_training.measurement import Measurement, script
+from viz_app.views.models.over_training.measurement import Measurement
 from viz_app.views.models.over_training.selection import (
     BASES,
     BASIS,
@@ -193,8 +194,7 @@ def heads(
     if score == "agreement" and kind != "cross":
         st.caption(tr("Self-attention links no words: select another score, or cross-attention."))
         return
-    of_kind = [[card for card in each if card.head.kind == kind] for each in measured.cards(on_sample)]
-    all_heads = developments(of_kind, score)
+    all_heads = developments(measured.cards(on_sample), score, kind=kind)
     selected = next(each for each in all_heads if each.head == head)
     st.markdown(f"**{figures.roles_text(all_heads, steps)}**", help=tr(ABOUT_ROLES, tolerance=TOLERANCE))
     st.caption(tr("{head}: {text}.", head=ablation.head_title(head), text=figures.head_text(selected, steps)))
@@ -212,18 +212,18 @@ def heads(
         chart = figures.score_curves(all_heads, steps, selected, step, score, theme)
         show_chart(chart, "trained_curves", title)
         draw = partial(export_chart, chart, theme=theme)
-    code = f"""
-{measurement.cards_part(on_sample)}
-from core.analysis.over_training.roles import development_columns, developments
-from viz_app.views.models.over_training.figures import roles_table
-cards = [[card for card in each if card.head.kind == {kind!r}] for each in cards]
-table = roles_table(development_columns(history.steps, developments(cards, {score!r})))""".strip()
+
+    def table() -> Call:
+        cards = measurement.cards_call(training, measured, on_sample)
+        heads = Call("heads", developments, (cards, score), {"kind": kind}).returning(all_heads)
+        of_steps = Call("steps", ".steps", (measurement.history_call(training),)).returning(steps)
+        return Call("columns", development_columns, (of_steps, heads))
+
     downloads(
         f"trained-{view.lower()}-{kind}",
         draw,
-        lambda: figures.roles_table(development_columns(steps, all_heads)),
         title=tr("When heads take their roles") if view == ROLES else title,
-        python=partial(script, training, measured, code),
+        call=table,
     )
 
 
@@ -236,27 +236,21 @@ def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
     at_step = lens_figures.lens_grid(lens, piece, theme)
     cell_grid(at_step, key="trained_lens")
     st.caption(lens_figures.decided_text(lens.decided))
-    part = f"table = readings[{step}].lens.table()"
     downloads(
         "trained-lens",
         partial(export_grid, at_step, theme=theme, title=tr(lens_figures.PROBABILITY)),
-        lens.table,
         title=tr("Most probable token after each layer, at step {step}", step=step_name(step)),
-        python=partial(script, training, measured, part),
+        call=lambda: Call("lens", ".lens", (measurement.reading_call(training, measured, step),)).then("table"),
     )
     shown = [measured.sentence.readings[each] for each in measured.steps]
     st.markdown(tr("**How probable each layer finds the last translation**"), help=tr(ABOUT_LAYERS))
     grid = figures.lens_grid(shown, step, theme)
     cell_grid(grid, lambda place: STEP.set(measured.steps[place[1]]), key="trained_layers")
-    part = (
-        "from viz_app.views.models.over_training.figures import lens_table\ntable = lens_table(list(readings.values()))"
-    )
     downloads(
         "trained-layers",
         partial(export_grid, grid, theme=theme, title=tr(figures.PROBABILITY)),
-        lambda: figures.lens_table(shown),
         title=tr("Probability by layer over training"),
-        python=partial(script, training, measured, part),
+        call=lambda: Call("table", figures.lens_table, (measurement.readings_call(training, measured),)),
     )
 
 
@@ -269,9 +263,8 @@ def translations(training: OpenedTraining, measured: Measurement) -> None:
         "log_prob": st.column_config.NumberColumn(tr("Log-probability of the last one"), **decimals(2), width=200),
     }
     show_table(table, height="content", column_config=config)
-    name = "translations_table"
-    part = f"from viz_app.views.models.over_training.figures import {name}\ntable = {name}(list(readings.values()))"
-    downloads("trained-translations", table=lambda: table, python=partial(script, training, measured, part))
+    recorded = Call("table", figures.translations_table, (measurement.readings_call(training, measured),))
+    downloads("trained-translations", call=lambda: recorded.returning(table))
 
 
 def loss(training: OpenedTraining, measured: Measurement, step: int) -> None:
@@ -284,19 +277,13 @@ def loss(training: OpenedTraining, measured: Measurement, step: int) -> None:
     chart = figures.loss(lines, measured.steps, step, page_theme())
     title = tr(training_curves.MEASURES["nll"])
     show_chart(chart, "trained_loss", title)
-    code = f"""
-from core.analysis.over_training.history import open_history
-from viz_app.views.models.figures.training_curves import curves_table
-from core.analysis.over_training.history import open_history
-from viz_app.views.models.figures.training_curves import curves_table
-table = curves_table(open_history({python_code.shown_path(training.path)!r}).log)""".strip()
+    log = Call("log", ".log", (measurement.history_call(training),))
     downloads(
         "trained-loss",
         partial(export_chart, chart, theme=page_theme()),
-        lambda: training_curves.curves_table(lines),
         title=tr("Loss of a training run, and its snapshots"),
         of_sentence=False,
-        python=lambda file: python_code.script(file, code),
+        call=lambda: Call("table", training_curves.curves_table, (log,)),
     )
 
 

@@ -9,8 +9,9 @@ import streamlit as st
 
 from core.analysis.heads.bracket_attention import DecoderKind, SymbolAttention, symbol_attention
 from core.analysis.heads.head import Head
+from core.analysis.recorded_call import Call
 from core.capture import AttentionMap
-from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parse
+from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parse, Parser
 from viz_app.components.attention_map import attention_map
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells
@@ -27,7 +28,7 @@ from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.map_pass import text_pass
 from viz_app.session.models import Model, ModelError
 from viz_app.session.open_models import OpenModels
-from viz_app.session.python_code import model_part, script
+from viz_app.session.python_code import translator
 from viz_app.session.state import session_object
 from viz_app.views.models.parsing import parser_model
 from viz_app.views.models.parsing.constituency_tree import tree_drawing
@@ -213,14 +214,13 @@ def bracket_boxes(node: TreeNode, cross: Sequence[AttentionMap]) -> tuple[str, D
 
 def tree_files(model: Model, parse: Parse) -> None:
     """Offer the tree as files."""
-    theme, code = page_theme(), tree_part(model, parse)
+    theme = page_theme()
     downloads(
         "tree",
         lambda file_format: export_tree(parse.tree, file_format, theme),
-        lambda: constituent_table(parse),
         title=tr("Tree of \u201c{text}\u201d by {model}", text=parse.text, model=model.name),
         of_sentence=False,
-        python=lambda file: script(file, code),
+        call=lambda: Call("table", constituent_table, (parse_call(model, parse),)),
     )
     st.code(str(parse.tree), language=None, wrap_lines=True)
 
@@ -239,11 +239,10 @@ def heads_files(model: Model, parse: Parse, position: int, shown: SymbolAttentio
     Args:
         written: the symbol, for a title.
     """
-    theme, weight, code = page_theme(), tr("weight"), tree_part(model, parse)
+    theme, weight = page_theme(), tr("weight")
     downloads(
         "bracket",
         lambda file_format: export_map(bracket_map(shown), 0, file_format, theme, name=lambda *_: weight),
-        lambda: bracket_table(shown),
         title=tr(
             "{kind} attention when {written} was written: \u201c{text}\u201d, by {model}",
             kind=tr(KINDS[shown.kind]),
@@ -252,7 +251,7 @@ def heads_files(model: Model, parse: Parse, position: int, shown: SymbolAttentio
             model=model.name,
         ),
         of_sentence=False,
-        python=lambda file: script(file, code, bracket_part(position, shown.kind)),
+        call=lambda: Call("table", bracket_table, (symbol_call(model, parse, position, shown),)),
     )
 
 
@@ -262,24 +261,17 @@ def bracket_cell(shown: SymbolAttention, position: int, row: int, column: int) -
     return Head(shown.kind, layer, head), range(position, position + 1), shown.positions[column]
 
 
-def tree_part(model: Model, parse: Parse) -> str:
-    """Parse the sentence in Python, and make the `table` of its constituents."""
-    return f"""
-{model_part(model)}
-from core.parsing.parser import Parser
-parse = Parser(translator).parse({list(parse.words)})
-print(parse.tree)
-from viz_app.views.models.parsing.figures import constituent_table
-table = constituent_table(parse)""".strip()
+def parse_call(model: Model, parse: Parse) -> Call:
+    """Return the call that parses the words."""
+    return Call("parse", "parse", (Call("parser", Parser, (translator(model),)), list(parse.words))).returning(parse)
 
 
-def bracket_part(position: int, kind: DecoderKind) -> str:
-    """Make the `table` of the attention when a symbol was written, after `tree_part`."""
-    return f"""
-from core.analysis.heads.bracket_attention import symbol_attention
-from viz_app.views.models.parsing.figures import bracket_table
-explanation = translator.explain(parse.text, parse.token_ids)
-table = bracket_table(symbol_attention(explanation, parse.words, {position}, {kind!r}))""".strip()
+def symbol_call(model: Model, parse: Parse, position: int, shown: SymbolAttention) -> Call:
+    """Return the call that computes the attention when a symbol was written."""
+    parsed = parse_call(model, parse)
+    text, token_ids, words = (Call(name, f".{name}", (parsed,)) for name in ("text", "token_ids", "words"))
+    explanation = Call("explanation", "explain", (translator(model), text, token_ids))
+    return Call("attention", symbol_attention, (explanation, words, position, shown.kind)).returning(shown)
 
 
 reading = readings.reading()

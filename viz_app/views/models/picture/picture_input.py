@@ -1,15 +1,18 @@
 """The picture of the page Read a picture: a text to draw, or an uploaded file."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.analysis.recorded_call import Call
 from core.images.rendering import CHARACTERS, FONTS, HELD_OUT_FONTS, MAX_TEXT, Style, render
 from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr
-from viz_app.session import address
+from viz_app.session import address, python_code
 
 if TYPE_CHECKING:
     from core.images.line_reader import LineReader
@@ -32,13 +35,13 @@ class Picture:
         image: ink, as `core.images.picture.line_image` makes it.
         title: of the picture.
         text: that it shows; None if that is not known.
-        python: code that makes it as `image`, with a `reader`.
+        call: makes it again for a reader.
     """
 
     image: "Pixels"
     title: str
     text: str | None
-    python: str
+    call: "Callable[[Call], Call]"
 
 
 def picture_input(reader: "LineReader") -> Picture | None:
@@ -53,8 +56,6 @@ def picture_input(reader: "LineReader") -> Picture | None:
 
 
 def _drawn(reader: "LineReader") -> Picture | None:
-    from core.images.picture import line_image
-
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_options"):
         text = address.PICTURE_TEXT.draw(
             st.text_input,
@@ -72,17 +73,13 @@ def _drawn(reader: "LineReader") -> Picture | None:
     if not text.strip():
         return None
     style = Style(font=font, size=size, noise=noise / 100)
-    image = line_image(render(text, style), reader.height)
-    python = f"""
-from core.images.picture import line_image
-from core.images.rendering import Style, render
-style = Style(font={font!r}, size={size}, noise={noise / 100})
-image = line_image(render({text!r}, style), reader.height)""".strip()
-    return Picture(image, tr("\u201c{drawn}\u201d in {font}", drawn=text, font=font), text, python)
+    drawn = Call("drawn", render, (text, style))
+    image, call = _line(drawn, reader)
+    return Picture(image, tr("\u201c{drawn}\u201d in {font}", drawn=text, font=font), text, call)
 
 
 def _uploaded(reader: "LineReader") -> Picture | None:
-    from core.images.picture import decode_png, line_image
+    from core.images.picture import decode_png
 
     uploader_texts("picture_file", MAX_MEGABYTES)
     file = st.file_uploader(
@@ -90,12 +87,20 @@ def _uploaded(reader: "LineReader") -> Picture | None:
     )
     if file is None:
         return None
-    image = line_image(decode_png(file.getvalue()), reader.height)
-    python = f"""
-from pathlib import Path
-from core.images.picture import decode_png, line_image
-image = line_image(decode_png(Path({file.name!r}).read_bytes()), reader.height)  # the file that you uploaded""".strip()
-    return Picture(image, file.name, None, python)
+    path = python_code.given_path("path", Path(file.name), "the file that you uploaded")
+    content = Call("content", "read_bytes", (path,)).returning(file.getvalue())
+    image, call = _line(Call("picture", decode_png, (content,)), reader)
+    return Picture(image, file.name, None, call)
+
+
+def _line(drawn: Call, reader: "LineReader") -> "tuple[Pixels, Callable[[Call], Call]]":
+    """Return a picture as a reader takes it, and the call that makes it for a recorded reader."""
+    from core.images.picture import line_image
+
+    image = line_image(drawn.run(), reader.height)
+    return image, lambda recorded: Call("image", line_image, (drawn, Call("height", ".height", (recorded,)))).returning(
+        image
+    )
 
 
 def _font_name(font: str) -> str:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.analysis.recorded_call import Call
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import NO_HEAD, map_with_products
@@ -14,9 +15,9 @@ from viz_app.drawing.export.head_pictures import Format, export_map
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr
 from viz_app.session import address, readings
-from viz_app.session.map_pass import MapPass, replayed
+from viz_app.session.map_pass import Cell, MapPass, by_layer, replayed
 from viz_app.session.models import Model, ModelError
-from viz_app.session.python_code import model_part, script
+from viz_app.session.python_code import translator
 from viz_app.views.models.picture import reader_model
 from viz_app.views.models.picture.figures import (
     attention_table,
@@ -66,7 +67,7 @@ def attention(
     model: Model, reader: "LineReader", picture: Picture, line: "ScoredText", explanation: "Explanation"
 ) -> None:
     """Draw the attention of every character on the picture."""
-    theme, maps, code = page_theme(), explanation.maps["cross"], reading_code(model, picture)
+    theme, maps = page_theme(), explanation.maps["cross"]
     heads = {head_name(each.layer, head): (each.layer, head) for each in maps for head in range(each.num_heads)}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="picture_view_options"):
         view = setting_segments(address.PICTURE_VIEW, tr("View"), {each: tr(each) for each in VIEWS})
@@ -91,14 +92,12 @@ def attention(
     downloads(
         "picture-attention",
         draw,
-        lambda: attention_table(explanation),
         title=tr(
             "Cross-attention, {head}: {picture} read as \u201c{text}\u201d",
             head=title, picture=picture.title, text=explanation.target,
         ),
         of_sentence=False,
-        python=lambda file: script(file, code, "from viz_app.views.models.picture.figures import attention_table",
-                                   "table = attention_table(explanation)"),
+        call=lambda: Call("table", attention_table, (recorded_explanation(model, reader, picture, explanation),)),
     )  # fmt: skip
 
 
@@ -107,23 +106,29 @@ def picture_pass(
 ) -> MapPass:
     """Return the pass over a picture and its characters."""
     image, token_ids = picture.image, line.token_ids
-    return replayed(
-        (model.digest, image.shape, image.tobytes(), token_ids),
-        {"cross": named_maps(explanation)},
-        lambda: reader.translator,
-        lambda _: reader.explain(image, token_ids),
-        f"{reading_code(model, picture)}\nreplay = lambda: reader.explain(image, reader.read(image).token_ids)",
+
+    def call(cell: Cell) -> Call:
+        recorded = recorded_reader(model, reader)
+        return replayed(translator(model), "explain", (picture.call(recorded), list(token_ids)), cell, recorded)
+
+    return MapPass(
+        (model.digest, image.shape, image.tobytes(), token_ids), by_layer({"cross": named_maps(explanation)}), call
     )
 
 
-def reading_code(model: Model, picture: Picture) -> str:
-    """Read the picture in Python, as `explanation`."""
-    return f"""
-{model_part(model)}
-from core.images.line_reader import LineReader
-reader = LineReader(translator)
-{picture.python}
-explanation = reader.explain(image, reader.read(image).token_ids)""".strip()
+def recorded_reader(model: Model, reader: "LineReader") -> Call:
+    """Return the reader as an argument of recorded calls."""
+    from core.images.line_reader import LineReader
+
+    return Call("reader", LineReader, (translator(model),)).returning(reader)
+
+
+def recorded_explanation(model: Model, reader: "LineReader", picture: Picture, explanation: "Explanation") -> Call:
+    """Return the call that reads and explains the picture."""
+    recorded = recorded_reader(model, reader)
+    image = picture.call(recorded)
+    written = Call("token_ids", ".token_ids", (Call("line", "read", (recorded, image)),))
+    return Call("explanation", "explain", (recorded, image, written)).returning(explanation)
 
 
 def page(model: Model) -> None:

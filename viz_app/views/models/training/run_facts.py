@@ -6,8 +6,7 @@ from typing import Any
 
 from core.files.runlog import LogLine
 from core.files.training_runs import steps_of_runs
-from viz_app.language import tr
-from viz_app.language.numbers import localized
+from viz_app.language import localized, tr
 
 # Settings that the page computes with, and their ranges.
 SETTINGS: dict[str, dict[str, tuple[type, float, float]]] = {

@@ -9,7 +9,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.files.runlog import of_kind
+from core.analysis.recorded_call import Call
+from core.files.runlog import of_kind, read_log
 from core.model.preset_configs import PRESETS
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
@@ -17,8 +18,7 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.drawing.export.plotly_chart import export_chart
-from viz_app.language import marked, tr, tr_values
-from viz_app.language.numbers import localized
+from viz_app.language import localized, marked, tr, tr_values
 from viz_app.page_list import script_of
 from viz_app.session import address, model_paths, python_code, readings
 from viz_app.session.fields import Field, part
@@ -230,11 +230,7 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
     measure = setting_segments(address.TRAINING_MEASURE, tr("Measure"), options, hide_label=True)
     figure = training_curves.curves(run.lines, measure, theme)
     show_chart(figure, f"curves_{measure}", tr(training_curves.MEASURES[measure]))
-    code = (
-        "from viz_app.views.models.figures.training_curves import curves_table\n"
-        f"{log_part(run)}\ntable = curves_table(lines)"
-    )
-    with_table(figure, theme, training_curves.curves_table(run.lines), "training", code)
+    with_table(figure, theme, Call("table", training_curves.curves_table, (log_call(run),)), "training")
 
 
 def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
@@ -258,10 +254,8 @@ def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
     )
     figure = training_curves.schedule(schedule, int(last_step), theme, run_facts.last_run(facts, run.lines))
     show_chart(figure, "schedule", tr(TEXTS[RATE]))
-    code = f"""
-from viz_app.views.models.figures.training_curves import Schedule, schedule_table
-table = schedule_table({schedule}, {int(last_step)})""".strip()
-    with_table(figure, theme, training_curves.schedule_table(schedule, int(last_step)), "schedule", code)
+    call = Call("table", training_curves.schedule_table, (schedule, int(last_step)))
+    with_table(figure, theme, call, "schedule")
 
 
 def slider(column: "DeltaGenerator", name: str, least: T, most: T, first: T, step: T, run: run_records.Run) -> T:
@@ -292,24 +286,13 @@ def samples(run: run_records.Run) -> None:
     st.caption(tr("Reference: {text}", text=plain(mine[-1]["reference"])))
     rows = [(localized(line["step"], ","), plain(line["translation"])) for line in mine]
     st.table(pd.DataFrame(rows, columns=[tr("Step"), tr("Translation")]), hide_index=True, border="horizontal")
-    code = f"""
-{log_part(run)}
-from core.files.runlog import of_kind
-from pandas import DataFrame
-table = DataFrame(of_kind(lines, "sample")).drop(columns="kind")""".strip()
-    downloads(
-        "samples",
-        table=lambda: pd.DataFrame(lines).drop(columns="kind"),
-        python=lambda file: python_code.script(file, code),
-    )
+    frame = Call("frame", pd.DataFrame, (Call("samples", of_kind, (log_call(run), "sample")),))
+    downloads("samples", call=lambda: frame.then("drop", columns="kind"))
 
 
-def log_part(run: run_records.Run) -> str:
-    """Read the log of a run in Python, as `lines`."""
-    return f"""
-from pathlib import Path
-from core.files.runlog import read_log
-lines = list(read_log(Path({python_code.shown_path(run.log)!r})))""".strip()
+def log_call(run: run_records.Run) -> Call:
+    """Return the call that reads the log of a run."""
+    return Call("lines", read_log, (python_code.given_path("path", run.log),)).returning(run.lines)
 
 
 def card(run: run_records.Run) -> None:
@@ -340,35 +323,21 @@ def table_3(folder: Path, theme: training_curves.Theme) -> None:
         relative = address.RELATIVE.draw(st.toggle, tr("Difference to base"), default=has_base, disabled=not has_base)
     figure = training_curves.row_dots(table, measure, theme, relative=relative and has_base)
     show_chart(figure, f"rows_{measure}_{relative}", tr(TEXTS[TABLE_3]))
-    code = f"""
-from pathlib import Path
-from viz_app.views.models.training.run_records import table_3
-table = table_3(Path({python_code.shown_path(folder.resolve())!r}))""".strip()
-    with_table(figure, theme, table, "table3", code, expanded=True)
+    call = Call("table", run_records.table_3, (python_code.given_path("path", folder.resolve()),))
+    with_table(figure, theme, call.returning(table), "table3", expanded=True)
 
 
-def with_table(
-    figure: go.Figure,
-    theme: training_curves.Theme,
-    table: pd.DataFrame,
-    name: str,
-    code: str,
-    expanded: bool = False,
-) -> None:
-    """Draw the numbers behind a picture, and offer both as files.
-
-    Args:
-        code: makes the `table` in Python.
-    """
+def with_table(figure: go.Figure, theme: training_curves.Theme, call: Call, name: str, expanded: bool = False) -> None:
+    """Draw the numbers behind a picture, the result of a call, and offer both as files."""
+    table: pd.DataFrame = call.run()
     with st.expander(tr("Numbers"), expanded=expanded):
         show_table(table, height=min(420, 40 + 35 * len(table)))
     downloads(
         name,
         partial(export_chart, figure, theme=theme),
-        lambda: table,
         title=tr(SLIDE_TITLES[name]),
         of_sentence=False,
-        python=lambda file: python_code.script(file, code),
+        call=lambda: call.returning(table),
     )
 
 

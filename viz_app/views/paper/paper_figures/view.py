@@ -15,8 +15,7 @@ from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case
-from viz_app.language import joined, marked, tr, tr_lower
-from viz_app.language.numbers import localized
+from viz_app.language import joined, localized, marked, tr, tr_lower
 from viz_app.session import address, chosen_heads, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.fields import part

@@ -20,8 +20,7 @@ from viz_app.drawing.display_text import sentence_case
 from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.theme import Theme, head_name
-from viz_app.language import marked, tr, tr_lower, tr_values
-from viz_app.language.numbers import localized
+from viz_app.language import localized, marked, tr, tr_lower, tr_values
 from viz_app.session import address, python_code, readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.views.paper.positions.figures import position_tables

@@ -16,8 +16,7 @@ from core.analysis.layers.layer_types import LAYER_TYPES, LayerType, Sizes
 from core.analysis.layers.path_length import PathLength
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.theme import Theme
-from viz_app.language import marked, tr
-from viz_app.language.numbers import compact, localized
+from viz_app.language import compact, localized, marked, tr
 
 Along = Literal["n", "d"]
 Quantity = Literal["operations", "milliseconds", "megabytes"]

@@ -10,8 +10,7 @@ from core.analysis.token_path.steps import (
 )
 from core.analysis.tokens.words import readable
 from viz_app.drawing.display_text import decimal
-from viz_app.language import marked, tr
-from viz_app.language.numbers import localized
+from viz_app.language import localized, marked, tr
 from viz_app.views.steps.figures.step_views import Block, StepView, named
 
 INPUT, FEED_FORWARD = marked("Input"), marked("Feed-forward")

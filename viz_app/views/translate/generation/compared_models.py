@@ -1,19 +1,21 @@
-"""The three models of the page Generation, their timed results, and Python that computes its tables."""
+"""The three models of the page Generation, their results with their times, and the calls that give them."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import streamlit as st
 
+from core.analysis.recorded_call import Call
 from core.decoding import MaskPredictState, SpeculativeStep, run_search
+from core.decoding.mask_predict import best_length
 from core.files.shipped_files import shipped_checkpoint
 from core.results import ScoredText
 from viz_app.session import models
 from viz_app.session.models import MODEL_HASH, Model, ModelError, model_at
 from viz_app.session.open_models import OpenModels
-from viz_app.session.python_code import model_part
+from viz_app.session.python_code import translator
 from viz_app.session.state import session_object
 
 DRAFT, MASK_PREDICT = shipped_checkpoint("en-de-draft"), shipped_checkpoint("en-de-mask-predict")
@@ -68,47 +70,6 @@ def drafts_for(model: Model, large: Model) -> bool:
     return sizes[0] < sizes[1] and model.translator.tokenizer.to_bytes() == large.translator.tokenizer.to_bytes()
 
 
-def searches_part(compared: ComparedModels, text: str, settings: Mapping[str, tuple[int, float]]) -> str:
-    """Make the `table` of searches, by name with beam size and length penalty."""
-    return f"""
-{model_part(compared.one_by_one)}
-from viz_app.views.translate.generation.figures import rows_table, search_rows
-found = [
-    (name, translator.translate({text!r}, beam_size, length_penalty, 1).hypotheses[0])
-    for name, (beam_size, length_penalty) in {settings}.items()
-]
-table = rows_table(search_rows(found))""".strip()
-
-
-def speculative_part(compared: ComparedModels, draft: Model, text: str, draft_tokens: int) -> str:
-    """Make the `table` of speculative decoding."""
-    return f"""
-{model_part(draft)}
-draft = translator
-{model_part(compared.one_by_one)}
-from viz_app.views.translate.generation.figures import rows_table, speculative_rows
-steps = list(translator.translate_speculatively({text!r}, draft, {draft_tokens}))
-table = rows_table(speculative_rows(steps, translator))""".strip()
-
-
-def mask_predict_part(model: Model, text: str, iterations: int, candidates: int, at: int | None = None) -> str:
-    """Make the `table` of mask-predict, or the `maps` of iteration `at`, from 0."""
-    end = (
-        """
-from viz_app.views.translate.generation.figures import mask_predict_rows, rows_table
-table = rows_table(mask_predict_rows(states, translator))"""
-        if at is None
-        else f"""
-explanation = translator.explain_iteration({text!r}, states[{at}])"""
-    )
-    return f"""
-{model_part(model)}
-steps = list(translator.mask_predict({text!r}, {iterations}, {candidates}))
-last = {{state.candidate: state for step in steps for state in step}}
-best = max(last.values(), key=lambda state: state.hypothesis.score).candidate
-states = [state for step in steps for state in step if state.candidate == best]{end}""".strip()
-
-
 T = TypeVar("T")
 RUNS = 3  # of which the fastest counts
 
@@ -124,12 +85,11 @@ class TimedResult(Generic[T]):
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def searched(model: Model, text: str, beam_size: int, length_penalty: float) -> TimedResult[ScoredText]:
     """Translate with greedy or beam search."""
-    translator = model.translator
-    options = translator.search_options(beam_size, length_penalty, 1)
+    options = model.translator.search_options(beam_size, length_penalty, 1)
 
     def run() -> ScoredText:
-        [best] = run_search(translator.search(text, beam_size, length_penalty, 1), options)
-        return translator.scored_text(best)
+        [best] = run_search(model.translator.search(text, beam_size, length_penalty, 1), options)
+        return model.translator.scored_text(best)
 
     return _measured(run)
 
@@ -137,21 +97,14 @@ def searched(model: Model, text: str, beam_size: int, length_penalty: float) -> 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def drafted(model: Model, draft: Model, text: str, draft_tokens: int) -> TimedResult[tuple[SpeculativeStep, ...]]:
     """Translate with speculative decoding."""
-    translator = model.translator
-    return _measured(lambda: tuple(translator.translate_speculatively(text, draft.translator, draft_tokens)))
+    return _measured(lambda: tuple(model.translator.translate_speculatively(text, draft.translator, draft_tokens)))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def refined(model: Model, text: str, iterations: int, candidates: int) -> TimedResult[tuple[MaskPredictState, ...]]:
     """Translate with mask-predict: the iterations of the best length candidate."""
 
-    def run() -> tuple[MaskPredictState, ...]:
-        steps = list(model.translator.mask_predict(text, iterations, candidates))
-        last = {state.candidate: state for step in steps for state in step}
-        best = max(last.values(), key=lambda state: state.hypothesis.score).candidate
-        return tuple(state for step in steps for state in step if state.candidate == best)
-
-    return _measured(run)
+    return _measured(lambda: tuple(best_length(model.translator.mask_predict(text, iterations, candidates))))
 
 
 def _measured(run: Callable[[], T]) -> TimedResult[T]:
@@ -161,3 +114,24 @@ def _measured(run: Callable[[], T]) -> TimedResult[T]:
         result = run()
         timed.append(TimedResult(result, time.perf_counter() - began))
     return min(timed, key=lambda each: each.seconds)
+
+
+# --- recorded calls -------------------------------------------------------------------------------------------------
+
+
+def search_call(model: Model, text: str, beam_size: int, length_penalty: float, found: ScoredText) -> Call:
+    """Return the call of greedy or beam search, which has found a translation."""
+    translation = Call("translation", "translate", (translator(model), text, beam_size, length_penalty, 1))
+    return Call("best", "[]", (Call("hypotheses", ".hypotheses", (translation,)), 0)).returning(found)
+
+
+def drafted_call(model: Model, draft: Model, text: str, draft_tokens: int, found: Sequence[SpeculativeStep]) -> Call:
+    """Return the call of speculative decoding, which has made these checks."""
+    arguments = translator(model), text, translator(draft, "draft"), draft_tokens
+    return Call("checks", list, (Call("decoding", "translate_speculatively", arguments),)).returning(found)
+
+
+def refined_call(model: Model, text: str, iterations: int, candidates: int, found: Sequence[MaskPredictState]) -> Call:
+    """Return the call of mask-predict, whose best length candidate had these iterations."""
+    steps = Call("steps", "mask_predict", (translator(model), text, iterations, candidates))
+    return Call("states", best_length, (steps,)).returning(found)

@@ -16,8 +16,7 @@ from viz_app.drawing.export.canvas import CHARACTER, Format, check_format, cut, 
 from viz_app.drawing.export.token_boxes import FREE, Box, draw_boxes
 from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language import tr
-from viz_app.language.numbers import localized
+from viz_app.language import localized, tr
 
 State = Literal["predicted", "accepted", "rejected", "chosen", "masked", "kept"]
 STRONGEST = 0.35  # of the colour scale, so that words stay easy to read

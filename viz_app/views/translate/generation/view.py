@@ -1,13 +1,13 @@
 """Generation: one token after the other, several checked at once, or all at once and then predicted again."""
 
-from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from core.analysis.recorded_call import Call
 from core.capture import Kind
-from core.decoding import MaskPredictState
+from core.results import Explanation
 from viz_app.components.attention_map import attention_map
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
@@ -20,8 +20,8 @@ from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, readings
 from viz_app.session.fields import Field, part
-from viz_app.session.models import ModelError
-from viz_app.session.python_code import script
+from viz_app.session.models import Model, ModelError
+from viz_app.session.python_code import translator
 from viz_app.session.readings import Search
 from viz_app.views.translate.generation.compared_models import (
     RUNS,
@@ -29,14 +29,13 @@ from viz_app.views.translate.generation.compared_models import (
     TimedResult,
     compared_models,
     drafted,
-    mask_predict_part,
+    drafted_call,
     refined,
+    refined_call,
+    search_call,
     searched,
-    searches_part,
-    speculative_part,
 )
 from viz_app.views.translate.generation.figures import (
-    TokenRow,
     export_rows,
     mask_predict_rows,
     rows_html,
@@ -77,16 +76,15 @@ that this iteration predicts. As everywhere, a large weight does not say that th
 """)
 
 
-def picture(rows: list[TokenRow], name: str, title: str, code: str, selected: int | None = None) -> None:
-    """Draw rows of tokens, and their export."""
-    theme = page_theme()
+def picture(recorded: Call, name: str, title: str, selected: int | None = None) -> None:
+    """Draw rows of tokens, which are the result of a call, and their export."""
+    theme, rows = page_theme(), recorded.run()
     st.html(rows_html(rows, theme, selected))
     downloads(
         name,
         lambda file_format: export_rows(rows, file_format, theme, title=title),
-        partial(rows_table, rows),
         title=title,
-        python=lambda file: script(file, code),
+        call=lambda: Call("table", rows_table, (recorded.returning(rows),)),
     )
 
 
@@ -123,14 +121,14 @@ def speculative(compared: ComparedModels, search: Search) -> list[dict[str, obje
         tr("Drafted tokens"), address.DRAFT_TOKENS, 8, tr("How many tokens are drafted for each check.")
     )
     run = drafted(compared.one_by_one, compared.draft, search.text, draft_tokens)
-    rows = speculative_rows(run.result, compared.one_by_one.translator)
     num_drafted = sum(len(step.drafted) for step in run.result)
     accepted = sum(step.accepted for step in run.result)
-    code = speculative_part(compared, compared.draft, search.text, draft_tokens)
+    checks = drafted_call(compared.one_by_one, compared.draft, search.text, draft_tokens, run.result)
+    rows = Call("rows", speculative_rows, (checks, translator(compared.one_by_one)))
     title = tr(
         "Speculative decoding, {accepted} of {drafted} drafted tokens accepted", accepted=accepted, drafted=num_drafted
     )
-    picture(rows, "speculative", title, code)
+    picture(rows, "speculative", title)
     last = run.result[-1].hypothesis.token_ids
     return [
         line(
@@ -183,28 +181,26 @@ def mask_predict(compared: ComparedModels, search: Search) -> list[dict[str, obj
         )
         run = refined(model, search.text, iterations, candidates)
         states, at = run.result, shown_iteration(len(run.result))
-    rows = mask_predict_rows(states, model.translator)
-    code = mask_predict_part(model, search.text, iterations, candidates)
-    picture(rows, "mask-predict", tr("Mask-predict, {count} iterations", count=len(states)), code, at - 1)
+    recorded = refined_call(model, search.text, iterations, candidates, states)
+    rows = Call("rows", mask_predict_rows, (recorded, translator(model)))
+    picture(rows, "mask-predict", tr("Mask-predict, {count} iterations", count=len(states)), at - 1)
     try:
-        attention(compared, search, states[at - 1], (iterations, candidates), at)
+        attention(model, search, recorded, at)
     except ValueError as error:
         st.error(sentence_case(str(error)))
     besides = tr("{count} lengths at once", count=candidates) if candidates > 1 else ""
     return [line(tr("Mask-predict"), len(states[-1].token_ids), len(states), run, besides)]
 
 
-def attention(
-    compared: ComparedModels, search: Search, state: MaskPredictState, settings: tuple[int, int], at: int
-) -> None:
+def attention(model: Model, search: Search, states: Call, at: int) -> None:
     """Draw the attention of one iteration.
 
     Args:
-        settings: iterations and length candidates.
         at: number of the iteration, counted from 1.
     """
-    assert compared.at_once is not None
-    explanation = compared.at_once.translator.explain_iteration(search.text, state)
+    arguments = translator(model), search.text, Call("state", "[]", (states, at - 1))
+    recorded = Call("explanation", "explain_iteration", arguments)
+    explanation: Explanation = recorded.run()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         kind: Kind = setting_segments(
             address.GENERATION_KIND, tr("Attention"), tr_values(head_names.KIND_NAMES), hide_label=True
@@ -220,23 +216,17 @@ def attention(
     )
     theme = page_theme()
     attention_map(maps[layer], head, theme, key="generation_map")
-    code = mask_predict_part(compared.at_once, search.text, *settings, at - 1)
+    of_kind = Call("maps", "[]", (Call("all_maps", ".maps", (recorded.returning(explanation),)), kind))
     downloads(
         "mask-predict-attention",
         lambda file_format: export_map(maps[layer], head, file_format, theme),
-        lambda: lines_table(maps[layer], [head]),
         title=tr(
             "{kind} attention {head}, iteration {number} of mask-predict",
             kind=tr(head_names.KIND_NAMES[kind]),
             head=name,
             number=at,
         ),
-        python=lambda file: script(
-            file,
-            code,
-            "from viz_app.drawing.weight_tables import lines_table",
-            f"table = lines_table(explanation.maps[{kind!r}][{layer}], [{head}])",
-        ),
+        call=lambda: Call("table", lines_table, (Call("map", "[]", (of_kind, layer)), [head])),
     )
 
 
@@ -250,9 +240,10 @@ def one_by_one(compared: ComparedModels, search: Search) -> list[dict[str, objec
         tr("Beam search, {size}", size=search.beam_size): (search.beam_size, search.length_penalty),
     }
     runs = {name: searched(compared.one_by_one, search.text, *each) for name, each in settings.items()}
-    rows = search_rows([(name, run.result) for name, run in runs.items()])
-    code = searches_part(compared, search.text, settings)
-    picture(rows, "one-by-one", tr("One token after the other"), code)
+    best = [
+        (name, search_call(compared.one_by_one, search.text, *settings[name], run.result)) for name, run in runs.items()
+    ]
+    picture(Call("rows", search_rows, (best,)), "one-by-one", tr("One token after the other"))
     return [line(name, len(run.result.token_ids), len(run.result.token_ids), run) for name, run in runs.items()]
 
 

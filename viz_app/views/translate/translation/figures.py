@@ -9,8 +9,7 @@ from core import Explanation, ScoredText
 from core.analysis.tokens.edited_target import align_targets
 from core.analysis.tokens.words import readable
 from viz_app.drawing.display_text import decimal, isolated
-from viz_app.language import joined, marked, tr, tr_count
-from viz_app.language.numbers import localized
+from viz_app.language import joined, localized, marked, tr, tr_count
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd

@@ -26,8 +26,7 @@ from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.drawing.export.cell_grid import export_grid
-from viz_app.language import marked, tr
-from viz_app.language.numbers import localized
+from viz_app.language import localized, marked, tr
 from viz_app.session import readings
 from viz_app.session.fields import part
 from viz_app.session.readings import Reading, TokenView

@@ -12,7 +12,7 @@ from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.capture import Kind
 from viz_app.drawing.ablation import scale_limit
-from viz_app.drawing.cell_grid import CellGrid, GridCell, signed_cell, signed_legend
+from viz_app.drawing.cell_grid import CellGrid, GridCell, signed_cells, signed_legend
 from viz_app.drawing.head_names import KIND_NAMES, head_title, name_of
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.theme import Theme
@@ -112,18 +112,11 @@ def heads_grid(terms: LogitAttribution, theme: Theme, selected: Head | None = No
     rows: list[tuple[str, list[GridCell | None]]] = []
     for layer in range(layers):
         heads = [Head(kind, layer, head) for kind in HEAD_KINDS for head in range(num_heads)]
-        cells: list[GridCell | None] = [
-            signed_cell(
-                by_head[head],
-                f"{titles[head.kind]} {name_of(layer, head.head)}",
-                limit,
-                theme,
-                marked=head == selected,
-            )
-            for head in heads
-        ]
-        cells += [signed_cell(by_layer[layer], f"{name} L{layer + 1}", limit, theme) for name, by_layer in rest]
-        rows.append((f"L{layer + 1}", cells))
+        names = [f"{titles[head.kind]} {name_of(layer, head.head)}" for head in heads]
+        names += [f"{name} L{layer + 1}" for name, _ in rest]
+        values = [*(by_head[head] for head in heads), *(by_layer[layer] for _, by_layer in rest)]
+        place = heads.index(selected) if selected is not None and selected in heads else None
+        rows.append((f"L{layer + 1}", signed_cells(values, names, limit, theme, place)))
     names = [f"H{head + 1}" for head in range(num_heads)]
     return CellGrid(
         columns=[*names, *names, "FFN", tr("bias")],
@@ -148,11 +141,10 @@ def tokens_grid(terms: LogitAttribution, explanation: Explanation, kind: Kind, t
     names = [f"L{layer + 1}" for layer in range(len(by_layer))]
     by_token = by_layer.T[: len(tokens)]  # later tokens are masked
     rows: list[tuple[str, list[GridCell | None]]] = []
-    for label, values, total in zip(map(readable, tokens), by_token.tolist(), by_token.sum(1).tolist(), strict=True):
-        cells: list[GridCell | None] = [
-            signed_cell(value, f"{label}, {name}", limit, theme) for value, name in zip(values, names, strict=True)
-        ]
-        rows.append((label, [*cells, signed_cell(total, tr("{token}, all layers", token=label), limit, theme)]))
+    labels = [readable(token) for token in tokens]
+    for label, values, total in zip(labels, by_token.tolist(), by_token.sum(1).tolist(), strict=True):
+        cells = [*(f"{label}, {name}" for name in names), tr("{token}, all layers", token=label)]
+        rows.append((label, signed_cells([*values, total], cells, limit, theme)))
     return CellGrid(
         columns=[*names, tr("all")],
         rows=rows,

@@ -14,7 +14,7 @@ from core.images.picture import line_image
 from core.images.rendering import Style, render
 from core.translator import Translator
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of, to_page
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.session import models
 from viz_app.session.readings import Current
 from viz_app.views.models.picture import reader_model
@@ -89,7 +89,7 @@ def test_pages_about_text_lead_to_the_page_and_the_model_that_fit(
     page: AppTest, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(models, "translation_checkpoint", lambda: tiny_checkpoint)
-    for each in PAGES:
+    for each in VIEWS:
         to_page(page, each.name)
         healthy(page.run())
         assert not page.error

@@ -15,7 +15,7 @@ from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.viz_app.pages import Start, healthy, opened, reading
-from viz_app.page_list import PAGES
+from viz_app.page_list import VIEWS
 from viz_app.views.translate.generation import compared_models
 
 
@@ -76,7 +76,7 @@ def test_three_ways_and_the_attention_of_an_iteration(start: Start, mask_predict
 def test_other_pages_say_that_they_do_not_fit(start: Start, mask_predict_checkpoint: Path) -> None:
     app = healthy(start(mask_predict_checkpoint, text="Where?", iterations="2", picture_view="table").run())
     assert reading(app).hypothesis.fed_ids is not None
-    for page in PAGES[1:]:
+    for page in VIEWS[1:]:
         opened(app, page.name)
         notes = [note.value for note in app.info if "predicts all tokens of a translation at once" in note.value]
         assert bool(notes) != ("mask-predict" in page.models), page.name

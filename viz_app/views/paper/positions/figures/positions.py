@@ -12,8 +12,7 @@ from core.analysis.positions import Measure
 from core.model import sinusoidal_encoding
 from viz_app.drawing.plotly_chart import bare_axis, color_bar, empty_figure, with_layout
 from viz_app.drawing.theme import Theme
-from viz_app.language import marked, tr
-from viz_app.language.numbers import localized
+from viz_app.language import localized, marked, tr
 
 CLOCK_PITCH = 2.6  # from one clock to the next, their radius being 1
 STEPS = 8  # points of a drawn curve between two positions, so that the fastest wave is round

@@ -1,0 +1,94 @@
+"""A sentence, or the heads, at every snapshot of a training run: the command `over-training`."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.analysis.declaration import Analysis, option
+from core.analysis.over_training.history.snapshots import History, open_history
+from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
+from core.analysis.over_training.snapshot_reading import SnapshotReading, last_target, read_snapshots, sentence_cards
+from core.analysis.subject import Subject
+
+
+@dataclass(frozen=True)
+class OverTrainingOptions:
+    """Options of `over-training`.
+
+    Raises:
+        ValueError: a value is out of range, or two tables are asked for.
+    """
+
+    beam_size: int = option(4, "beam size (default: %(default)s)", metavar="N")
+    length_penalty: float = option(0.6, "length penalty (default: %(default)s)", metavar="ALPHA")
+    score: str | None = option(
+        None, "print this score of every head, and its role, instead of the translations", choices=tuple(SCORES)
+    )
+    lens: bool = option(False, "print the token that each layer would predict, instead of the translations")
+    tolerance: float = option(
+        TOLERANCE, "distance from its last value within which a score counts as settled (default: %(default)s)"
+    )
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tolerance <= 1:
+            raise ValueError(f"tolerance ({self.tolerance}) must be from 0 to 1, as the scores are")
+        if self.lens and self.score is not None:
+            raise ValueError(f"lens and score {self.score} are two tables: give one of them")
+
+
+@dataclass(frozen=True)
+class FollowedSentence:
+    """A sentence at all snapshots, in the order of the training."""
+
+    readings: Sequence[SnapshotReading]
+    options: OverTrainingOptions
+
+    def table(self) -> dict[str, list[object]]:
+        """Translations, the scores of all heads, or the logit lens, at every snapshot.
+
+        `log_prob`, lens and scores are of the translation of the last snapshot, which is fed to all snapshots.
+        """
+        steps, score = [each.step for each in self.readings], self.options.score
+        if score is not None:
+            heads = developments(sentence_cards(self.readings), score, self.options.tolerance)
+            return development_columns(steps, heads)
+        if self.options.lens:
+            tables = [(each.step, each.lens.table()) for each in self.readings]
+            columns = {name: [value for _, table in tables for value in table[name]] for name in tables[0][1]}
+            return {"step": [step for step, table in tables for _ in table["level"]], **columns}
+        return {
+            "step": [*steps],
+            "log_prob": [each.log_prob for each in self.readings],
+            "translation": [each.translation.text for each in self.readings],
+        }
+
+
+def follow_sentence(
+    history: History, source: str, options: OverTrainingOptions = OverTrainingOptions()
+) -> FollowedSentence:
+    """Translate a sentence with every snapshot, and replay the translation of the last one.
+
+    Raises:
+        CheckpointError: a snapshot cannot be used.
+        ValueError: as `read_snapshot`.
+    """
+    search = options.beam_size, options.length_penalty
+    target = last_target(history, source, *search)
+    return FollowedSentence(read_snapshots(history, source, target, *search), options)
+
+
+def _add_training(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--history", type=Path, required=True, metavar="PATH", help="a run's folder, or a file of `train history`"
+    )
+    parser.add_argument("--text", required=True, help="the sentence to translate")
+
+
+OVER_TRAINING = Analysis(
+    "over-training",
+    "print the translations of a sentence by all snapshots of a training run, or the scores of their heads",
+    follow_sentence,
+    OverTrainingOptions,
+    Subject(_add_training, lambda arguments: (open_history(arguments.history), arguments.text)),
+)

@@ -1,0 +1,50 @@
+"""The least probable word of a translation, at which pages and commands look first.
+
+A word counts by the product of the probabilities of its pieces, as in `core.analysis.word_scores.scored_lines`.
+Punctuation, special tokens and forced tokens are left out: they are no words, or the model has not chosen them.
+"""
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from core.analysis.tokens.words import text_word_groups, word
+from core.results import Explanation
+
+
+def least_probable_word(tokens: Sequence[str], log_probs: Sequence[float], num_forced: int = 0) -> range | None:
+    """Positions of the word with the smallest probability; None without words or log-probabilities.
+
+    Args:
+        num_forced: number of forced tokens at the start.
+    """
+    if not log_probs:
+        return None
+    groups = [group for group in text_word_groups(tokens) if group.start >= num_forced]
+    words = [group for group in groups if any(map(str.isalnum, word(tokens[group.start : group.stop])))] or groups
+    return min(words, key=lambda group: math.fsum(log_probs[group.start : group.stop]), default=None)
+
+
+def least_probable_token(explanation: Explanation) -> int:
+    """Position of the predicted token to look at first: the least probable piece of the least probable word.
+
+    Without words the least probable token that is not forced, and the first if no log-probability is known.
+    """
+    log_probs, first = explanation.log_probs, explanation.num_forced
+    group = least_probable_word(explanation.predicted_tokens, log_probs, first) or range(first, len(log_probs))
+    return min(group, key=log_probs.__getitem__, default=0)
+
+
+def least_probable_source_token(explanation: Explanation) -> int:
+    """Position of the source token to look at first: the one that the row of `least_probable_token` attends to most.
+
+    That is by the mean of all heads of cross-attention in the upper half of the layers, special tokens left out.
+    """
+    words = [position for group in text_word_groups(explanation.source_tokens) for position in group]
+    layers = explanation.maps.get("cross", ())
+    if not words or not layers:
+        return 0
+    row = least_probable_token(explanation)
+    weights = torch.cat([layer.weights[:, row] for layer in layers[len(layers) // 2 :]]).mean(0)
+    return max(words, key=weights.tolist().__getitem__)

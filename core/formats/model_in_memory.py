@@ -1,0 +1,154 @@
+"""Models that are in memory: Headlight's own, of transformers, and other modules with a description.
+
+Those of other projects are read by the readers of their files: the configuration as a config.json, the parameters as
+the tensors of its weights. Nothing but a tokenizer of transformers writes a file, with its own `save_pretrained`, into
+a temporary folder. transformers is not imported: its models are known by their methods.
+"""
+
+import copy
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from torch import Tensor, nn
+
+from core.formats.checkpoint import Checkpoint, CheckpointError, check_vocabularies
+from core.formats.importing import import_files
+from core.formats.source_files import SourceFiles
+from core.formats.weights import FLOATS
+from core.model import Transformer
+from core.text.tokenizer import Tokenizer
+
+CONFIG, GENERATION = "config.json", "generation_config.json"
+SIDES = ("source", "target")
+VOCABULARIES = (
+    "a list of pieces in the order of their ids, a mapping of pieces to ids, a vocabulary with get_itos(), a "
+    "SentencePieceProcessor, a folder with such files, or a pair of these, for source and target"
+)
+
+
+def checkpoint_of_model(
+    model: nn.Module, tokenizer: object = None, description: Mapping[str, Any] | str | Path | None = None
+) -> Checkpoint:
+    """A copy of a model, in evaluation mode; see `Translator.from_model`.
+
+    Raises:
+        CheckpointError: no reader knows the model, or it does not fit its description or its tokenizer.
+        TypeError: the tokenizer is of another kind than the model needs.
+    """
+    if isinstance(model, Transformer):
+        return _own(model, tokenizer)
+    if description is not None:
+        return _described(model, tokenizer, description)
+    if hasattr(getattr(model, "config", None), "to_dict"):
+        return _of_transformers(model, tokenizer)
+    raise CheckpointError(
+        f"{type(model).__name__} is neither a core.Transformer nor a model of transformers: give its description, the "
+        f"config.json of docs/formats.md. After torch.save(model.state_dict(), FILE), `python -m core inspect FILE "
+        f"--draft config.json` writes one to fill in"
+    )
+
+
+def _own(model: Transformer, tokenizer: object) -> Checkpoint:
+    if not hasattr(tokenizer, "to_bytes"):
+        raise TypeError(
+            f"the tokenizer is a {type(tokenizer).__name__}, expected one of core.text, such as "
+            f"SentencePieceTokenizer.from_file(FILE)"
+        )
+    tokenizer = cast("Tokenizer", tokenizer)
+    check_vocabularies(tokenizer, model.config)
+    return Checkpoint(copy.deepcopy(model).eval().requires_grad_(False), tokenizer)
+
+
+def _of_transformers(model: nn.Module, tokenizer: object) -> Checkpoint:
+    if not hasattr(tokenizer, "save_pretrained"):
+        raise TypeError(
+            f"the tokenizer is a {type(tokenizer).__name__}, expected the model's tokenizer of transformers: "
+            f"AutoTokenizer.from_pretrained(NAME)"
+        )
+    settings = {CONFIG: _json(cast("Any", model.config).to_dict())}
+    if (generation := getattr(model, "generation_config", None)) is not None:
+        settings[GENERATION] = _json(generation.to_dict())
+    with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
+        cast("Any", tokenizer).save_pretrained(folder)
+        paths = {path.name: path for path in Path(folder).iterdir() if path.is_file()}
+        return import_files(SourceFiles(_label(model), paths, settings, _tensors(model)))
+
+
+def _described(model: nn.Module, tokenizer: object, description: Mapping[str, Any] | str | Path) -> Checkpoint:
+    contents = {CONFIG: Path(description).read_bytes() if isinstance(description, str | Path) else _json(description)}
+    paths: dict[str, Path] = {}
+    sides = cast("tuple[Any, ...]", tokenizer) if isinstance(tokenizer, tuple) else (tokenizer,)
+    if len(sides) > len(SIDES):
+        raise TypeError(f"the tokenizer is a tuple of {len(sides)}, expected one for the source and one for the target")
+    for side, each in zip(SIDES if len(sides) > 1 else ("",), sides, strict=True):
+        if isinstance(each, str | Path):
+            folder = Path(each)
+            paths |= {path.name: path for path in (folder.iterdir() if folder.is_dir() else [folder])}
+            paths = {name: path for name, path in paths.items() if path.is_file() and name not in contents}
+        elif each is not None:
+            name, content = _vocabulary(each)
+            contents[f"{side}_{name}" if side else name] = content
+    files = SourceFiles(_label(model), {n: p for n, p in paths.items() if n not in contents}, contents, _tensors(model))
+    return import_files(files)
+
+
+def _vocabulary(tokenizer: object) -> tuple[str, bytes]:
+    """Name and contents of the file of one side's pieces.
+
+    Raises:
+        TypeError: it is of an unknown kind.
+        CheckpointError: ids are missing, or a piece has a line break.
+    """
+    known = cast("Any", tokenizer)
+    if hasattr(tokenizer, "serialized_model_proto"):
+        return "sentencepiece.model", known.serialized_model_proto()
+    if hasattr(tokenizer, "get_itos"):
+        tokenizer = known.get_itos()
+    if isinstance(tokenizer, Mapping):
+        ids = cast("Mapping[str, int]", tokenizer)
+        tokenizer = sorted(ids, key=ids.__getitem__)
+        if [ids[piece] for piece in tokenizer] != list(range(len(ids))):
+            raise CheckpointError(f"the ids of the {len(ids)} pieces are not 0 to {len(ids) - 1}, each once")
+    if isinstance(tokenizer, bytes | str) or not isinstance(tokenizer, Sequence):
+        raise TypeError(f"the tokenizer is a {type(tokenizer).__name__}, expected {VOCABULARIES}")
+    pieces = [str(piece) for piece in cast("Sequence[object]", tokenizer)]
+    if broken := [piece for piece in pieces if "\n" in piece or "\r" in piece]:
+        raise CheckpointError(
+            f"the piece {broken[0]!r:.60} has a line break, which a list of one piece a line cannot have"
+        )
+    return "vocab.txt", "\n".join([*pieces, ""]).encode()
+
+
+def _tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Copies of the parameters and tables of a model on the CPU, one of each that has several names.
+
+    Raises:
+        CheckpointError: one is of another type than a checkpoint may have.
+    """
+    copies: dict[tuple[Any, ...], Tensor] = {}
+    tensors: dict[str, Tensor] = {}
+    for name, tensor in cast("dict[str, Tensor]", model.state_dict()).items():
+        if not tensor.dtype.is_floating_point and not tensor.dtype.is_complex:
+            continue  # a mask or a counter
+        if tensor.dtype not in FLOATS or tensor.is_meta:
+            raise CheckpointError(
+                f"{_label(model)}: {name} is of {'the device meta' if tensor.is_meta else tensor.dtype}, expected "
+                f"parameters in {', '.join(FLOATS.values())}: convert the model, such as with model.float()"
+            )
+        key = (tensor.data_ptr(), tensor.device, tensor.shape, tensor.stride())
+        if key not in copies:
+            copies[key] = tensor.detach().to("cpu", copy=True)
+        tensors[name] = copies[key]
+    return tensors
+
+
+def _label(model: nn.Module) -> str:
+    return f"{type(model).__name__} in memory"
+
+
+def _json(settings: Mapping[str, Any]) -> bytes:
+    """Settings as a file has them; what JSON does not have, such as a type of PyTorch, by its name."""
+    return json.dumps(dict(settings), default=str).encode()

@@ -1,0 +1,67 @@
+"""The navigation: the pages in the sidebar, and the views of the current one in a row above it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from viz_app.language import tr
+from viz_app.page_list import PAGES, VIEWS, AppPage, View
+from viz_app.session.state import session_object
+
+Scripts = Mapping[str, StreamlitPage]  # by the names of the views
+
+
+@dataclass
+class LastViews:
+    """The view of each page that the visitor has seen last, by the title of the page."""
+
+    names: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def current_view() -> tuple[Scripts, StreamlitPage, View]:
+    """Declare all views to Streamlit.
+
+    Returns:
+        All scripts, the script of the current view, and that view.
+    """
+    scripts = {
+        each.name: st.Page(each.script, title=tr(each.title), url_path=each.name, default=each == VIEWS[0])
+        for each in VIEWS
+    }
+    script = st.navigation(list(scripts.values()), position="hidden")
+    view = next(each for each in VIEWS if scripts[each.name] == script)
+    session_object(LastViews).names[page_of(view).title] = view.name
+    return scripts, script, view
+
+
+def page_of(view: View) -> AppPage:
+    """Return the page that a view belongs to."""
+    return next(page for page in PAGES if view in page.views)
+
+
+def menu(scripts: Scripts) -> None:
+    """Draw a link to each page, which leads to the view of it that was seen last."""
+    last = session_object(LastViews).names
+    with st.container(key="pages", gap=None):
+        for page in PAGES:
+            st.page_link(scripts[last.get(page.title, page.views[0].name)], label=tr(page.title))
+
+
+def view_row(scripts: Scripts, view: View) -> None:
+    """Draw links to the views of the current page, if it has several."""
+    page = page_of(view)
+    with st.container(horizontal=True, gap="small", key="views"):
+        if len(page.views) > 1:
+            for each in page.views:
+                st.page_link(scripts[each.name], label=tr(each.title), width="content")
+
+
+def name_links(view: View) -> None:
+    """Tell screen readers which link leads to the current view; call it when the model is loaded."""
+    from viz_app.components.page_links import page_links  # imports core
+
+    with st.container(key="page-links"):
+        groups = {"pages": tr("Pages"), "views": tr("Views of the page {page}", page=tr(page_of(view).title))}
+        page_links("" if view == VIEWS[0] else view.name, groups)

@@ -1,0 +1,203 @@
+"""The part of the page Compare that finds the second side's heads that attend most like the first side's."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis.heads.head import Head
+from core.analysis.heads.nearest_heads import (
+    CorrelationTally,
+    HeadCorrelations,
+    NearestOptions,
+    NearHead,
+    compared_maps,
+    has_same_tokens,
+    nearest_heads,
+)
+from core.analysis.recorded_call import Call, Given
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.tables import decimals, selectable_table
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import decimal, sentence_case
+from viz_app.language import marked, tr
+from viz_app.session import python_code
+from viz_app.session.address import NEAREST
+from viz_app.session.job_slot import JobSlot
+from viz_app.session.jobs import Job
+from viz_app.session.language_codes import codes_of, leading_codes
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.sample_sentences import SHIPPED
+from viz_app.session.state import session_object
+from viz_app.views.compare.other_side import ComparedSide
+from viz_app.views.compare.settings import CompareView, second_widget
+
+SHOWN = 5  # heads
+IMPORT = "from viz_app.session.sample_sentences import SHIPPED"
+ABOUT = marked("""
+The heads of the second side that attend most like the first side's head, whatever their numbers: by the correlation of
+their raw weights within rows over 32 sentences, from -1 to 1. Both read the first model's translations. Models with
+different tokens are compared on words (Clark et al. 2019).
+""")
+
+
+@dataclass
+class Found:
+    """The correlations of two models, shared by all sessions; None until they are measured."""
+
+    correlations: HeadCorrelations | None = None
+
+
+@dataclass
+class Comparison:
+    """A measurement of the correlations of two models.
+
+    Attributes:
+        tally: of the sentences so far.
+        select: whether the nearest head is to be selected at the end.
+    """
+
+    tally: CorrelationTally
+    job: Job
+    select: bool = False
+
+
+class ComparisonSlot(JobSlot[Comparison]):
+    """The session's measurement."""
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=MODEL_HASH)
+def found(first: Model, second: Model, options: NearestOptions) -> Found:
+    """Return the correlations of two models on the shipped sentences."""
+    return Found()
+
+
+def options_of(first: ComparedSide, second: ComparedSide) -> NearestOptions:
+    """Return the options: sentences begin with the codes of the languages that the sides' own begin with."""
+    prefixes = [leading_codes(side.source, codes_of(side.model)) for side in (first, second)]
+    return NearestOptions(prefix=prefixes[0], other_prefix=prefixes[1])
+
+
+def comparison(first: ComparedSide, second: ComparedSide) -> Comparison:
+    """Return the session's measurement of two models, begun unless it is the last one.
+
+    Raises:
+        ValueError: as `compared_maps`.
+    """
+    options, one, other = options_of(first, second), first.model.translator, second.model.translator
+
+    def begin() -> Comparison:
+        batches = compared_maps(one, other, SHIPPED, options)
+        tally, shared = CorrelationTally(not has_same_tokens(one, other)), found(first.model, second.model, options)
+
+        def steps() -> Iterator[int]:
+            for batch in batches:
+                for pair in batch:
+                    tally.add(*pair)
+                yield len(batch)
+            shared.correlations = tally.result(SHOWN)
+
+        return Comparison(tally, Job(steps(), len(SHIPPED), marked("sentences")))
+
+    return session_object(ComparisonSlot).of((first.model.digest, second.model.digest, options), begin)
+
+
+def known(first: ComparedSide, second: ComparedSide) -> HeadCorrelations | None:
+    """Return the correlations if they are measured."""
+    return found(first.model, second.model, options_of(first, second)).correlations
+
+
+def nearest_button(first: ComparedSide, second: ComparedSide, view: CompareView, head: head_names.LayerHead) -> None:
+    """Draw the button that selects the nearest head, at once or when it is found, and shows the nearest five."""
+
+    def select() -> None:
+        NEAREST.set(True)
+        if (correlations := known(first, second)) is not None:
+            select_nearest(correlations, view, head)
+        else:
+            comparison(first, second).select = True
+
+    st.button(tr("Nearest head"), on_click=select, key="nearest_head", help=tr(ABOUT))
+
+
+def select_nearest(correlations: HeadCorrelations, view: CompareView, head: head_names.LayerHead) -> None:
+    """Select the second side's head that is nearest to the first side's; before its widget is drawn."""
+    layer, number = correlations.nearest_to(Head(view.kind, *head))[0].head[1:]
+    second_widget(view).set(head_names.name_of(layer, number))
+
+
+def select_if_found(first: ComparedSide, second: ComparedSide, view: CompareView, head: head_names.LayerHead) -> None:
+    """Select the nearest head if the visitor has asked for it and it has been found since."""
+    slot = session_object(ComparisonSlot)
+    if slot.measured is not None and slot.measured.select and (correlations := known(first, second)) is not None:
+        slot.measured.select = False
+        select_nearest(correlations, view, head)
+
+
+def nearest_part(first: ComparedSide, second: ComparedSide, view: CompareView, head: head_names.LayerHead) -> None:
+    """Draw the nearest heads, if the visitor wants them, while they are found."""
+    if not NEAREST.draw(st.toggle, tr("Nearest heads"), help=tr(ABOUT)):
+        return
+    correlations = known(first, second)
+    if correlations is not None:
+        near_table(correlations, first, second, view, head)
+        return
+    try:
+        measured = comparison(first, second)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+
+    def so_far() -> None:
+        if measured.job.done:
+            near_table(measured.tally.result(SHOWN), first, second, view, head)
+
+    job_control(measured.job, "nearest_job", below=so_far)
+
+
+def near_table(
+    correlations: HeadCorrelations,
+    first: ComparedSide,
+    second: ComparedSide,
+    view: CompareView,
+    head: head_names.LayerHead,
+) -> None:
+    """Draw the nearest five; selecting a row compares that head."""
+    nearest = correlations.nearest_to(Head(view.kind, *head))[:SHOWN]
+    names = [head_names.name_of(each.head.layer, each.head.head) for each in nearest]
+    name = head_names.name_of(*head)
+    table = pd.DataFrame({"head": names, "correlation": [each.correlation for each in nearest]})
+    selectable_table(
+        table,
+        f"nearest-{view.kind}-{name}",
+        lambda row: second_widget(view).set(names[row]),
+        height="content",
+        column_config={
+            "head": st.column_config.TextColumn(tr("Second head"), width=110),
+            "correlation": st.column_config.ProgressColumn(
+                tr("Correlation"), **decimals(3), min_value=0, max_value=1, help=tr(ABOUT)
+            ),
+        },
+    )
+    st.caption(_in_words(nearest[0], head, first.model.digest == second.model.digest))
+    if (whole := known(first, second)) is not None:
+        downloads("nearest-heads", of_sentence=False, call=lambda: nearest_call(first, second, whole))
+
+
+def _in_words(nearest: NearHead, head: head_names.LayerHead, is_itself: bool) -> str:
+    """Say how alike the nearest head is."""
+    names = {"head": head_names.name_of(*head), "other": head_names.name_of(*nearest.head[1:])}
+    if is_itself and nearest.head[1:] == head:
+        return tr("Both sides have the same model, so {head} is nearest to itself.", **names)
+    value = decimal(nearest.correlation, 2)
+    return tr("{other} of the second attends most like {head}: correlation {value}.", **names, value=value)
+
+
+def nearest_call(first: ComparedSide, second: ComparedSide, correlations: HeadCorrelations) -> Call:
+    """Return the call of the table of the nearest heads of all heads."""
+    one, two = (python_code.translator(side.model) for side in (first, second))
+    sentences = Given("sentences", SHIPPED, lambda name: f"{IMPORT}\n{name} = SHIPPED")
+    arguments = one, two, sentences, options_of(first, second)
+    return Call("found", nearest_heads, arguments).returning(correlations).then("table")

@@ -1,0 +1,97 @@
+"""The settings of both sides of the page Compare, and the head of each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from core.capture import AttentionMap, Kind
+from viz_app.controls import toolbar
+from viz_app.controls.widgets import setting_segments
+from viz_app.drawing import head_names
+from viz_app.language import marked, tr
+from viz_app.session import address, chosen_heads
+from viz_app.session.attributions import MethodChoice
+from viz_app.session.fields import Field
+from viz_app.session.readings import TokenView
+
+SideView = Literal["Lines", "Map"]
+VIEWS: tuple[SideView, ...] = (marked("Lines"), marked("Map"))
+SAME = "same"  # the head of the second side that is numbered as that of the first
+Layers = Mapping[int, AttentionMap]  # the maps of a side by layer
+
+
+@dataclass(frozen=True)
+class CompareView:
+    """The settings of both sides."""
+
+    kind: Kind
+    weights: MethodChoice
+    tokens: TokenView
+    view: SideView
+
+
+def view_boxes() -> CompareView:
+    """Select the settings of both sides."""
+    kind = toolbar.kind_box()
+    method = toolbar.method_box(setting=address.COMPARE_WEIGHTS)
+    names: dict[SideView, str] = {each: tr(each) for each in VIEWS}
+    view = setting_segments(address.COMPARE_VIEW, tr("View"), names, hide_label=True)
+    return CompareView(kind, MethodChoice(method), toolbar.token_boxes(), view)
+
+
+def head_widget(view: CompareView) -> Field[str]:
+    """The widget with the name of the first side's head, or of its layer."""
+    return (address.COMPARE_LAYERS if view.weights.per_layer else address.COMPARE_HEADS)[view.kind]
+
+
+def second_widget(view: CompareView) -> Field[str]:
+    """The same of the second side, where `SAME` stands for the first side's number."""
+    return (address.SECOND_LAYERS if view.weights.per_layer else address.SECOND_HEADS)[view.kind]
+
+
+def _names(layers: Layers, view: CompareView) -> list[str]:
+    return [view.weights.name(each.layer, head) for each in layers.values() for head in range(each.num_heads)]
+
+
+def head_box(view: CompareView, layers: Layers, raw: Callable[[], Sequence[AttentionMap]]) -> head_names.LayerHead:
+    """Select the head, or the layer, of the first side.
+
+    At first it is the one selected on the page Heads, or else a default head; of layers the last one.
+
+    Args:
+        raw: returns the first side's weights of all layers.
+    """
+    names, widget = _names(layers, view), head_widget(view)
+    if widget.value not in names:
+        if view.weights.per_layer:
+            wanted = [names[-1]]
+        else:
+            selected = chosen_heads.heads_widget(view.kind).value
+            wanted = selected or [head_names.name_of(*chosen_heads.default_head(raw()))]
+        widget.set(next((each for each in wanted if each in names), names[0]))
+    name = widget.draw(st.selectbox, tr("First head"), names, width=110, label_visibility="collapsed")
+    return head_names.parsed(name or names[0])
+
+
+def second_box(view: CompareView, layers: Layers, first: head_names.LayerHead) -> head_names.LayerHead:
+    """Select the head, or the layer, of the second side: by default that of the same number, or the last one if there
+    are fewer.
+    """
+    layer = min(first[0], max(layers))
+    same = layer, min(first[1], layers[layer].num_heads - 1)
+    labels = {SAME: tr("{head}, same number", head=view.weights.name(*same))}
+    labels |= {name: name for name in _names(layers, view)}
+    widget = second_widget(view)
+    widget.keep_within(labels, SAME)
+    widget.show_labels(labels.values())
+    name = widget.draw(
+        st.selectbox,
+        tr("Second head"),
+        list(labels),
+        format_func=labels.__getitem__,
+        width=210,
+        label_visibility="collapsed",
+    )
+    return same if name in (None, SAME) else head_names.parsed(name)
