@@ -8,7 +8,16 @@ from streamlit.navigation.page import StreamlitPage
 
 from viz_app.controls.uploader_texts import uploaded_texts
 from viz_app.drawing.display_text import sentence_case, shortened
-from viz_app.frame import badges, page_menu, sentence_input, share_menu, sidebar, target_language, wrong_task
+from viz_app.frame import (
+    badges,
+    page_menu,
+    place_in_model,
+    sentence_input,
+    share_menu,
+    sidebar,
+    target_language,
+    wrong_task,
+)
 from viz_app.frame.source_note import source_note
 from viz_app.frame.tour import restart_button, tour
 from viz_app.language import tr
@@ -63,6 +72,7 @@ st.html(FRAME / "style.css")
 with st.sidebar:
     top = st.container(key="current-model")
     page_menu.menu(scripts)
+    beside = st.container(key="model-sketch")
 page_menu.view_row(scripts, view)
 
 # The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
@@ -110,4 +120,6 @@ elif model is not None:
         draw_view(view, script, model, reading, note)
     else:
         wrong_task.note(model, view)
+    with beside:
+        place_in_model.sketch(view, model)
 fields.end()

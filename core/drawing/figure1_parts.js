@@ -9,6 +9,7 @@ import { tr } from "./texts.js";
 export const THUMB = { least: 7, most: 28, gap: 4, kinds: 20 }; // small maps of a layer, and between its two kinds
 export const GUTTERS = { outer: 52, inner: 16 }; // within a frame: names of layers, and the other side
 export const RESIDUAL = 18; // room beside the sub-layers for the lines that pass them by
+const [SPACE, PADDING] = [7, 2]; // pixels between words, and around them
 export const LINE = { word: 22, option: 18 }; // pixels from one line of text to the next
 
 /**
@@ -145,34 +146,51 @@ export function title(pile, text) {
 }
 
 /**
- * Tokens in centred lines.
+ * Tokens in centred lines, which end between words.
  * @param {Column} pile
  * @param {"source" | "fed" | "predicted"} side
  * @param {readonly Figure1Word[]} tokens
  */
 export function words(pile, side, tokens) {
-  /** @type {{ index: number, x: number, width: number }[][]} */
+  const widths = tokens.map((token) => Math.min(pile.measure(token), pile.lines));
+  /** @type {{ index: number, x: number }[][]} */
   const lines = [[]];
   let end = 0;
-  tokens.forEach((word, index) => {
-    const width = Math.min(pile.measure(word) + 4, pile.lines);
-    const gap = word.glued ? -3 : 3;
-    if (end + gap + width > pile.lines && lines[lines.length - 1].length) {
+  for (let index = 0; index < tokens.length; index++) {
+    const line = lines[lines.length - 1];
+    if (!tokens[index].glued && line.length) end += SPACE;
+    const needed = tokens[index].glued ? widths[index] : wordWidth(index, tokens, widths);
+    if (line.length && end + needed > pile.lines) {
       lines.push([]);
       end = 0;
     }
-    const x = end ? end + gap : 0;
-    lines[lines.length - 1].push({ index, x, width });
-    end = x + width;
-  });
+    lines[lines.length - 1].push({ index, x: end });
+    end += widths[index];
+  }
   pile.top -= lines.length * LINE.word;
   lines.forEach((line, row) => {
     const last = line[line.length - 1];
-    const left = pile.middle - (last ? last.x + last.width : 0) / 2;
+    const left = pile.middle - (last ? last.x + widths[last.index] : 0) / 2;
     const y = pile.top + row * LINE.word;
-    for (const { index, x, width } of line)
-      pile.items.push({ type: "word", x: left + x, y, width, height: LINE.word - 2, side, index });
+    for (const { index, x } of line) {
+      const before = tokens[index].glued ? 0 : PADDING;
+      const after = tokens[index + 1]?.glued ? 0 : PADDING;
+      const place = { x: left + x - before, width: widths[index] + before + after };
+      pile.items.push({ type: "word", ...place, y, height: LINE.word - 2, side, index });
+    }
   });
+}
+
+/**
+ * Width of the tokens from one on that follow each other without a space.
+ * @param {number} from
+ * @param {readonly Figure1Word[]} tokens
+ * @param {readonly number[]} widths
+ */
+function wordWidth(from, tokens, widths) {
+  let width = widths[from];
+  for (let index = from + 1; tokens[index]?.glued; index++) width += widths[index];
+  return width;
 }
 
 /** @param {Figure1Data} data */

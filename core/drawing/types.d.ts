@@ -203,3 +203,20 @@ export interface Figure1Drawing {
   /** Stop observing the page. The elements stay. */
   disconnect(): void;
 }
+
+/** How many layers a sketch of a model has. */
+export interface SketchData {
+  encoder: number;
+  decoder: number;
+}
+
+/** What is lit in a sketch of a model. */
+export interface SketchPlace {
+  kinds: readonly Kind[];
+  /** Counted from 0; null: all layers. */
+  layer: number | null;
+  /** Embeddings and positions. */
+  inputs: boolean;
+  /** Probabilities of the next token. */
+  output: boolean;
+}

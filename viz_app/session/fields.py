@@ -19,6 +19,7 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from viz_app.page_list import VIEWS
 from viz_app.session.address_codecs import Codec
 from viz_app.session.state import Widget, session_object
 
@@ -284,7 +285,8 @@ def page_address(page: str, settings: Mapping[str, str], *, templates: bool = Fa
     query = urlencode([(name, text) for name, text in frame if name not in own])
     safe = "{}" if templates else ""
     named = [f"{quote(name, safe)}={quote(text, safe)}" for name, text in settings.items()]
-    return f"{page}?{'&'.join(filter(None, [query, *named]))}".rstrip("?")
+    path = "./" if page == VIEWS[0].name else page
+    return f"{path}?{'&'.join(filter(None, [query, *named]))}".rstrip("?")
 
 
 def end_part() -> None:

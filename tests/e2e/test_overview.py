@@ -1,0 +1,95 @@
+"""The page Overview in a real browser: Figure 1 by pointer and keyboard, and the pages that its parts open."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.e2e.idle import open_page, wait_until_idle
+
+ADDRESS = "overview?tour=off&text=Where+is+the+dog%3F&beam_size=1"
+
+
+def number_of_messages(page: Page) -> int:
+    return page.evaluate("window.messages")
+
+
+def test_a_step_is_chosen_without_the_server(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}")
+    slider = page.get_by_role("slider", name="Decoding step")
+    rows = page.locator(".map .ticks")
+    slider.focus()
+    page.keyboard.press("Home")
+    before, sent = rows.last.get_attribute("d"), number_of_messages(page)
+    expect(page.locator(".figure1 .predicted.on")).to_have_count(1)
+    probabilities = page.locator(".figure1 .option").all_text_contents()
+    page.keyboard.press("ArrowRight")
+    expect(rows.last).not_to_have_attribute("d", before or "")
+    expect(page).to_have_url(re.compile("step=2"))
+    assert page.locator(".figure1 .option").all_text_contents() != probabilities
+    assert number_of_messages(page) == sent
+
+
+def test_a_word_of_the_translation_is_selected_on_the_page(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}")
+    page.locator(".figure1 .source").first.click()
+    expect(page.locator(".figure1 .source.on")).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"word=source\.1"))
+
+
+def test_a_head_opens_in_place_and_back_returns(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}")
+    page.evaluate("window.isSame = true")
+    page.get_by_role("link", name="L2 H3, cross-attention").click()
+    expect(page).to_have_url(re.compile(r"/heads\?.*heads_cross=L2\+H3"))
+    wait_until_idle(page)
+    assert page.evaluate("window.isSame"), "the page was loaded again"
+    page.get_by_role("link", name="Figure 1, with the place of this page").click()
+    expect(page.locator(".figure1 svg")).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile("/heads"))
+
+
+def test_arrow_keys_lead_from_part_to_part_and_enter_opens(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}")
+    head = page.get_by_role("link", name="L1 H1, self-attention of the encoder")
+    head.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("link", name="L1 H2, self-attention of the encoder")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("link", name="L1 H2, self-attention of the encoder")).to_be_focused()
+    page.get_by_role("link", name="Input embedding").focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("link", name="Positional encoding").first).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/positions"))
+
+
+def test_layers_fold_and_all_have_their_sub_layers(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}")
+    button = page.get_by_role("button", name="All sub-layers", exact=True)
+    button.click()
+    expect(page.locator(".figure1 .box.feed")).to_have_count(4)
+    page.get_by_role("button", name="Layer 1: all sub-layers").first.click()
+    expect(page.locator(".figure1 .box.feed")).to_have_count(3)
+    expect(page.get_by_role("button", name="Layer 1: all sub-layers").first).to_be_focused()
+
+
+def test_the_figure_is_a_file(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as SVG").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    assert text.count("<image ") == 3 * 2 * 4
+    assert "var(" not in text
+    assert app not in text
+
+
+def test_a_telephone_has_the_encoder_above_the_decoder(page: Page, app: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_page(page, f"{app}/{ADDRESS}")
+    frames = [each.bounding_box() for each in page.locator(".figure1 .frame").all()]
+    [encoder, decoder] = [frame for frame in frames if frame]
+    assert encoder["y"] + encoder["height"] < decoder["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
