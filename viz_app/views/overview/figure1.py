@@ -19,23 +19,23 @@ _component = component_beside(__file__)
 
 
 def figure1_payload(
-    explanation: Explanation,
-    config: TransformerConfig,
-    theme: Theme,
-    links: Mapping[str, str],
-    selected: Collection[str] = (),
+    content: Mapping[str, Any], theme: Theme, links: Mapping[str, str], selected: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return the data of the figure, see `Data` in figure1.js.
 
     Args:
+        content: See `figure1_content`.
         links: Addresses of the pages that explain the parts, see `part_links`.
         selected: Names of the selected words.
     """
+    return {**content, "scale": theme.sequential[::4], "links": dict(links), "selected": sorted(selected)}
+
+
+def figure1_content(explanation: Explanation, config: TransformerConfig) -> dict[str, Any]:
+    """Return what the figure shows of a model and a sentence, whoever looks at it."""
     least = min(range(explanation.num_forced, len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
     return {
         **figure1_data(explanation, config),
-        "scale": theme.sequential[::4],
-        "links": dict(links),
         "tokens": {"source": _tokens(explanation, "source"), "target": _tokens(explanation, "target")},
         "open": {
             "encoder": default_head(explanation.maps["encoder_self"])[0],
@@ -45,7 +45,6 @@ def figure1_payload(
             "source": _word_names("source", explanation.source_tokens),
             "target": _word_names("target", explanation.predicted_tokens),
         },
-        "selected": sorted(selected),
         "first": least,
     }
 

@@ -1,13 +1,16 @@
 """Overview: Figure 1 of the paper, drawn for the open model and the sentence."""
 
+from typing import Any
+
 import streamlit as st
 
 from viz_app.controls.widgets import page_theme
 from viz_app.frame.wrong_task import kind_of
 from viz_app.language import marked, tr
 from viz_app.session import readings
+from viz_app.session.readings import READING_HASH, Reading
 from viz_app.session.word_selection import selected_names
-from viz_app.views.overview.figure1 import figure1, figure1_payload
+from viz_app.views.overview.figure1 import figure1, figure1_content, figure1_payload
 from viz_app.views.overview.part_links import part_links
 
 HOW_TO_READ = marked("""
@@ -24,6 +27,12 @@ lead from part to part, and Enter opens.
 """)
 
 
+@st.cache_resource(max_entries=24, show_spinner=False, hash_funcs=READING_HASH)
+def content(reading: Reading) -> dict[str, Any]:
+    """Return what the figure shows of a reading, see `figure1_content`."""
+    return figure1_content(reading.explain(), reading.model.translator.model.config)
+
+
 def page() -> None:
     """Draw the model with the values of the current reading."""
     reading = readings.reading()
@@ -31,8 +40,8 @@ def page() -> None:
         st.caption(tr("Enter a sentence above to see it pass through the model."))
         return
     st.markdown(tr("**The model, and this sentence in it**"), help=tr(HOW_TO_READ))
-    config, links = reading.model.translator.model.config, part_links(kind_of(reading.model))
-    figure1(figure1_payload(reading.explain(), config, page_theme(), links, selected_names(reading)))
+    links = part_links(kind_of(reading.model))
+    figure1(figure1_payload(content(reading), page_theme(), links, selected_names(reading)))
 
 
 page()

@@ -9,10 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.trace import KINDS
 from tests.viz_app.pages import Start, opened, reading
-from viz_app.drawing.theme import LIGHT
 from viz_app.page_list import VIEWS
 from viz_app.views.overview import figure1
-from viz_app.views.overview.figure1 import figure1_payload
+from viz_app.views.overview.figure1 import figure1_content
 from viz_app.views.overview.part_links import TARGETS
 
 SENTENCE = "Where is the dog?"
@@ -34,7 +33,7 @@ def followed(start: Start, link: str) -> AppTest:
 def payload(start: Start) -> dict[str, Any]:
     """The data of the figure, of a sentence by the tiny model."""
     about = reading(opened(start(text=SENTENCE, beam_size="1"), "overview"))
-    return figure1_payload(about.explain(), about.model.translator.model.config, LIGHT, {})
+    return figure1_content(about.explain(), about.model.translator.model.config)
 
 
 def test_the_page_draws_the_figure(app: AppTest) -> None:
