@@ -60,6 +60,8 @@ export function drawFigure1(container, data, chosen = {}, events = {}) {
   container.replaceChildren(state.root);
   draw(state, container.clientWidth);
   if (hadFocus) focus(state, hadFocus);
+  const font = fontOf(state.root);
+  if (!document.fonts.check(font)) document.fonts.load(font).then(() => draw(state, state.width)); // words are wider in another
   const observer = new ResizeObserver(() => {
     if (Math.abs(container.clientWidth - state.width) > 1) draw(state, container.clientWidth);
   });
@@ -126,12 +128,17 @@ function draw(state, width) {
  */
 function measurer(root) {
   const context = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
-  context.font = `${FONT_SIZE}px ${getComputedStyle(root).fontFamily || "sans-serif"}`;
+  context.font = fontOf(root);
   return ({ spans }) =>
     spans.reduce((sum, [text, style]) => {
       const isSpecial = style === "special";
       return sum + context.measureText(isSpecial ? text.toUpperCase() : text).width * (isSpecial ? 0.98 : 1);
     }, 0);
+}
+
+/** @param {HTMLElement} root */
+function fontOf(root) {
+  return `${FONT_SIZE}px ${getComputedStyle(root).fontFamily || "sans-serif"}`;
 }
 
 /** The pattern of cells that a query cannot attend to. */

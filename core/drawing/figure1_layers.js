@@ -4,7 +4,7 @@
 /** @import { Column, Setting } from "./figure1_parts.js" */
 /** @import { Kind, Stack } from "./types" */
 
-import { GUTTERS, THUMB, box, flow, map, normName, room, textWidth } from "./figure1_parts.js";
+import { GUTTERS, THUMB, box, fitting, flow, map, normName, room } from "./figure1_parts.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 
@@ -176,8 +176,7 @@ function attention(pile, layer, { data }, kind) {
   const side = fits(across);
   const height = LARGE.title + rows * (side + LARGE.gap) + LARGE.pad - 2;
   pile.top -= height;
-  const sizes = `${heads} \u00d7 ${dK}`;
-  const note = textWidth(pile, titles[kind]) + textWidth(pile, sizes) + 28 <= width ? sizes : "";
+  const note = fitting(pile, titles[kind], `${heads} \u00d7 ${dK}`, width);
   pile.items.push({ type: "box", x, y: pile.top, width, height, look: "attention", text: titles[kind], note });
   const start = x + (width - across * (side + LARGE.gap) + LARGE.gap) / 2;
   for (let head = 0; head < heads; head++) {

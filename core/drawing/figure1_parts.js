@@ -93,7 +93,6 @@ export function flow(pile, by, arrow = true) {
 export function box(pile, height, look, text, note, part, most) {
   const width = Math.min(most, pile.width);
   pile.top -= height;
-  const fits = textWidth(pile, text) + textWidth(pile, note) + 28 <= width;
   /** @type {Item} */
   const item = {
     type: "box",
@@ -103,11 +102,22 @@ export function box(pile, height, look, text, note, part, most) {
     height,
     look,
     text,
-    note: fits ? note : "",
+    note: fitting(pile, text, note, width),
   };
   if (part) item.part = { ...part, name: note ? `${text}, ${note}` : text };
   pile.items.push(item);
   return item;
+}
+
+/**
+ * A note in monospace, if there is room for it beside a text.
+ * @param {Column} pile
+ * @param {string} text
+ * @param {string} note
+ * @param {number} width
+ */
+export function fitting(pile, text, note, width) {
+  return textWidth(pile, text) + 7.3 * note.length + 28 <= width ? note : "";
 }
 
 /**

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from core.analysis.tokens.words import word_groups
+from core.analysis.word_scores.least_probable import least_probable_token
 from core.drawing.figure1 import figure1_data
 from core.model.config import TransformerConfig
 from core.results import Explanation
@@ -33,7 +34,6 @@ def figure1_payload(
 
 def figure1_content(explanation: Explanation, config: TransformerConfig) -> dict[str, Any]:
     """Return what the figure shows of a model and a sentence, whoever looks at it."""
-    least = min(range(explanation.num_forced, len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
     return {
         **figure1_data(explanation, config),
         "tokens": {"source": _tokens(explanation, "source"), "target": _tokens(explanation, "target")},
@@ -45,7 +45,7 @@ def figure1_content(explanation: Explanation, config: TransformerConfig) -> dict
             "source": _word_names("source", explanation.source_tokens),
             "target": _word_names("target", explanation.predicted_tokens),
         },
-        "first": least,
+        "first": least_probable_token(explanation),
     }
 
 
