@@ -3,14 +3,28 @@
 // and the probabilities of the next token at a decoding step. Every part can be a link to what explains it.
 
 /** @import { Item } from "./figure1_parts.js" */
-/** @import { Figure1Data, Figure1Drawing, Figure1Events, Figure1Part, Figure1Word, Stack } from "./types" */
+/** @import { Figure1Data, Figure1Drawing, Figure1Events, Stack } from "./types" */
 
 import { element, focusedIn, isDark, vector } from "./dom.js";
 import { nextStop } from "./figure1_keys.js";
+import { addressOf, partOf } from "./figure1_links.js";
 import { layoutFigure } from "./figure1_layout.js";
-import { box, circle, fold, headPicture, label, map, mark, option, path, word } from "./figure1_nodes.js";
-
-const FONT_SIZE = 13; // pixels, of tokens; the style sheet has the same
+import {
+  box,
+  circle,
+  fold,
+  fontOf,
+  hatching,
+  headPicture,
+  hint,
+  label,
+  map,
+  mark,
+  measurer,
+  option,
+  path,
+  word,
+} from "./figure1_nodes.js";
 
 /**
  * @typedef {object} Drawn
@@ -122,36 +136,6 @@ function draw(state, width) {
 }
 
 /**
- * Width of a token in the font of the drawing.
- * @param {HTMLElement} root
- * @returns {(text: Pick<Figure1Word, "spans">) => number}
- */
-function measurer(root) {
-  const context = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
-  context.font = fontOf(root);
-  return ({ spans }) =>
-    spans.reduce((sum, [text, style]) => {
-      const isSpecial = style === "special";
-      return sum + context.measureText(isSpecial ? text.toUpperCase() : text).width * (isSpecial ? 0.98 : 1);
-    }, 0);
-}
-
-/** @param {HTMLElement} root */
-function fontOf(root) {
-  return `${FONT_SIZE}px ${getComputedStyle(root).fontFamily || "sans-serif"}`;
-}
-
-/** The pattern of cells that a query cannot attend to. */
-function hatching() {
-  const definitions = vector("defs", {});
-  const pattern = vector("pattern", { id: "figure1-masked", width: 4, height: 4, patternUnits: "userSpaceOnUse" });
-  pattern.setAttribute("patternTransform", "rotate(45)");
-  pattern.append(vector("path", { d: "M0 0V4", class: "hatch" }));
-  definitions.append(pattern);
-  return definitions;
-}
-
-/**
  * @param {State} state
  * @param {Item} item
  * @returns {Drawn}
@@ -208,13 +192,6 @@ function figure(state, item) {
     default:
       return label(item.text ?? "", item.x, item.y, item.anchor ?? "start", item.look);
   }
-}
-
-/** @param {string} text */
-function hint(text) {
-  const node = vector("title", {});
-  node.textContent = text;
-  return node;
 }
 
 /**
@@ -317,40 +294,6 @@ function showOption({ data, step }, node, item) {
   const part = partOf(data, item, step);
   node.setAttribute("aria-label", part?.name ?? "");
   if (part) node.prepend(hint(part.name));
-}
-
-/**
- * @param {Figure1Data} data
- * @param {Item} item
- * @param {number} step
- * @returns {Figure1Part | undefined}
- */
-function partOf(data, item, step) {
-  if (item.type !== "option") return item.part;
-  const shown = data.options[step][item.index ?? 0];
-  if (!shown) return undefined;
-  const text = shown.spans.map(([each]) => each).join("");
-  const name = `${text}, ${shown.probability}`;
-  return { link: shown.predicted ? "predicted" : "other", name, values: { piece: shown.token } };
-}
-
-/**
- * The address of the page that explains a part, for the chosen tokens.
- * @param {Figure1Data} data
- * @param {Figure1Part | undefined} part
- * @param {number} step
- * @param {number} source -1: no token of the source is chosen.
- * @returns {string} "" if there is none.
- */
-export function addressOf(data, part, step, source) {
-  const template = part && data.links?.[part.link];
-  if (!template) return "";
-  const { kind, stack } = part.values ?? {};
-  const isEncoder = stack === "encoder" || kind === "encoder_self";
-  const token = isEncoder ? data.tokens?.source[source] : data.tokens?.target[step];
-  const values = { ...token, ...part.values };
-  const filled = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? ""));
-  return filled.replace(/[?&][^=&?]+=(?=&|$)/g, (each) => (each.startsWith("?") ? "?" : "")).replace("?&", "?");
 }
 
 // --- the keyboard ----------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 // The parts of Figure 1 as elements of an SVG.
 
 /** @import { Item } from "./figure1_parts.js" */
-/** @import { Figure1Data, Figure1Option, Kind, PerAxis, Span } from "./types" */
+/** @import { Figure1Data, Figure1Option, Figure1Word, Kind, PerAxis, Span } from "./types" */
 
-import { vector } from "./dom.js";
+import { element, vector } from "./dom.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 import { paintWeights } from "./weights.js";
 
+const FONT_SIZE = 13; // pixels, of tokens; the style sheet has the same
 const MASKED = 255; // see figure1.py
 const STEPS = 254;
 const CORNER = 7; // radius of the bends of lines
@@ -224,4 +225,41 @@ export function fold({ x, y, width = 0, height = 0, open, text = "" }) {
     : `M${across - 2} ${down - 4}L${across + 2} ${down}L${across - 2} ${down + 4}`;
   group.append(vector("rect", { x, y, width, height, rx: 4 }), vector("path", { d }));
   return group;
+}
+
+/**
+ * Width of a token in the font of the drawing.
+ * @param {HTMLElement} root
+ * @returns {(text: Pick<Figure1Word, "spans">) => number}
+ */
+export function measurer(root) {
+  const context = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
+  context.font = fontOf(root);
+  return ({ spans }) =>
+    spans.reduce((sum, [text, style]) => {
+      const isSpecial = style === "special";
+      return sum + context.measureText(isSpecial ? text.toUpperCase() : text).width * (isSpecial ? 0.98 : 1);
+    }, 0);
+}
+
+/** @param {HTMLElement} root */
+export function fontOf(root) {
+  return `${FONT_SIZE}px ${getComputedStyle(root).fontFamily || "sans-serif"}`;
+}
+
+/** The pattern of cells that a query cannot attend to. */
+export function hatching() {
+  const definitions = vector("defs", {});
+  const pattern = vector("pattern", { id: "figure1-masked", width: 4, height: 4, patternUnits: "userSpaceOnUse" });
+  pattern.setAttribute("patternTransform", "rotate(45)");
+  pattern.append(vector("path", { d: "M0 0V4", class: "hatch" }));
+  definitions.append(pattern);
+  return definitions;
+}
+
+/** @param {string} text */
+export function hint(text) {
+  const node = vector("title", {});
+  node.textContent = text;
+  return node;
 }
