@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from pages import (
+from browser import (
     BOX,
     GRID,
     MEGABYTE,

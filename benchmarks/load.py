@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from benchmarks.pages import SENTENCE, SUBJECTS, server_memory
+from benchmarks.browser import SENTENCE, SUBJECTS, server_memory
 from benchmarks.session import Session
 from core import Translator
 from viz_app.components.sentence_bar import sentence_payload

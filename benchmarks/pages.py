@@ -1,202 +1,205 @@
-"""Pages of the app in Chromium, and their latency, traffic and memory."""
+"""Every page of the app with a sentence of twenty words, beside an empty Streamlit page and one translation.
 
-import base64
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+    python -m benchmarks.pages [--only NAME ...] [--runs N] [--checkpoint FILE] [--json FILE]
+
+Each page is opened by its address in a new tab of a server that has been used before, with a sentence that it has not
+seen. Two times are measured in the browser, from the request on: until the first picture is there, and until the last
+change of a picture. Two ratios tell whether a page is quick, both of times of the same run, in turns:
+
+- first: the first picture, compared with an empty Streamlit page; at most 5.
+- last: the last change, compared with the page Heads, a translation with all its heads; at most 8. A page may take
+  longer if it grows meanwhile, with a button to stop it: then the line says so, and it is not followed to its end.
+
+The server's processor time says the same where other programs share the machine: it is compared with that of the page
+Heads, too.
+"""
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, CDPSession, Page
+from playwright.sync_api import Browser, sync_playwright
 
-from viz_app.page_list import PAGES
-from viz_app.server.launch import running_app
-from viz_app.session.models import ROOT
+from benchmarks import ratios
+from benchmarks.browser import SENTENCE, SUBJECTS, app_folder, new_page, server_seconds
+from viz_app.page_list import VIEWS
+from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 
-# words of one token, each a button of that name on the page
-SUBJECTS = ("man", "woman", "boy", "girl", "dog", "child", "people", "teacher")
-SENTENCE = "The old {} from the house near the river told us that there had never been much snow in winter"  # 20 words
-ECHO_PAGE = 'import streamlit as st\n\nst.text(st.text_input("Sentence"))\n'
-ECHO = "[data-testid=stText]"
-HEAD_MAP = "canvas.picture"
-GRID = "style.maps"
-BOX = ".stMain .stTextInput input"  # not that of the sidebar
-MEGABYTE = 10**6
-IDLE = 6_000  # milliseconds until a new server is idle
-PATIENCE = 20_000  # milliseconds, timeout of a measurement
-# Streamlit's components live in shadow roots, which selectors do not enter.
-FIND = """selector => {
-  const all = [document, ...[...document.querySelectorAll("*")].flatMap((node) => node.shadowRoot ?? [])];
-  return all.map((root) => root.querySelector(selector)).find(Boolean);
-}"""
-ADDRESS = f"""selector => {{
-  const image = ({FIND})(selector);
-  return image?.toDataURL?.() ?? image?.textContent;
-}}"""
-# The clock starts at the event's own time stamp and is read in the page at every frame, without the driver's delays.
-WATCH = f"""([selector, other]) => {{
-  const [find, address] = [{FIND}, {ADDRESS}];
-  const old = address(selector);
-  let begun;
-  const starts = (event) => event.type === "click" || event.key === "Enter";
-  const begin = (event) => starts(event) && (begun ??= window.begun = event.timeStamp);
-  for (const type of ["click", "keydown"]) window.addEventListener(type, begin, {{ capture: true }});
-  window.watched = new Promise((resolve) => {{
-    const look = () => {{
-      const found = begun && address(selector);
-      if (found && found !== old && (!other || find(other))) resolve(performance.now() - begun);
-      else requestAnimationFrame(look);
-    }};
-    requestAnimationFrame(look);
-  }});
-}}"""
-
-# After WATCH: until the server has run the page, and Streamlit has drawn all of it.
-WATCH_RUN = """() => {
-  let hasRun = false;
-  window.run = new Promise((resolve) => {
-    const look = () => {
-      const state = document.querySelector(".stApp").dataset.testScriptState;
-      hasRun ||= window.begun && state === "running";
-      if (hasRun && state === "notRunning") resolve(performance.now() - window.begun);
-      else requestAnimationFrame(look);
-    };
-    requestAnimationFrame(look);
-  });
-}"""
-
-
-def new_page(browser: Browser) -> Page:
-    """Open a page without cache or cookies, in a desktop window."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(PATIENCE)
-    return context.new_page()
-
-
-@contextmanager
-def app_folder(script: str) -> Iterator[Path]:
-    """A folder with a Streamlit script, `main.py`, and the app's settings."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        shutil.copytree(ROOT / "viz_app" / ".streamlit", folder / ".streamlit")
-        (folder / "main.py").write_text(script, encoding="utf-8")
-        yield folder
+MOST_FIRST, MOST_LAST = 5.0, 8.0
+REFERENCE = "heads"  # a translation with all its heads
+EMPTY_PAGE = 'import streamlit as st\n\nst.text("Hello")\n'
+EMPTY = "an empty page"
+QUIET = 2_000  # milliseconds without a change, after which a page is finished
+LONGEST, GROWN = 120, 15  # seconds to wait for a page, and for one that grows
+WEATHER = (
+    "snow",
+    "rain",
+    "wind",
+    "ice",
+    "sun",
+    "work",
+    "food",
+    "noise",
+    "light",
+    "water",
+    "wood",
+    "money",
+    "time",
+    "news",
+)
+# Runs in the page from its beginning: notes when the first picture is there, and when pictures have changed last.
+WATCH = """(() => {
+  const PICTURES = "canvas, svg, iframe, img, table, .js-plotly-plot, .katex-display, .maps, [data-testid=stDataFrame]";
+  const seen = (window.seen = { first: 0, last: 0, ran: 0, grew: false, shape: "" });
+  const roots = (root) => [root, ...[...root.querySelectorAll("*")].flatMap((each) =>
+    each.shadowRoot ? roots(each.shadowRoot) : [])];
+  const large = (each) => { const box = each.getBoundingClientRect(); return box.width >= 60 && box.height >= 24; };
+  const look = () => {
+    const main = document.querySelector(".stMain");
+    if (!main) return;
+    const shapes = [];
+    for (const root of roots(main)) {
+      if (root.querySelector(".tokens")) continue; // the sentence
+      if (root.host && large(root.host) && root.host.getBoundingClientRect().height >= 60)
+        shapes.push(root.querySelectorAll("*").length); // a drawing made of elements
+      for (const each of root.querySelectorAll(PICTURES)) {
+        if (large(each)) shapes.push(each.tagName, each.getElementsByTagName("*").length, each.textContent.length);
+      }
+      for (const each of root.querySelectorAll("[data-testid=stText]")) shapes.push(each.textContent.length);
+    }
+    const shape = shapes.join(" ");
+    if (shape && shape !== seen.shape) {
+      seen.last = performance.now();
+      seen.first ||= seen.last;
+      seen.shape = shape;
+    }
+    const buttons = [...main.querySelectorAll(".stButton button")];
+    const growing = buttons.some((each) => each.textContent.trim() === "Stop");
+    seen.grew ||= seen.first > 0 && growing;
+    const app = document.querySelector(".stApp");
+    const isRunning = growing || !app || app.dataset.testScriptState !== "notRunning";
+    if (isRunning) seen.ran = performance.now();
+  };
+  setInterval(look, 30);
+})()"""
 
 
-@contextmanager
-def echo_page(browser: Browser) -> Iterator[Page]:
-    """A page that only repeats what is entered, warmed up."""
-    with app_folder(ECHO_PAGE) as folder, running_app(root=folder, script="main.py") as address:
-        page = new_page(browser)
-        page.goto(address)
-        echo(page, SUBJECTS[-1])
-        settle(page)
-        yield page
-        page.context.close()
+@dataclass
+class Opened:
+    """Times of a page, one for each turn, in seconds.
 
-
-def echo(page: Page, subject: str) -> float:
-    """Return the seconds from Enter until a sentence is repeated."""
-    box = page.locator(BOX)
-    box.fill(SENTENCE.format(subject))
-    return waited(page, ECHO, lambda: box.press("Enter"))
-
-
-@contextmanager
-def heads_page(browser: Browser, checkpoint: Path | None, root: Path) -> Iterator[Page]:
-    """The page Heads of an app that is warmed up."""
-    with running_app(checkpoint, root) as address:
-        page = new_page(browser)
-        page.goto(f"{address}/heads?view=map")
-        page.locator(HEAD_MAP).wait_for()
-        settle(page)
-        page.wait_for_timeout(IDLE)
-        enter(page, SUBJECTS[-1])  # the first sentence takes longer
-        settle(page)
-        yield page
-        page.context.close()
-
-
-class TrafficCounter:
-    """Counts the bytes that a page receives from now on, with DevTools: response bodies and web socket messages,
-    decompressed.
+    Attributes:
+        first: until the first picture.
+        last: until the last change of a picture.
+        cpu: processor time of the server.
+        grows: whether it had a picture and a button to stop at the same time.
     """
 
-    def __init__(self, page: Page) -> None:
-        self.bytes = 0
-        devtools = page.context.new_cdp_session(page)
-        devtools.on("Network.dataReceived", lambda event: self._add(event["dataLength"]))
-        devtools.on("Network.webSocketFrameReceived", lambda event: self._add(frame_size(event["response"])))
-        devtools.send("Network.enable")
-
-    def _add(self, size: int) -> None:
-        self.bytes += size
+    first: list[float] = field(default_factory=list[float])
+    last: list[float] = field(default_factory=list[float])
+    cpu: list[float] = field(default_factory=list[float])
+    grows: bool = False
 
 
-def frame_size(frame: dict[str, object]) -> int:
-    """Return the bytes of a message; DevTools give binary ones in base 64."""
-    payload = str(frame["payloadData"])
-    return len(base64.b64decode(payload)) if frame["opcode"] == 2 else len(payload.encode())
+def main() -> None:
+    """Measure, and print a line for each page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [page.name for page in VIEWS]
+    parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help="default: all pages")
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="turns (default: %(default)s)")
+    parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="default: the shipped one")
+    parser.add_argument("--quick", action="store_true", help="one turn of two pages, to see that it works")
+    ratios.add_option(parser)
+    arguments = parser.parse_args()
+    pages, runs = (["translate"], 1) if arguments.quick else (arguments.only, arguments.runs)
+    opened = measured([REFERENCE, *(name for name in pages if name != REFERENCE)], runs, arguments.checkpoint)
+    print(f"\n{ratios.processor()}; load {os.getloadavg()[0]:.1f}; medians of {runs} turns, seconds\n")
+    print(*table(opened), sep="\n")
+    ratios.save(arguments.json, {f"pages {name}": values for name, values in of_turns(opened).items()})
 
 
-def server_memory(address: str) -> float:
-    """Return the resident memory of the server at an address, in MB."""
-    port = str(urlsplit(address).port).encode()
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            if port in (status.parent / "cmdline").read_bytes().split(b"\0"):
-                line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS"))
-                return int(line.split()[1]) * 1024 / MEGABYTE
-        except OSError:  # the process has ended
+def measured(names: Sequence[str], runs: int, checkpoint: Path | None) -> dict[str, Opened]:
+    """Open the empty page and the pages of the app in turns, each with a sentence that is new to the server."""
+    found = {name: Opened() for name in (EMPTY, *names)}
+    texts = sentences()
+    with (
+        sync_playwright() as playwright,
+        app_folder(EMPTY_PAGE) as folder,
+        running_app(root=folder, script="main.py") as empty,
+        running_app(checkpoint) as app,
+    ):
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
+        for turn in range(-1, runs):  # the first warms up
+            for name, opened in found.items():
+                address = empty if name == EMPTY else f"{app}/{name}?{urlencode({'text': next(texts)})}"
+                measure(browser, address, opened if turn >= 0 else Opened())
+        browser.close()
+    return found
+
+
+def sentences() -> Iterator[str]:
+    """Sentences of 20 words, each another one."""
+    for weather, subject in product(WEATHER, SUBJECTS):
+        yield SENTENCE.format(subject).replace("snow", weather)
+
+
+def measure(browser: Browser, address: str, opened: Opened) -> None:
+    """Open an address, and add the times until it is finished, or until `LONGEST` seconds have passed."""
+    page, begun, used = new_page(browser), time.monotonic(), server_seconds(address)
+    page.add_init_script(WATCH)
+    page.goto(address, wait_until="commit")
+    seen = page.evaluate("window.seen")
+    while time.monotonic() < begun + LONGEST:
+        page.wait_for_timeout(200)
+        seen, now = page.evaluate("[window.seen, performance.now()]")
+        if not seen["first"] and seen["ran"] and now > seen["ran"] + 2 * QUIET:  # a page of text
+            seen["first"] = seen["last"] = seen["ran"]
+        is_finished = seen["first"] and now > max(seen["last"], seen["ran"]) + QUIET
+        if is_finished or (seen["grew"] and now > GROWN * 1000):
+            break
+    opened.first.append((seen["first"] or LONGEST * 1000) / 1000)
+    opened.last.append((seen["last"] or LONGEST * 1000) / 1000)
+    opened.cpu.append(server_seconds(address) - used)
+    opened.grows |= seen["grew"]
+    page.context.close()
+    print(f"{opened.first[-1]:7.2f} {opened.last[-1]:7.2f}  {address}", flush=True)
+
+
+def of_turns(opened: Mapping[str, Opened]) -> dict[str, list[float]]:
+    """The two ratios of each page, turn by turn."""
+    found: dict[str, list[float]] = {}
+    for name, page in opened.items():
+        if name != EMPTY:
+            found[f"{name}, first"] = [a / b for a, b in zip(page.first, opened[EMPTY].first, strict=True)]
+            found[f"{name}, last"] = [a / b for a, b in zip(page.last, opened[REFERENCE].last, strict=True)]
+    return found
+
+
+def table(opened: Mapping[str, Opened]) -> Iterator[str]:
+    """A line for each page, those that miss a budget marked."""
+    turns = of_turns(opened)
+    yield f"{'':<18}{'first':>8}{'x empty':>9}{'last':>8}{'x Heads':>9}{'server':>8}{'x Heads':>9}"
+    for name, page in opened.items():
+        first, last, cpu = (statistics.median(each) for each in (page.first, page.last, page.cpu))
+        if name == EMPTY:
+            yield f"{name:<18}{first:>8.2f}{'':>9}{last:>8.2f}{'':>9}{cpu:>8.2f}"
             continue
-    raise RuntimeError(f"no process of /proc was started with the port {port.decode()}")
+        to_empty, to_heads = (statistics.median(turns[f"{name}, {which}"]) for which in ("first", "last"))
+        of_server = cpu / statistics.median(opened[REFERENCE].cpu)
+        verdict = [f"first MISSED (at most {MOST_FIRST:g})"] if to_empty > MOST_FIRST else []
+        if max(to_heads, of_server) > MOST_LAST:
+            verdict.append("grows, with Stop" if page.grows else f"last MISSED (at most {MOST_LAST:g})")
+        yield (
+            f"{name:<18}{first:>8.2f}{to_empty:>9.2f}{last:>8.2f}{to_heads:>9.2f}{cpu:>8.2f}{of_server:>9.2f}  "
+            f"{', '.join(verdict)}"
+        )
 
 
-def browser_heap(devtools: CDPSession) -> float:
-    """Return the JavaScript heap after a garbage collection, in MB."""
-    devtools.send("HeapProfiler.collectGarbage")
-    return devtools.send("Runtime.getHeapUsage")["usedSize"] / MEGABYTE
-
-
-def go_to(page: Page, name: str) -> None:
-    """Open another view of the app, by its address, and wait until its script has run."""
-    found = next(each for each in PAGES if name in [view.name for view in each.views])
-    page.locator(".st-key-pages").get_by_role("link", name=found.title, exact=True).click()
-    settle(page)
-    title = next(view.title for view in found.views if view.name == name)
-    if len(found.views) > 1:
-        page.locator(".st-key-views").get_by_role("link", name=title, exact=True).click()
-        settle(page)
-
-
-def settle(page: Page) -> None:
-    """Wait until the page's script has run, and half a second longer."""
-    page.wait_for_timeout(200)
-    page.locator(".stApp[data-test-script-state=notRunning]").wait_for()
-    page.wait_for_timeout(500)
-
-
-def enter(page: Page, subject: str) -> tuple[float, float]:
-    """Return the seconds from Enter after a new sentence to its words and grid, and to the end of the run."""
-    box = page.locator(BOX).first
-    box.fill(SENTENCE.format(subject))
-    page.evaluate("window.begun = undefined")
-    page.evaluate(WATCH_RUN)
-    drawn = waited(page, GRID, lambda: box.press("Enter"), f'.word[aria-label="{subject}"]')
-    return drawn, page.evaluate("window.run") / 1000
-
-
-def click(page: Page, layer: int, head: int) -> tuple[float, float]:
-    """Return the seconds from a click on a head, numbered from 0, to its map, and to the server's answer."""
-    name = f"L{layer + 1} H{head + 1}"
-    drawn = waited(page, HEAD_MAP, page.get_by_role("button", name=name, exact=True).click)
-    page.locator(".stMultiSelect").get_by_text(name, exact=True).wait_for()
-    return drawn, page.evaluate("performance.now() - window.begun") / 1000
-
-
-def waited(page: Page, selector: str, act: Callable[[], None], other: str = "") -> float:
-    """Return the seconds from the click or Enter in `act` until `selector` has changed and `other` is on the page."""
-    page.evaluate(WATCH, [selector, other])
-    act()
-    return page.evaluate("window.watched") / 1000
+if __name__ == "__main__":
+    main()

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import torch
-from pages import GRID, SUBJECTS, heads_page, settle, waited
+from browser import GRID, SUBJECTS, heads_page, settle, waited
 from playwright.sync_api import Page, sync_playwright
 
 from core import Translator

@@ -11,7 +11,7 @@ from torch import Tensor
 from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.model.restricted_attention import causal_neighbourhood, centred_neighbourhood
-from core.trace import KINDS, Edit, Kind, attention_place, edit, places, stack_of
+from core.trace import KINDS, Edit, Kind, attention_place, edit, places, stack_of, unchanged
 
 Replace = Callable[[str, Tensor], Tensor | None]
 _PATHS = {kind: f"{stack_of(kind)}.layers.{{}}.{'cross' if kind == 'cross' else 'self'}_attention" for kind in KINDS}
@@ -30,6 +30,7 @@ class AttentionMap:
         predicted_tokens: Q tokens predicted at the same positions; None in the encoder.
         mask: [Q, K] boolean, True where the query may attend to the key (see `attention_mask`); None for full
             attention: all keys, and in decoder self-attention those up to the query's own position.
+        hidden: [H, Q] weight of each row on the keys that `select` left out; None if it left out none.
     """
 
     kind: Kind
@@ -39,6 +40,7 @@ class AttentionMap:
     key_tokens: tuple[str, ...]
     predicted_tokens: tuple[str, ...] | None = None
     mask: Tensor | None = None
+    hidden: Tensor | None = None
 
     def __post_init__(self) -> None:
         expected = (len(self.query_tokens), len(self.key_tokens))
@@ -52,6 +54,11 @@ class AttentionMap:
         if self.mask is not None and (self.mask.dtype != torch.bool or tuple(self.mask.shape) != expected):
             given = f"{self.mask.dtype} {list(self.mask.shape)}"
             raise ValueError(f"the mask is {given}, expected torch.bool {list(expected)}, as the weights of one head")
+        if self.hidden is not None and self.hidden.shape != self.weights.shape[:2]:
+            raise ValueError(
+                f"the hidden weights have shape {list(self.hidden.shape)}, expected one a row of each head: "
+                f"{list(self.weights.shape[:2])}"
+            )
 
     @property
     def visible(self) -> Tensor:
@@ -64,14 +71,22 @@ class AttentionMap:
         return self.predicted_tokens or self.query_tokens
 
     def select(self, rows: Sequence[int], keys: Sequence[int]) -> "AttentionMap":
-        """A map of these rows and keys only; weights are not renormalised."""
+        """A map of these rows and keys only; weights are not renormalised.
+
+        The weight on the other keys is in `hidden`.
+        """
+        of_rows = self.weights[:, rows]
+        hidden = None if self.hidden is None else self.hidden[:, rows]
+        if others := sorted(set(range(self.weights.size(2))).difference(keys)):
+            hidden = of_rows[:, :, others].sum(2) + (0 if hidden is None else hidden)
         return replace(
             self,
-            weights=self.weights[:, rows][:, :, keys],
+            weights=of_rows[:, :, keys],
             query_tokens=tuple(self.query_tokens[row] for row in rows),
             key_tokens=tuple(self.key_tokens[key] for key in keys),
             predicted_tokens=self.predicted_tokens and tuple(self.predicted_tokens[row] for row in rows),
             mask=self.visible[rows][:, keys],
+            hidden=hidden,
         )
 
     @cached_property
@@ -128,11 +143,9 @@ def capture_attention(model: Transformer, replace: Replace | None = None) -> Ite
     """
     maps: dict[str, Tensor] = {}
     counts = {"encoder": len(model.encoder.layers), "decoder": len(model.decoder.layers)}
-    seams = [
-        (attention_place(kind, layer, "weights"), attention_path(kind, layer))
-        for kind in KINDS
-        for layer in range(counts[stack_of(kind)])
-    ]
+    layers: list[tuple[Kind, int]] = [(kind, layer) for kind in KINDS for layer in range(counts[stack_of(kind)])]
+    paths = [attention_path(*each) for each in layers]
+    names = [attention_place(*each, "weights") for each in layers]
 
     def watch(path: str) -> Edit:
         def function(weights: Tensor) -> Tensor | None:
@@ -142,12 +155,12 @@ def capture_attention(model: Transformer, replace: Replace | None = None) -> Ite
 
         return function
 
-    with edit(model, {place: watch(path) for place, path in seams}):
+    with edit(model, {name: watch(path) for name, path in zip(names, paths, strict=True)}):
         yield maps
-    unseen = sorted({path for _, path in seams} - maps.keys())
+    unseen = sorted({*paths} - maps.keys())
     if unseen:
         raise RuntimeError(
-            f"no attention was captured in {len(unseen)} of {len(seams)} layers ({', '.join(unseen[:3])}"
+            f"no attention was captured in {len(unseen)} of {len(paths)} layers ({', '.join(unseen[:3])}"
             f"{', ...' if len(unseen) > 3 else ''}): run the whole model inside the block, and not through "
             f"torch.compile"
         )
@@ -159,7 +172,7 @@ def explicit_attention(model: Transformer) -> Iterator[Transformer]:
 
     Otherwise a fused kernel may take its place. The conditions are those of `capture_attention`; nothing is recorded.
     """
-    with edit(model, dict.fromkeys(places(model, "*_attention.weights"), lambda _: None)):
+    with edit(model, dict.fromkeys(places(model, "*_attention.weights"), unchanged)):
         yield model
 
 

@@ -25,7 +25,7 @@ from core.formats.checkpoint import load_checkpoint
 from core.inference.batch_translator import BatchTranslator
 from core.inference.device import Precision, best_device
 from core.results import Explanation, ScoredText, Translation
-from core.text.byte_pieces import alternative_piece
+from core.text.byte_pieces import alternative_pieces
 from core.text.tokenizer import SPACE_MARK
 
 if TYPE_CHECKING:
@@ -314,17 +314,20 @@ class Translator(BatchTranslator):
         outputs = self._shared.decoder_pass(*ids, num_best)
         source_tokens, fed_tokens = self.source_pieces(ids.source), self.fed_pieces(ids.fed)
         predicted_tokens = self.pieces(ids.predicted)
-        target_pieces = self.tokenizer.target.pieces
+        end, target_pieces = self.piece(self.config.eos_id), self.tokenizer.target.pieces
+        spelled = [
+            [target_pieces([fed, token_id])[-1] for token_id in best]
+            for fed, best in zip(ids.fed, outputs.top_ids, strict=True)
+        ]
 
-        def name(position: int, token_id: int) -> str:
-            """Piece of an alternative after the token fed at a position."""
-            if token_id == ids.predicted[position]:
-                return predicted_tokens[position]
-            if token_id == self.config.eos_id:
-                return self.piece(token_id)
-            piece = alternative_piece(predicted_tokens, position, target_pieces([ids.fed[position], token_id])[-1])
+        def names(position: int) -> list[str]:
+            """Pieces of the alternatives at a position."""
+            predicted, best = predicted_tokens[position], outputs.top_ids[position]
+            pieces = alternative_pieces(predicted_tokens, position, spelled[position])
+            known = {ids.predicted[position]: predicted, self.config.eos_id: end}
             # A whole word may be spelled like the predicted beginning of a word.
-            return piece + SPACE_MARK if piece == predicted_tokens[position] else piece
+            others = [piece + SPACE_MARK if piece == predicted else piece for piece in pieces]
+            return [known.get(token_id, other) for token_id, other in zip(best, others, strict=True)]
 
         return Explanation(
             source=source,
@@ -334,8 +337,8 @@ class Translator(BatchTranslator):
             predicted_tokens=predicted_tokens,
             log_probs=tuple(self.with_certain_first(outputs.log_probs, ids.predicted, source)),
             alternatives=tuple(
-                tuple((name(position, token_id), value) for token_id, value in zip(*best, strict=True))
-                for position, best in enumerate(zip(outputs.top_ids, outputs.top_log_probs, strict=True))
+                tuple(zip(names(position), log_probs, strict=True))
+                for position, log_probs in enumerate(outputs.top_log_probs)
             ),
             maps=attention_maps(outputs.weights, self.config, source_tokens, fed_tokens, predicted_tokens),
             num_forced=self.num_forced(ids.predicted, source),

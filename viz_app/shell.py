@@ -8,18 +8,9 @@ from streamlit.navigation.page import StreamlitPage
 
 from viz_app.controls.uploader_texts import uploaded_texts
 from viz_app.drawing.display_text import sentence_case, shortened
-from viz_app.frame import (
-    badges,
-    page_menu,
-    place_in_model,
-    sentence_input,
-    share_menu,
-    sidebar,
-    target_language,
-    wrong_task,
-)
+from viz_app.frame import badges, page_menu, place_in_model, sentence_input, sidebar, target_language, wrong_task
 from viz_app.frame.source_note import source_note
-from viz_app.frame.tour import restart_button, tour
+from viz_app.frame.tour import lead, restart_button, tour
 from viz_app.language import tr
 from viz_app.page_list import View
 from viz_app.session import fields, language, permalink, readings, shown_slide
@@ -29,14 +20,7 @@ from viz_app.session.readings import Current, Reading
 from viz_app.session.state import session_object
 
 FRAME = Path(__file__).parent / "frame"
-
-
-def draw_words(reading: Reading) -> None:
-    """Draw the words of the sentence and its translation, and the menu beside them."""
-    with st.container(horizontal=True, key="words-and-menu"):
-        with st.container(width="stretch"):
-            sentence_input.show_words(reading)
-        share_menu.menu(reading)
+STYLES = FRAME.parents[1] / "core/drawing/sizes.css", FRAME / "style.css"
 
 
 def draw_view(view: View, script: StreamlitPage, model: Model, reading: Reading | None, note: DeltaGenerator) -> None:
@@ -67,7 +51,7 @@ fields.begin()
 language.restore()
 scripts, script, view = page_menu.current_view()
 fields.on_page(view.name)
-st.html(FRAME / "style.css")
+st.html(f"<style>{''.join(path.read_text(encoding='utf-8') for path in STYLES)}</style>")
 
 with st.sidebar:
     top = st.container(key="current-model")
@@ -82,7 +66,7 @@ with st.container():
 
 # Draw the parts without a model first: just after the app has started, the model takes seconds to load.
 target_language.complete_sentence()
-search, menu, below = sentence_input.sentence_box()
+bar = sentence_input.sentence_bar()
 sentence_input.hide(not view.has_sentence, session_object(OpenModels).has_attention_only)
 model = sidebar.checkpoint_box(top)
 with top:
@@ -90,22 +74,23 @@ with top:
 restart_button()
 uploaded_texts()
 page_menu.name_links(view)
+lead(scripts, script)
 missing = session_object(OpenModels).missing
 if model is not None and missing is not None:
     session_object(Current).model, session_object(Current).reading = model, None
-    with below:
+    with bar.below:
         sidebar.missing_note(missing, model)
 elif model is not None:
     problem = ""
     try:
-        permalink.restore_target(model, search)
+        permalink.restore_target(model, bar.search)
     except ValueError as error:
         problem = str(error)
     has_model = model.explanation is None
-    reading = readings.given_reading(model) or sentence_input.read(model, search, menu, below, problem)
+    reading = readings.given_reading(model) or sentence_input.read(model, bar.search, bar.below, problem)
     current = session_object(Current)
     current.model, current.reading = model, reading
-    with below:
+    with bar.below:
         note = st.empty()
         if reading is not None:
             try:
@@ -113,9 +98,10 @@ elif model is not None:
             except ValueError as error:
                 st.error(sentence_case(str(error)))
             permalink.write(reading)
-            draw_words(reading)
-        if reading is None or (has_model and view.name == "translate" and search.text in sentence_input.EXAMPLES):
-            sentence_input.examples()
+            sentence_input.show_words(reading, bar)
+        is_example = has_model and view.name == "translate" and sentence_input.are_examples_shown(bar.search.text)
+        if reading is None or is_example:
+            sentence_input.examples(model)
     if wrong_task.kind_of(model) in view.models:
         draw_view(view, script, model, reading, note)
     else:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+import torch
+
 from core.capture import AttentionMap
 
 MIN_COMMON = 0.5  # least share of the shorter axis that must be common for a meaningful difference
@@ -70,7 +72,13 @@ def difference(first: AttentionMap, second: AttentionMap) -> Difference:
             )
     mine = first.select([row for row, _ in rows], [key for key, _ in keys])
     theirs = second.select([row for _, row in rows], [key for _, key in keys])
-    signed = replace(mine, weights=mine.weights[:heads] - theirs.weights[:heads], mask=mine.visible | theirs.visible)
+    hidden = [torch.zeros(each.weights.shape[:2]) if each.hidden is None else each.hidden for each in (mine, theirs)]
+    signed = replace(
+        mine,
+        weights=mine.weights[:heads] - theirs.weights[:heads],
+        mask=mine.visible | theirs.visible,
+        hidden=hidden[0][:heads] - hidden[1][:heads],
+    )
     return Difference(
         signed,
         (*_without(first.row_tokens, [row for row, _ in rows]), *_other_keys(first, [key for key, _ in keys])),

@@ -82,6 +82,8 @@ def _block(layers: Sequence[AttentionMap], layer: int | None, head: int | Combin
     if not selected:
         return None
     weights = torch.cat(selected)
-    if isinstance(head, str):
-        return combine(weights, head)
-    return weights[head] if 0 <= head < len(weights) else None
+    if isinstance(head, int) and not 0 <= head < len(weights):
+        return None
+    return (combine(weights, head) if isinstance(head, str) else weights[head]).masked_fill(
+        ~layers[0].visible, math.nan
+    )

@@ -3,6 +3,8 @@
 L(u) = gain * c(u) / scale + bias, where c subtracts the mean in a LayerNorm, and leaves u as it is in an RMSNorm.
 """
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 
@@ -24,3 +26,35 @@ def squared_scale(norm: Norm, vectors: Tensor) -> Tensor:
 def norm_bias(norm: Norm) -> Tensor:
     """Bias [D], zeros in an RMSNorm."""
     return norm.bias if isinstance(norm, nn.LayerNorm) else torch.zeros_like(norm.weight)
+
+
+@dataclass(frozen=True)
+class FrozenNorm:
+    """A norm on the residual stream with its scale held fixed.
+
+    Attributes:
+        norm: the norm.
+        layer: the layer to whose biases its own is added.
+        gain, bias: [D]
+        sigma: [T] standard deviation or root of the mean square (with epsilon) of each row in this pass.
+    """
+
+    norm: Norm
+    layer: int
+    gain: Tensor
+    bias: Tensor
+    sigma: Tensor
+
+    def unscaled(self, vectors: Tensor) -> Tensor:
+        """The linear part at a scale of 1: [..., D] -> [..., D]."""
+        return self.gain * centred(self.norm, vectors)
+
+    def transposed(self, direction: Tensor, row: int) -> Tensor:
+        """The transpose of the linear part at one row, applied to a direction: [D] -> [D]."""
+        return centred(self.norm, self.gain * direction) / self.sigma[row]  # subtracting a mean is its own transpose
+
+
+def frozen(norm: Norm, layer: int, entered: Tensor) -> FrozenNorm:
+    """A norm on the stream, with the scale that [T, D] gives it."""
+    sigma = squared_scale(norm, entered.double())[..., 0].sqrt()
+    return FrozenNorm(norm, layer, norm.weight.double(), norm_bias(norm).double(), sigma)

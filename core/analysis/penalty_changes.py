@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.decoding.search_options import MAX_LENGTH_PENALTY, penalised_length
+from core.decoding.states import MAX_LENGTH_PENALTY, penalised_length
 from core.model.config_fields import PenaltyFormula
 from core.results import ScoredText
 

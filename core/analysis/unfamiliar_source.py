@@ -75,9 +75,15 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
     tokens = [token for token in translation.source_tokens if not is_special(token)]
     characters = [[tokens[position] for position in group] for group in grapheme_groups(tokens)]
     seen = [pieces for pieces in characters if "".join(pieces).strip(SPACE_MARK)]
-    lengths = [1 if _is_unknown(pieces) else sum(len(piece.strip(SPACE_MARK)) for piece in pieces) for pieces in seen]
-    unknown = sum(map(_is_unknown, seen)) / max(1, sum(lengths))
-    words = [group for group in word_groups(tokens) if any(map(_has_letters, tokens[group.start : group.stop]))]
+    are_bytes = {token: bytes_of(token) is not None for token in tokens}
+    are_unknown = [any(piece == UNKNOWN or are_bytes[piece] for piece in pieces) for pieces in seen]
+    lengths = [
+        1 if is_unknown else sum(len(piece.strip(SPACE_MARK)) for piece in pieces)
+        for pieces, is_unknown in zip(seen, are_unknown, strict=True)
+    ]
+    unknown = sum(are_unknown) / max(1, sum(lengths))
+    lettered = {token for token, is_byte in are_bytes.items() if any(map(str.isalnum, token)) and not is_byte}
+    words = [group for group in word_groups(tokens) if not lettered.isdisjoint(tokens[group.start : group.stop])]
     if len(words) < MIN_WORDS:
         return SourceFamiliarity(unknown, math.inf, math.nan)
     copied = translator.score(translation.source, translation.source)
@@ -85,11 +91,3 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
         translator.mean_log_prob(each, translation.source) for each in (translation.hypotheses[0], copied)
     )
     return SourceFamiliarity(unknown, best - log_prob, log_prob)
-
-
-def _is_unknown(pieces: list[str]) -> bool:
-    return any(piece == UNKNOWN or bytes_of(piece) is not None for piece in pieces)
-
-
-def _has_letters(piece: str) -> bool:
-    return any(map(str.isalnum, piece)) and bytes_of(piece) is None

@@ -79,8 +79,10 @@ def _inspect_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="a checkpoint; of another project also its folder, a zip archive of that, or all its files",
+        help="a checkpoint; of another project also its folder, a zip archive of that, or all its files; or OWNER/NAME "
+        "of a model in the cache of the Hugging Face Hub",
     )
+    convert_cli.add_revision(parser)
     parser.add_argument(
         "--draft",
         type=Path,
@@ -93,8 +95,10 @@ def _inspect(options: argparse.Namespace) -> None:
     if options.draft:
         print("\n".join(map(printable, convert_cli.write_draft(options.sources, options.draft))))
         return
-    checkpoint = convert_cli.read_checkpoint(options.sources)
-    sizes = [path.stat().st_size for each in options.sources for path in (each.rglob("*") if each.is_dir() else [each])]
+    checkpoint = convert_cli.read_checkpoint(options.sources, revision=options.revision)
+    model = convert_cli.hub_model(options.sources, options.revision)
+    places = [model.folder] if model else options.sources
+    sizes = [path.stat().st_size for each in places for path in (each.rglob("*") if each.is_dir() else [each])]
     print(printable(f"{', '.join(each.name for each in options.sources)}: {sum(sizes) / 1e6:.1f} MB"))
     for title, facts in [
         *_sections(checkpoint),

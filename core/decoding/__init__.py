@@ -12,9 +12,8 @@ from core.decoding.mask_predict import (
     mask_predict_steps,
 )
 from core.decoding.next_tokens import NextLogits, NonFiniteError
-from core.decoding.search_options import SearchOptions
 from core.decoding.speculative import ChainLogits, SpeculativeStep, speculative_steps
-from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, Stop, best_hypotheses
+from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 
 __all__ = [
     "BeamState",

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from core.decoding.next_tokens import NextLogits, NonFiniteError, best_continuations
-from core.decoding.search_options import SearchOptions
-from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, Stop, best_hypotheses
+from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 
 _T = TypeVar("_T")
 Progress = Callable[[int, int], None]  # called with the amount done and the total

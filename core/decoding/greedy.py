@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from core.decoding.next_tokens import NextLogits, NonFiniteError, most_probable_tokens
-from core.decoding.search_options import SearchOptions
-from core.decoding.states import Hypothesis
+from core.decoding.states import Hypothesis, SearchOptions
 
 
 @torch.inference_mode()

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from core.decoding.next_tokens import NonFiniteError, most_probable_tokens
-from core.decoding.search_options import SearchOptions
-from core.decoding.states import Hypothesis
+from core.decoding.states import Hypothesis, SearchOptions
 
 MAX_DRAFT_TOKENS = 32
 

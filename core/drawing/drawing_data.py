@@ -5,9 +5,11 @@ The browser sets tokens as text, never as HTML.
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -30,13 +32,13 @@ KIND_TEXTS: dict[Kind, str] = {
     "cross": marked("each target token attends to the source"),
 }
 TITLES: dict[Kind, tuple[str, str]] = {
-    "encoder_self": (marked("source"), marked("attends to source")),
-    "decoder_self": (FED_PREDICTS, marked("attends to fed tokens")),
-    "cross": (FED_PREDICTS, marked("attends to source")),
+    "encoder_self": (marked("source, attends"), marked("source, attended to")),
+    "decoder_self": (FED_PREDICTS, marked("fed, attended to")),
+    "cross": (FED_PREDICTS, marked("source, attended to")),
 }
 STEPS = 2**15 - 1  # an encoded weight of 1
 MAX_CELL = 48  # positions drawn along a side of a small map; longer sentences are reduced
-NO_WEIGHT = -(2**15)  # encodes NaN: a query that cannot attend to the key
+NO_WEIGHT = -(2**15)  # encodes NaN: a query that cannot attend to the key, which is no weight of 0
 
 # text and style: "" plain, "faint" a mark, "special" a special token, "fed" input, "byte" the number of a byte
 Span = tuple[str, str]
@@ -59,7 +61,11 @@ def attention_data(
             raise ValueError(
                 f"layer {attention.layer + 1} has {attention.num_heads} heads, there is no head {head + 1}"
             )
-    encoded = [{**style, "weights": encoded_weights(attention.weights[head])} for head, style in heads]
+    weights = shown_weights(attention)
+    encoded = [
+        {**style, "weights": encoded_weights(weights[head]), "hidden": encoded_hidden(attention, head)}
+        for head, style in heads
+    ]
     return {**axis_words(attention, translate), "heads": encoded}
 
 
@@ -82,6 +88,16 @@ def axis_words(attention: AttentionMap, translate: Callable[[str], str] = str) -
     }
 
 
+def shown_weights(attention: AttentionMap) -> Tensor:
+    """Return the weights of a map, NaN where the query may not attend to the key: [H, Q, K]."""
+    return attention.weights.masked_fill(~attention.visible, torch.nan)
+
+
+def encoded_hidden(attention: AttentionMap, head: int) -> str | None:
+    """Encode the weight of each row of a head on hidden tokens; None if none are hidden."""
+    return None if attention.hidden is None else encoded_weights(attention.hidden[head])
+
+
 def encoded_weights(weights: Tensor) -> str:
     """Encode weights as little-endian 16-bit integers in base64.
 
@@ -97,11 +113,13 @@ def encoded_weights(weights: Tensor) -> str:
 
 
 def reduced(weights: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
-    """Reduce an axis to at most `MAX_CELL` positions by their maximum, so that thin diagonals stay visible."""
+    """Reduce an axis to at most `MAX_CELL` positions by their maximum, so that thin diagonals stay visible; NaN
+    only of NaN.
+    """
     size = weights.shape[axis]
     if size <= MAX_CELL:
         return weights
-    return np.maximum.reduceat(weights, np.arange(MAX_CELL) * size // MAX_CELL, axis=axis)
+    return np.fmax.reduceat(weights, np.arange(MAX_CELL) * size // MAX_CELL, axis=axis)
 
 
 def label_spans(token: str) -> list[Span]:
@@ -109,15 +127,24 @@ def label_spans(token: str) -> list[Span]:
 
     A token that continues a word begins with a faint joint mark; special tokens have their own style.
     """
-    if is_special(token):
-        return [(readable(token), "special")]
+    return list(_known_spans(token) if type(token) is str else _label_spans(token))
+
+
+@lru_cache(maxsize=2**14)  # a page draws the same tokens in each picture; those of other types are not only text
+def _known_spans(token: str) -> tuple[Span, ...]:
+    return _label_spans(token)
+
+
+def _label_spans(token: str) -> tuple[Span, ...]:
     text = readable(token)
+    if is_special(token):
+        return ((text, "special"),)
     if isinstance(token, BytePiece) and token.num_bytes > 1:
         character, _, which = text.rpartition(" ")
-        return [(character, ""), (f" {which}", "faint")]
+        return (character, ""), (f" {which}", "faint")
     if text.startswith(JOINT) and continues_word(token):
-        return [(JOINT, "faint"), (text.removeprefix(JOINT), "")]
-    return [(text, "faint" if text == BLANK else "")]
+        return (JOINT, "faint"), (text.removeprefix(JOINT), "")
+    return ((text, "faint" if text == BLANK else ""),)
 
 
 def run_spans(token: str) -> list[Span]:

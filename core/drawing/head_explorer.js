@@ -7,6 +7,7 @@
 import { button, element, goTo, group, isDark, moveInRows, spelled, tableRow } from "./dom.js";
 import { drawLines } from "./lines.js";
 import { drawMap } from "./map.js";
+import { tr } from "./texts.js";
 import { decodedWeights, paintWeights } from "./weights.js";
 
 /**
@@ -47,12 +48,6 @@ import { decodedWeights, paintWeights } from "./weights.js";
 
 /** @type {View[]} */
 export const VIEWS = ["Lines", "Map", "Table"];
-/** @type {Record<View, string>} */
-const HINTS = {
-  Lines: "Hover a word, or move with Tab and the arrow keys, to read its weights. Click to keep them.",
-  Map: "Hover a cell or a word, or move with Tab and the arrow keys, to read the weights.",
-  Table: "",
-};
 const MIN_WEIGHT = 0.02; // smaller weights have no line: it would not be seen
 
 /**
@@ -71,7 +66,7 @@ export function exploreHeads(container, data, first, onChange) {
     onChange,
     root: element("div", "explorer"),
     text: element("p"),
-    grid: group("grid", "Heads"),
+    grid: group("grid", tr("Heads")),
     cells: [],
     bar: element("canvas"),
     scale: [],
@@ -98,13 +93,12 @@ function controls(state) {
   const { kinds } = state;
   const line = element("div", "controls");
   const names = kinds.map(({ name }) => name);
-  const views = /** @type {string[]} */ (VIEWS);
   line.append(
-    choice(state, "Attention", names, shownKind, (index) => ({ kind: kinds[index].kind, words: [] })),
+    choice(state, tr("Attention"), names, shownKind, (index) => ({ kind: kinds[index].kind, words: [] })),
     choice(
       state,
-      "View",
-      views,
+      tr("View"),
+      [tr("Lines"), tr("Map"), tr("Table")], // VIEWS
       ({ selection }) => VIEWS.indexOf(selection.view),
       (index) => ({ view: VIEWS[index] }),
     ),
@@ -183,10 +177,19 @@ function show(state, change) {
     cell.tabIndex = on ? 0 : -1; // Tab reaches the grid, arrow keys its heads
   }
   for (const update of state.pressedStates) update();
-  state.name.textContent = `${kind.name} attention, ${headName(selection.layer, selection.head)}`;
-  state.hint.textContent = HINTS[selection.view];
+  const name = headName(selection.layer, selection.head);
+  state.name.textContent = tr("{kind} attention, {head}", { kind: kind.name, head: name });
+  state.hint.textContent = hint(selection.view);
   state.drawing?.disconnect();
   state.drawing = drawDetail(state, kind);
+}
+
+/** @param {View} view */
+function hint(view) {
+  if (view === "Lines") {
+    return tr("Hover a word, or move with Tab and the arrow keys, to read its weights. Click to keep them.");
+  }
+  return view === "Map" ? tr("Hover a cell or a word, or move with Tab and the arrow keys, to read the weights.") : "";
 }
 
 /**
@@ -240,7 +243,7 @@ export function headName(layer, head) {
 /** @param {State} state */
 function drawOverview(state) {
   const kind = state.kinds[shownKind(state)];
-  state.text.replaceChildren(element("b", "", `${kind.name} attention`), `: ${kind.text}`);
+  state.text.replaceChildren(element("b", "", tr("{kind} attention", { kind: kind.name })), `: ${kind.text}`);
   state.grid.style.gridTemplateColumns = `2.2em repeat(${kind.weights[0].length}, minmax(0, 1fr))`;
   state.cells = kind.weights.map((heads, layer) => heads.map((_, head) => gridCell(state, kind, layer, head)));
   const names = kind.weights[0].map((_, head) => element("span", "name", `H${head + 1}`));
@@ -309,7 +312,9 @@ function matrix({ query, key, predicted }, weights) {
   table.append(tableRow("th", [[], ...key.map(spelled)]));
   query.forEach((spans, row) => {
     const start = row * key.length;
-    const values = [...weights.subarray(start, start + key.length)].map((weight) => [weight.toFixed(3)]);
+    const values = [...weights.subarray(start, start + key.length)].map((weight) => [
+      Number.isNaN(weight) ? "" : weight.toFixed(3),
+    ]);
     const line = tableRow("td", values, [...values.keys()]);
     const name = element("th");
     const next = predicted?.[row];

@@ -3,7 +3,7 @@
 from typing import Any, Literal, get_args
 
 from core.analysis.alignment.first_head import first_head
-from core.drawing.drawing_data import KIND_NAMES, KIND_TEXTS, axis_words, encoded_weights
+from core.drawing.drawing_data import KIND_NAMES, KIND_TEXTS, axis_words, encoded_weights, shown_weights
 from core.results import Explanation
 from core.trace import Head
 
@@ -26,7 +26,7 @@ def kinds_data(explanation: Explanation) -> list[dict[str, Any]]:
             "kind": kind,
             "name": KIND_NAMES[kind],
             "text": KIND_TEXTS[kind],
-            "weights": [[encoded_weights(head) for head in layer.weights] for layer in layers],
+            "weights": [[encoded_weights(head) for head in shown_weights(layer)] for layer in layers],
         }
         for kind, layers in explanation.maps.items()
     ]

@@ -1,5 +1,6 @@
 // @ts-check
-// Heads of one layer as lines between two columns of words, as in the paper's appendix.
+// Heads of one layer as lines between two columns of words, as in the paper's appendix: at the left the words that are
+// attended to, at the right those that attend.
 
 /** @import { Axis, Drawing, Events, Head, LinesData, PerAxis, Place, Span } from "./types" */
 
@@ -10,6 +11,7 @@ import {
   focusedIn,
   group,
   headNames,
+  isolated,
   moveInColumns,
   restoreFocus,
   spelled,
@@ -20,7 +22,7 @@ import {
 import { scrolling } from "./scrolling.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
-import { decodedHead, lineWeights, meanOfRows, sumOfColumns } from "./weights.js";
+import { decodedHead, hiddenShare, lineWeights } from "./weights.js";
 
 const PITCH = 24; // pixels from word to word
 const WIDTH = 100; // of the picture in its own units; the browser stretches it
@@ -28,6 +30,8 @@ const BINS = 20; // lines of one head with nearly the same weight are one path: 
 const SPREAD = 3; // pixels between the lines of different heads that join the same two words
 const NEAR = 8; // pixels from a click to the line that it cuts, at most
 const MAX_VALUES = 4; // numbers shown beside one word
+const MAX_SHARES = 2; // of hidden tokens, beside one row
+const MAX_LETTERS = 10; // of a word beside a number
 const FED_ARROW = "\u25b8";
 
 /** @type {readonly [Axis, Axis]} */
@@ -48,7 +52,6 @@ const AXES = ["query", "key"];
  * @property {HTMLElement} middle Between the columns of words.
  * @property {SVGElement} every All lines.
  * @property {SVGElement} few Lines of the words that are shown alone.
- * @property {HTMLElement} note Which mean or sum the numbers are.
  */
 
 /**
@@ -71,7 +74,6 @@ export function drawLines(container, data, events = {}) {
     middle: element("div", "middle"),
     every: vector("g", {}),
     few: vector("g", {}),
-    note: element("span", "note"),
   };
   const height = PITCH * Math.max(data.query.length, data.key.length);
   const picture = { viewBox: `0 0 ${WIDTH} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" };
@@ -84,15 +86,13 @@ export function drawLines(container, data, events = {}) {
   }
   state.middle.style.height = `${height}px`;
   const columns = element("div", data.links ? "columns linked" : "columns");
-  columns.append(column(state, "query"), state.middle, column(state, "key"));
+  columns.append(column(state, "key"), state.middle, column(state, "query"), ...shares(state));
   const box = element("div", "box");
   if (data.height) box.style.maxHeight = `${data.height}px`;
   box.append(columns);
   scrolling(box);
-  const names = headNames(data.legend === false ? [] : data.heads);
-  names.append(state.note);
   const root = element("div", "lines");
-  root.append(names, box);
+  root.append(headNames(data.legend === false ? [] : data.heads), box);
 
   state.heads.forEach((head, place) => addLines(state, head, place));
   container.replaceChildren(root);
@@ -108,12 +108,37 @@ export function drawLines(container, data, events = {}) {
  */
 function column(state, axis) {
   const { data } = state;
-  const list = group(axis === "query" ? "column queries" : "column", data.titles[axis]);
+  const list = group(axis === "key" ? "column keys" : "column", data.titles[axis]);
   state.words[axis] = data[axis].map((spans, index) => {
     return word(state, axis, index, axis === "query" ? rowSpans(spans, data.predicted?.[index]) : spans);
   });
   list.append(element("div", "title", data.titles[axis]), ...state.words[axis]);
   return list;
+}
+
+/**
+ * The weight of each row on hidden tokens, a column at the right; none if there is no such weight.
+ * @param {State} state
+ */
+function shares({ data, heads }) {
+  const rows = data.query.map((_, row) => heads.filter((head) => hiddenShare(head, row) !== null));
+  if (!rows.some((found) => found.length)) return [];
+  const list = group("shares", tr("weight on hidden tokens"));
+  const title = element("div", "title", tr("hidden"));
+  title.title = tr("weight on hidden tokens");
+  list.append(title);
+  rows.forEach((found, row) => {
+    const line = element("div", "share");
+    for (const head of found.slice(0, MAX_SHARES)) {
+      const share = element("span", "", decimal(head.hidden?.[row] ?? 0, 2));
+      share.title = `${head.name}: ${decimal(head.hidden?.[row] ?? 0, 3)}`;
+      if (heads.length > 1) share.style.borderBottom = `2px solid ${head.color}`;
+      line.append(share);
+    }
+    if (found.length > MAX_SHARES) line.append(element("span", "", `+${found.length - MAX_SHARES}`));
+    list.append(line);
+  });
+  return [list];
 }
 
 /**
@@ -153,7 +178,7 @@ function word(state, axis, index, spans) {
   }
   node.onkeydown = (event) => {
     if (event.key === "Escape") events.onSelect?.("", event);
-    else moveInColumns([state.words.query, state.words.key], axis === "query" ? 0 : 1, index, event);
+    else moveInColumns([state.words.key, state.words.query], axis === "key" ? 0 : 1, index, event);
   };
   return node;
 }
@@ -215,35 +240,28 @@ function shownWords({ selected = [] }, query, key) {
  * @param {[Axis, number][]} shown
  */
 function show(state, shown) {
-  const { words, middle, every, few, note } = state;
+  const { words, middle, every, few } = state;
   middle.querySelectorAll(".values").forEach((values) => values.remove());
   few.replaceChildren();
   every.style.display = shown.length ? "none" : "";
   for (const entry of [...words.query, ...words.key]) entry.classList.remove("on", "off");
   for (const [axis, index] of shown) words[axis][index]?.classList.add("on");
-  const notes = AXES.map((axis) =>
-    showSide(
-      state,
-      axis,
-      shown.filter(([side]) => side === axis).map(([, index]) => index),
-    ),
-  );
-  note.textContent = notes.some(Boolean) ? tr("numbers: {texts}", { texts: notes.filter(Boolean).join(", ") }) : "";
+  for (const axis of AXES) {
+    const indices = shown.filter(([side]) => side === axis).map(([, index]) => index);
+    if (indices.length) showSide(state, axis, indices);
+  }
 }
 
 /**
- * Show the lines of words of one column.
+ * Show the lines of words of one column, each with its weight at its other end.
  * @param {State} state
  * @param {Axis} axis
  * @param {number[]} indices
- * @returns {string} Of several words, how their numbers are combined.
  */
 function showSide({ data, heads, words, lines, middle, few }, axis, indices) {
-  if (!indices.length) return "";
   const other = axis === "query" ? "key" : "query";
   const found = indices.flatMap((index) => lines[axis].get(index) ?? []).sort((a, b) => b.weight - a.weight);
   const count = heads.length;
-  const several = indices.length > 1;
   /** @type {Map<number, Line[]>} */
   const ends = new Map();
   for (const line of found) {
@@ -253,43 +271,45 @@ function showSide({ data, heads, words, lines, middle, few }, axis, indices) {
   words[other].forEach((entry, place) =>
     entry.classList.toggle("off", !ends.has(place) && !entry.classList.contains("on")),
   );
-  /** @type {Map<Head, number[]>} */
-  const combined = new Map();
-  if (several) {
-    for (const head of heads)
-      combined.set(head, (axis === "query" ? meanOfRows : sumOfColumns)(head.weights, data.key.length, indices));
-  }
-  for (const [place, met] of ends) {
-    const values = new Map(met.map(({ head, weight }) => [head, combined.get(head)?.[place] ?? weight]));
-    middle.append(numbers([...values], place, other, count));
-  }
-  if (!several) return "";
-  return axis === "query"
-    ? tr("mean of {count} selected rows", { count: indices.length })
-    : tr("sum of {count} selected columns", { count: indices.length });
+  const name = (/** @type {Line} */ line) =>
+    indices.length > 1
+      ? shortened(textOf((axis === "query" && data.predicted?.[line.query]) || data[axis][line[axis]]))
+      : "";
+  for (const [place, met] of ends) middle.append(numbers(met, name, place, other, count));
+}
+
+/** @param {string} text */
+function shortened(text) {
+  const letters = [...text];
+  return letters.length > MAX_LETTERS ? `${letters.slice(0, MAX_LETTERS - 1).join("")}\u2026` : text;
 }
 
 /**
- * @param {[Head, number][]} values
+ * The weights of the lines that meet at a word.
+ * @param {Line[]} met The largest first.
+ * @param {(line: Line) => string} nameOf The word at the other end of a line; "": there is only one.
  * @param {number} place
  * @param {Axis} side
  * @param {number} count Of heads drawn: one needs no name beside its numbers.
  */
-function numbers(values, place, side, count) {
+function numbers(met, nameOf, place, side, count) {
   const list = element("div", "values");
   list.style.top = `${place * PITCH}px`;
-  list.style[side === "key" ? "right" : "left"] = "0";
-  for (const [head, weight] of values.sort((a, b) => b[1] - a[1]).slice(0, MAX_VALUES)) {
+  list.style[side === "key" ? "left" : "right"] = "0";
+  for (const line of met.slice(0, MAX_VALUES)) {
+    const { head, weight } = line;
     const value = element("span", "value");
     if (count > 1) {
       const name = element("b", "", head.short ?? head.name);
       name.style.borderColor = head.color;
       value.append(name);
     }
+    const word = nameOf(line);
+    if (word) value.append(isolated(word), " ");
     value.append(decimal(weight, 3));
     list.append(value);
   }
-  if (values.length > MAX_VALUES) list.append(element("span", "value", `+${values.length - MAX_VALUES}`));
+  if (met.length > MAX_VALUES) list.append(element("span", "value", `+${met.length - MAX_VALUES}`));
   return list;
 }
 
@@ -299,8 +319,8 @@ function numbers(values, place, side, count) {
  */
 function curve({ query, key, place }, count) {
   const shift = (place - (count - 1) / 2) * Math.min(SPREAD, (PITCH - 8) / count);
-  const from = (query + 0.5) * PITCH + shift;
-  const to = (key + 0.5) * PITCH + shift;
+  const from = (key + 0.5) * PITCH + shift;
+  const to = (query + 0.5) * PITCH + shift;
   return `M0 ${from}C${WIDTH * 0.4} ${from} ${WIDTH * 0.6} ${to} ${WIDTH} ${to}`;
 }
 
@@ -338,7 +358,7 @@ function heightAt({ query, key, place }, count, across) {
   }
   const along = 3 * low ** 2 - 2 * low ** 3; // share of the way from the first height to the last
   const shift = (place - (count - 1) / 2) * Math.min(SPREAD, (PITCH - 8) / count);
-  return (query + (key - query) * along + 0.5) * PITCH + shift;
+  return (key + (query - key) * along + 0.5) * PITCH + shift;
 }
 
 /**

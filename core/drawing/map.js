@@ -11,10 +11,10 @@ import { readout } from "./map_readout.js";
 import { scrolling } from "./scrolling.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
-import { decodedHead } from "./weights.js";
+import { decodedHead, hiddenShare } from "./weights.js";
 
 const PITCHES = { least: 4, most: 30, picture: 620 }; // pixels of a row, and of all rows where they share them
-const WORD_PITCH = 11; // pixels that a written word needs; with fewer, every second, third, ... is written
+const WORD_PITCH = 12; // pixels that a written word needs; with fewer, every second, third, ... is written
 const MANY_COLUMNS = 250; // from here on each has a pixel even where the window has not: the map scrolls
 
 /**
@@ -54,6 +54,7 @@ function begin(data, events) {
     parts: data.parts ?? { query: whole(data.query.length), key: whole(data.key.length) },
     words: { query: [], key: [] },
     predicted: [],
+    shares: [],
     cells: element("div", "cells"),
     picture: element("canvas", "picture"),
     bands: { query: element("div", "band query"), key: element("div", "band key") },
@@ -76,7 +77,7 @@ function frame(state) {
     element("div", "corner", fed ? tr("fed") : ""),
     element("div", "corner after", fed ? tr("predicts") : ""),
   );
-  node.append(words(state, "key"), words(state, "query"), cells(state, point));
+  node.append(words(state, "key"), words(state, "query"), cells(state, point), ...shares(state));
   if (data.predicted) {
     state.predicted = data.predicted.map((spans, index) => predictedWord(state, spans ?? [], index));
     const right = element("div", "sides right");
@@ -101,6 +102,25 @@ function titles(style, parts, side) {
     list.append(title);
   }
   return list;
+}
+
+/**
+ * The weight of each row on hidden tokens, at its end; nothing if there is no such weight.
+ * @param {MapState} state
+ */
+function shares(state) {
+  const { data, head, size } = state;
+  const found = Array.from({ length: size.query }, (_, row) => hiddenShare(head, row));
+  if (found.every((share) => share === null)) return [];
+  const list = group("sides shares", tr("weight on hidden tokens"));
+  state.shares = found.map((share) => {
+    const sign = data.low < 0 ? "exceptZero" : "auto";
+    const node = element("div", "word share", share === null ? "" : decimal(share, 2, sign));
+    if (share !== null) node.title = `${tr("weight on hidden tokens")}: ${decimal(share, 3, sign)}`;
+    return node;
+  });
+  list.append(...state.shares);
+  return [element("div", "corner hidden-tokens", tr("hidden")), list];
 }
 
 /**
@@ -191,8 +211,11 @@ function point(state, at, here) {
     if (pointed !== undefined) laid(bands[axis], axis, pointed, pointed + 1, size);
     state.words[axis].forEach((node, index) => {
       const on = pointed === undefined ? isLit(data, axis, index) : index === pointed;
-      node.classList.toggle("on", on);
-      if (axis === "query") state.predicted[index]?.classList.toggle("on", on);
+      const off = !on && AXES.some((each) => data.lit?.[each].length) && !isLit(data, axis, index);
+      for (const each of axis === "query" ? [node, state.predicted[index]] : [node]) {
+        each?.classList.toggle("on", on);
+        each?.classList.toggle("off", off);
+      }
     });
   }
   tip.hidden = !here || (at.query === undefined && at.key === undefined);
@@ -242,11 +265,11 @@ function spokenName({ data, parts }, axis, index) {
  * Write as many words as there is room for; the others appear while they are pointed at.
  * @param {MapState} state
  */
-function thin({ cells, words, predicted, size }) {
+function thin({ cells, words, predicted, shares, size }) {
   const pitch = { query: cells.clientHeight / size.query, key: cells.clientWidth / size.key };
   for (const axis of AXES) {
     const step = Math.ceil(WORD_PITCH / pitch[axis]);
-    const lists = axis === "query" ? [words.query, predicted] : [words.key];
+    const lists = axis === "query" ? [words.query, predicted, shares] : [words.key];
     for (const list of lists) list.forEach((node, index) => node.classList.toggle("unwritten", index % step > 0));
   }
 }

@@ -1,5 +1,6 @@
 // @ts-check
-// The grid of weights of a map, with what lies on it: frames, edges of parts, and parts without weights.
+// The grid of weights of a map, with what lies on it: what dims the cells that are not selected, frames, edges of parts,
+// and parts without weights. Masked cells are hatched: the picture lets the pattern behind it through.
 
 /** @import { Axis, Events, Head, MapData, Part, PerAxis, Place } from "./types" */
 
@@ -21,6 +22,7 @@ export const AXES = ["query", "key"];
  * @property {PerAxis<Part[]>} parts
  * @property {PerAxis<HTMLElement[]>} words
  * @property {HTMLElement[]} predicted Words at the right.
+ * @property {HTMLElement[]} shares Weights of the rows on hidden tokens.
  * @property {HTMLElement} cells
  * @property {HTMLCanvasElement} picture
  * @property {PerAxis<HTMLElement>} bands Frames of the row and the column that are pointed at.
@@ -61,7 +63,7 @@ export function cells(state, point) {
   );
   tip.setAttribute("role", "status");
   paintWeights(picture, head.weights, size.key, data.scale, data.low);
-  box.append(picture, element("div", "gaps"), ...blanks(state), ...edges(state), ...litBands(state));
+  box.append(picture, element("div", "gaps"), ...blanks(state), ...edges(state), ...dimmed(state));
   box.append(...cutMarks(state), bands.query, bands.key, tip);
   box.onpointerdown = box.onpointermove = (event) => {
     const { left, top, width, height } = picture.getBoundingClientRect();
@@ -125,13 +127,29 @@ function cutMarks({ data, head, size }) {
     });
 }
 
-/** @param {MapState} state */
-function litBands({ data, size }) {
-  return AXES.flatMap((axis) =>
-    (data.lit?.[axis] ?? []).map((index) =>
-      laid(element("div", `band ${axis} selected`), axis, index, index + 1, size),
-    ),
+/**
+ * What dims the cells that are neither in a selected row nor in a selected column.
+ * @param {MapState} state
+ */
+function dimmed({ data, size }) {
+  const lit = data.lit ?? { query: [], key: [] };
+  if (!lit.query.length && !lit.key.length) return [];
+  const others = (/** @type {Axis} */ axis) => runsWithout(lit[axis], size[axis]);
+  return others("query").flatMap((rows) =>
+    others("key").map((keys) => laid(laid(element("div", "dim"), "query", ...rows, size), "key", ...keys, size)),
   );
+}
+
+/**
+ * Runs of neighbours that are not among some indices, each from its first up to the one after its last.
+ * @param {readonly number[]} indices
+ * @param {number} count
+ */
+export function runsWithout(indices, count) {
+  const ends = [...new Set(indices)].sort((a, b) => a - b);
+  return [-1, ...ends]
+    .map((before, place) => /** @type {[number, number]} */ ([before + 1, ends[place] ?? count]))
+    .filter(([start, stop]) => start < stop);
 }
 
 /**

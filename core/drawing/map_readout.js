@@ -7,6 +7,7 @@
 import { element, filled, spelled } from "./dom.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
+import { hiddenShare } from "./weights.js";
 
 const MOST = 3; // weights of a row or a column, in each part of the other axis
 
@@ -66,7 +67,21 @@ function ofRow(state, query) {
   return [
     filled(data.most ? tr("{query} query, by key") : tr("{query} attends to"), { query: rowName(state, query) }),
     ...(lines.length ? lines : [[tr("nothing")]]),
+    ...hidden(state, query),
   ];
+}
+
+/**
+ * The weight of a row on hidden tokens; nothing if there is none.
+ * @param {MapState} state
+ * @param {number} query
+ * @returns {Content[]}
+ */
+function hidden({ head, data }, query) {
+  const share = hiddenShare(head, query);
+  if (share === null) return [];
+  const text = decimal(share, 3, data.low < 0 ? "exceptZero" : "auto");
+  return [[element("span", "number", text), " ", tr("hidden tokens")]];
 }
 
 /**
@@ -115,7 +130,7 @@ function reason({ data, parts }, query, key) {
   const found = data.blanks?.find(
     (blank) => within(parts.query[blank.query], query) && within(parts.key[blank.key], key),
   );
-  return found?.reason ?? "";
+  return found?.reason ?? tr("masked");
 }
 
 /**

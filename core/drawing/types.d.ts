@@ -19,11 +19,14 @@ export interface HeadData {
   dash: Dash;
   /** [Q, K], row by row, see `encoded_weights` in drawing_data.py. */
   weights: string;
+  /** [Q], encoded likewise: the weight of each row on tokens that are hidden; none are hidden without it. */
+  hidden?: string | null;
 }
 
-export interface Head extends Omit<HeadData, "weights"> {
+export interface Head extends Omit<HeadData, "weights" | "hidden"> {
   /** [Q, K], row by row; NaN where the query cannot attend to the key. */
   weights: Float32Array;
+  hidden: Float32Array | null;
 }
 
 export interface AxisData {

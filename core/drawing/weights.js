@@ -9,7 +9,7 @@ const SHADES = 1000; // colours from the low end of a scale to the high one
 
 /**
  * @param {string} text Encoded by `encoded_weights` of drawing_data.py.
- * @returns {Float32Array} NaN where the query cannot attend to the key.
+ * @returns {Float32Array} NaN where the query cannot attend to the key, which is masked.
  */
 export function decodedWeights(text) {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -22,7 +22,7 @@ export function decodedWeights(text) {
  * @returns {Head}
  */
 export function decodedHead(head) {
-  return { ...head, weights: decodedWeights(head.weights) };
+  return { ...head, weights: decodedWeights(head.weights), hidden: head.hidden ? decodedWeights(head.hidden) : null };
 }
 
 /**
@@ -68,9 +68,10 @@ export function lineWeights(weights, columns, minWeight, topMass) {
   const lines = [];
   for (let query = 0; query < weights.length / columns; query++) {
     const row = weights.subarray(query * columns, (query + 1) * columns);
-    const mass = topMass == null ? Infinity : topMass * row.reduce((sum, weight) => sum + weight, 0);
+    const visible = [...row.keys()].filter((key) => !Number.isNaN(row[key]));
+    const mass = topMass == null ? Infinity : topMass * visible.reduce((sum, key) => sum + row[key], 0);
     let drawn = 0; // weight of the lines so far
-    for (const key of [...row.keys()].sort((a, b) => row[b] - row[a])) {
+    for (const key of visible.sort((a, b) => row[b] - row[a])) {
       const weight = row[key];
       if (weight <= 0 || weight < minWeight || drawn >= mass) break;
       lines.push({ query, key, weight });
@@ -80,25 +81,14 @@ export function lineWeights(weights, columns, minWeight, topMass) {
   return lines;
 }
 
-/**
- * Weights of several rows, averaged: [K].
- * @param {Float32Array} weights [Q, K], row by row.
- * @param {number} columns
- * @param {readonly number[]} rows
- */
-export function meanOfRows(weights, columns, rows) {
-  const mean = (/** @type {number} */ key) =>
-    rows.reduce((sum, row) => sum + weights[row * columns + key], 0) / rows.length;
-  return Array.from({ length: columns }, (_, key) => mean(key));
-}
+const LEAST_SHARE = 0.005; // smaller ones would be written as 0
 
 /**
- * Weights of several columns, summed: [Q].
- * @param {Float32Array} weights [Q, K], row by row.
- * @param {number} columns
- * @param {readonly number[]} keys
+ * The weight of a row on hidden tokens, as of `<s>`; null if it would be written as 0, or none are hidden.
+ * @param {Pick<Head, "hidden">} head
+ * @param {number} row
  */
-export function sumOfColumns(weights, columns, keys) {
-  const sum = (/** @type {number} */ row) => keys.reduce((total, key) => total + weights[row * columns + key], 0);
-  return Array.from({ length: weights.length / columns }, (_, row) => sum(row));
+export function hiddenShare({ hidden }, row) {
+  const share = hidden?.[row];
+  return share === undefined || !(Math.abs(share) >= LEAST_SHARE) ? null : share;
 }

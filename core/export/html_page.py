@@ -48,7 +48,7 @@ def page(record: ExplanationRecord, first: Head | None = None, view: View = "Lin
     """
     style, script = bundled_style(_HERE / "html_page.css"), bundled_script(_HERE / "html_page.js")
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
+        f"default-src 'none'; script-src '{script_digest(script)}'; style-src '{script_digest(style)}'; img-src data:; "
         f"base-uri 'none'; form-action 'none'"
     )
     # Escape `<` in JSON, so that no token can close the script element.
@@ -116,5 +116,6 @@ def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:
     ]
 
 
-def _digest(text: str) -> str:
+def script_digest(text: str) -> str:
+    """The source of a script or style in a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

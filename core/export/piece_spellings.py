@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Literal, get_args
 
+from core.text.byte_level_encoding import BYTE_LETTERS, bytes_of_letters, piece_of_bytes
 from core.text.byte_pieces import LANGUAGE, MASK, UNKNOWN, resolve_bytes, with_roles
 from core.text.tokenizer import SPACE_MARK, Role
 
@@ -30,9 +31,6 @@ SPECIAL = re.compile(
 IN_PLACE_OF_WORDS = {"[UNK]": UNKNOWN, "[MASK]": MASK}
 CODE = re.compile(rf"{LANGUAGE.pattern}|[a-z]{{2}}_[A-Z]{{2}}")  # also those of mBART
 CONTINUED, WORD_END, CONTINUES = "@@", "</w>", "##"
-_PRINTED = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]  # bytes that are their own letters
-_OTHERS = [value for value in range(256) if value not in _PRINTED]
-BYTE_LETTERS = {chr(value): value for value in _PRINTED} | {chr(256 + n): value for n, value in enumerate(_OTHERS)}
 GPT2_SPACE = "\u0120"
 
 
@@ -82,7 +80,7 @@ def _sentencepiece(tokens: Sequence[str]) -> list[str]:
 
 def _byte_level(tokens: Sequence[str]) -> list[str]:
     """The first piece begins a word, with a space or without."""
-    pieces = [_piece_of_bytes(_bytes_of_letters(token)) for token in tokens]
+    pieces = [piece_of_bytes(bytes_of_letters(token)) for token in tokens]
     return _with_marks(
         pieces, [number == 0 and not piece.startswith(SPACE_MARK) for number, piece in enumerate(pieces)]
     )
@@ -104,7 +102,7 @@ def _word_ends(tokens: Sequence[str]) -> list[str]:
     ends = [token.endswith(WORD_END) for token in tokens]
     pieces = [token.removesuffix(WORD_END) for token in tokens]
     if not (_text_of_letters("".join(pieces)) or "").isascii():
-        pieces = [_piece_of_bytes(_bytes_of_letters(piece)) for piece in pieces]
+        pieces = [piece_of_bytes(bytes_of_letters(piece)) for piece in pieces]
     return _with_marks(pieces, [True, *ends[:-1]])
 
 
@@ -133,31 +131,12 @@ def _with_marks(pieces: Sequence[str], begins: Sequence[bool]) -> list[str]:
     ]
 
 
-def _bytes_of_letters(token: str) -> bytes:
-    """Bytes that the letters of a token stand for.
-
-    A token with other characters was added to a vocabulary and stands for its own text.
-    """
-    if all(letter in BYTE_LETTERS for letter in token):
-        return bytes(BYTE_LETTERS[letter] for letter in token)
-    return token.encode()
-
-
-def _piece_of_bytes(encoded: bytes) -> str:
-    """The text of bytes, or a token of bytes if they are not whole characters."""
-    try:
-        return encoded.decode().replace(" ", SPACE_MARK)
-    except UnicodeDecodeError:
-        rest = encoded.removeprefix(b" ")
-        return SPACE_MARK * (len(encoded) - len(rest)) + "".join(f"<0x{byte:02X}>" for byte in rest)
-
-
 def _text_of_letters(letters: str) -> str | None:
     """The text whose bytes are spelled by letters, whose last character may be cut off; None if they spell none."""
     if not all(letter in BYTE_LETTERS for letter in letters):
         return None
     try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(_bytes_of_letters(letters))
+        text = codecs.getincrementaldecoder("utf-8")().decode(bytes_of_letters(letters))
     except UnicodeDecodeError:
         return None
     return None if any(unicodedata.category(each) == "Cc" and each not in "\n\r\t" for each in text) else text

@@ -9,6 +9,8 @@ from core.files.console import printable, show
 from core.formats.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from core.formats.ctranslate2_folder import write_ctranslate2
 from core.formats.description_draft import UNKNOWN, draft
+from core.formats.hub import MAIN, HubModel, cached, is_hub_name
+from core.formats.hub import download as fetch
 from core.formats.importing import import_files
 from core.formats.marian_folder import write_marian
 from core.formats.model_facts import model_facts
@@ -26,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="SOURCE",
-        help="a folder, a zip archive, or the files; with --to also a checkpoint of Headlight",
+        help="a folder, a zip archive, or the files; or OWNER/NAME of a model of the Hugging Face Hub, from its cache "
+        "on this machine; with --to also a checkpoint of Headlight",
     )
     parser.add_argument(
         "output", type=Path, metavar="OUT", help="the .safetensors file to write; with --to the folder, a new one"
@@ -42,6 +45,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="texts will be given as pieces with spaces between; for OpenNMT-py and JoeyNMT without a file of subwords",
     )
+    parser.add_argument(
+        "--download",
+        action="store_true",
+        help="fetch OWNER/NAME from the Hugging Face Hub, only the files needed; otherwise nothing is fetched",
+    )
+    add_revision(parser)
+
+
+def add_revision(parser: argparse.ArgumentParser) -> None:
+    """Define the option of commands that take a model by its name."""
+    parser.add_argument(
+        "--revision",
+        default=MAIN,
+        metavar="REVISION",
+        help="of a model OWNER/NAME: a branch, a tag or a commit (default: %(default)s)",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -54,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
     """
     if not options.to and options.output.suffix.lower() != SUFFIX:
         raise ValueError(f"{options.output} must end in {SUFFIX}: give the sources first, then the output")
-    checkpoint = read_checkpoint(options.sources, options.tokenized)
+    checkpoint = read_checkpoint(options.sources, options.tokenized, options.revision, options.download)
     if options.to:
         WRITERS[options.to](checkpoint, options.output)
         size = sum(file.stat().st_size for file in options.output.iterdir())
@@ -67,16 +86,47 @@ def run(options: argparse.Namespace) -> None:
     show(f"{options.output}: {size / 1e6:.1f} MB")
 
 
-def read_checkpoint(sources: Sequence[Path], tokenized: bool = False) -> Checkpoint:
-    """Read a checkpoint of Headlight or of another project.
+def read_checkpoint(
+    sources: Sequence[Path], tokenized: bool = False, revision: str = MAIN, download: bool = False
+) -> Checkpoint:
+    """Read a checkpoint of Headlight or of another project; for revision and download see `hub_model`.
 
     Raises:
-        CheckpointError, FileNotFoundError: see `import_checkpoint` and `load_checkpoint`.
+        CheckpointError, FileNotFoundError: see `import_checkpoint`, `load_checkpoint` and `hub_model`.
     """
-    with open_source(sources) as files:
+    model = hub_model(sources, revision, download)
+    with open_source([model.folder] if model else sources) as files:
         files.tokenized = tokenized
+        files.label = model.name if model else files.label
         own = own_file(files)
-        return load_checkpoint(own) if own else import_files(files)
+        checkpoint = load_checkpoint(own) if own else import_files(files)
+    if model and "imported" in checkpoint.training:
+        checkpoint.training["imported"]["revision"] = model.revision
+    return checkpoint
+
+
+def hub_model(sources: Sequence[Path], revision: str = MAIN, download: bool = False) -> HubModel | None:
+    """The model that the only source names as `OWNER/NAME`; None for files.
+
+    Args:
+        revision: a branch, a tag or a commit.
+        download: fetch it; otherwise it is read from the cache on this machine.
+
+    Raises:
+        CheckpointError, ImportError, ValueError: see `cached` and `download` of `core.formats.hub`.
+        ValueError: a download or a revision is requested of files.
+    """
+    name = sources[0].as_posix()
+    if len(sources) > 1 or not is_hub_name(name):
+        if download or revision != MAIN:
+            raise ValueError(
+                f"{', '.join(map(str, sources))}: --download and --revision are for one model OWNER/NAME, such as "
+                f"Helsinki-NLP/opus-mt-en-de, and not for files"
+            )
+        return None
+    return (
+        fetch(name, revision, lambda file: show(f"fetching {file} of {name}")) if download else cached(name, revision)
+    )
 
 
 def write_draft(sources: Sequence[Path], output: Path) -> list[str]:

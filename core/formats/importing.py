@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.formats import (
+    bart,
     ctranslate2_model,
     fairseq,
     fsmt,
@@ -45,6 +46,7 @@ FORMATS = (
     ImportFormat(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),
     ImportFormat(fsmt.NAME, fsmt.recognises, fsmt.load),
     ImportFormat(m2m100.NAME, m2m100.recognises, m2m100.load),
+    ImportFormat(bart.NAME, bart.recognises, bart.load),
     ImportFormat(t5.NAME, t5.recognises, t5.load),
     ImportFormat(fairseq.NAME, fairseq.recognises, fairseq.load),
     ImportFormat(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),

@@ -20,6 +20,11 @@ ORDERS = {
     "halves": Phrase("all sines before all cosines"),
 }
 PENALTIES = {"paper": "((5 + length) / 6)^alpha", "length": "length^alpha"}
+TASKS = {  # of `core.formats.bart`
+    "summarises": Phrase("summarises: writes a shorter text"),
+    "fills in": Phrase("fills in: restores a text with <mask> in place of words, or with words in disorder"),
+    "translates": Phrase("translates"),
+}
 LISTED = 4  # token ids of a list
 OWN_FORMAT = "Headlight"
 
@@ -37,6 +42,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
     languages = list(filter(None, tokenizer.languages))
     facts = {
         marked("format"): origin_of(training),
+        **({marked("task"): TASKS[task_of(training)]} if task_of(training) in TASKS else {}),
         marked("parameters"): Number(sum(parameter.numel() for parameter in model.parameters()), ","),
         marked("stored as"): ", ".join(_texts(imported.get("stored as"))) or str(training.get("stored_as", "")),
         marked("languages"): listed(languages, "{first} to {rest}") if languages else "",
@@ -168,6 +174,11 @@ def _forced_language(tokenizer: Tokenizer) -> dict[str, str]:
         return {}
     token = tokenizer.target.piece(first)
     return {"first token": Phrase("the language: {token}, or the one that a text names", token=token)}
+
+
+def task_of(training: dict[str, Any]) -> str:
+    """What a model does, one of `TASKS`; "" if its origin does not say it."""
+    return str(_object(training.get("imported")).get("task", ""))
 
 
 def origin_of(training: dict[str, Any]) -> str:

@@ -99,7 +99,7 @@ class SourceFiles:
 def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
     """Open a folder, a zip archive, or files given one by one.
 
-    An archive is unpacked into a temporary folder, which is removed at the end.
+    An archive, also one that is alone in its folder, is unpacked into a temporary folder, which is removed at the end.
 
     Raises:
         CheckpointError: a link leads out of the folder, an archive is damaged, would unpack to far more than its own
@@ -112,8 +112,12 @@ def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
         if not path.exists():
             raise FileNotFoundError(f"there is no {path}: give a folder, a zip archive, or the files of a checkpoint")
     if len(given) == 1 and given[0].is_dir():
-        yield SourceFiles(given[0].resolve().name, _folder(given[0]))
-    elif len(given) == 1 and is_archive(given[0]):
+        label, inside = given[0].resolve().name, _folder(given[0])
+        if len(inside) != 1 or not is_archive(alone := next(iter(inside.values()))):
+            yield SourceFiles(label, inside)
+            return
+        given = [alone]
+    if len(given) == 1 and is_archive(given[0]):
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
             yield SourceFiles(given[0].name, _unpacked(given[0], Path(folder)))
     else:

@@ -4,6 +4,7 @@ transformers 5 saves the tokenizer of NLLB in this file alone. Its merges were m
 pieces have the order of the merges: the model is made again from them.
 """
 
+import re
 from typing import Any, cast
 
 from core.files.budget import MAX_SMALL_FILE, shown
@@ -88,6 +89,27 @@ def sentencepiece_of_merges(files: SourceFiles) -> bytes:
             score = -float(ranks.get(piece, len(ranks) + number))
             pieces.append((piece, score, NORMAL if is_used else UNUSED))
     return sentencepiece_model(pieces, BPE, 0, characters_of(settings))
+
+
+def merges_file(files: SourceFiles) -> bytes:
+    """Merges as a file of one a line.
+
+    Raises:
+        CheckpointError: the model is of another kind, or a merge is no pair of pieces.
+    """
+    merges = _model(files).values.get("merges")
+    lines: list[str] = []
+    for merge in cast("list[Any]", merges) if isinstance(merges, list) else [merges]:
+        parts: object = merge.split(" ") if isinstance(merge, str) else merge
+        match parts:
+            case [str(left), str(right)] if left and right and not re.search(r"\s", left + right):
+                lines.append(f"{left} {right}")
+            case _:
+                raise CheckpointError(f"{TOKENIZER_JSON}: merges has {shown(merge)}, expected two pieces")
+    try:
+        return "\n".join(lines).encode()
+    except UnicodeEncodeError as error:
+        raise CheckpointError(f"{TOKENIZER_JSON}: merges have a lone surrogate: {error}") from error
 
 
 def _model(files: SourceFiles) -> Settings:

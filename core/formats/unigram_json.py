@@ -46,6 +46,27 @@ def sentencepiece_of(files: SourceFiles) -> bytes:
     return sentencepiece_model(pieces, UNIGRAM, unknown, characters_of(settings), bytes_of_unknown)
 
 
+def unigram_pieces(files: SourceFiles) -> list[str]:
+    """Pieces of the model and the added tokens behind them, in the order of their ids.
+
+    Raises:
+        CheckpointError: two tokens have one id, or the vocabulary cannot be read.
+    """
+    settings = Settings.read(files, TOKENIZER_JSON, MAX_SMALL_FILE)
+    pieces = [piece for piece, _ in _vocabulary(settings.section("model"))]
+    known = set(pieces)
+    added = {
+        str(token.get("content")): token.get("id")
+        for token in _objects(settings.values.get("added_tokens"))
+        if token.get("content") not in known
+    }
+    if sorted(map(str, added.values())) != sorted(map(str, range(len(pieces), len(pieces) + len(added)))):
+        raise CheckpointError(
+            f"{TOKENIZER_JSON}: added_tokens do not have the ids after those of the {len(pieces)} pieces, each once"
+        )
+    return pieces + sorted(added, key=lambda content: cast("int", added[content]))
+
+
 def sentencepiece_model(
     pieces: Iterable[tuple[str, float, int]], kind: int, unknown: int, charsmap: bytes, byte_fallback: bool = False
 ) -> bytes:

@@ -27,23 +27,29 @@ class BytePairEncoding:
             subword-nmt, the end of a word is a symbol of its own.
         vocabulary: the known pieces. Others are split again, as with the option of the same name in
             subword-nmt. None: all pieces are known.
+        marks_ends: whether the last symbol of a word ends with `WORD_END`, and pieces with `CONTINUED`.
     """
 
-    def __init__(self, merges: Sequence[tuple[str, str]], vocabulary: Collection[str] | None = None) -> None:
+    def __init__(
+        self, merges: Sequence[tuple[str, str]], vocabulary: Collection[str] | None = None, marks_ends: bool = True
+    ) -> None:
+        self._marks_ends = marks_ends
         self._ranks = {pair: rank for rank, pair in reversed(list(enumerate(merges)))}
         self._vocabulary = vocabulary
         self._parts = {"".join(pair): pair for pair in self._ranks} if vocabulary is not None else {}
-        self._end_apart = any(WORD_END in pair for pair in merges)
+        self._end_apart = marks_ends and any(WORD_END in pair for pair in merges)
         self.word_pieces = lru_cache(CACHED_WORDS)(self._word_pieces)
 
     def _word_pieces(self, word: str) -> tuple[str, ...]:
         """Pieces of a word, which is not empty."""
-        symbols = [*word, WORD_END] if self._end_apart else [*word[:-1], word[-1] + WORD_END]
+        symbols = [*word, WORD_END] if self._end_apart else [*word[:-1], word[-1] + WORD_END * self._marks_ends]
         while len(symbols) > 1 and len(word) <= MAX_WORD:
             pairs = set(pairwise(symbols)) & self._ranks.keys()
             if not pairs:
                 break
             symbols = _merged(symbols, min(pairs, key=self._ranks.__getitem__))
+        if not self._marks_ends:
+            return tuple(symbols)
         if symbols[-1] == WORD_END:
             symbols.pop()
         symbols[-1] = symbols[-1].removesuffix(WORD_END)

@@ -10,8 +10,8 @@ from core.text.tokenizer import BYTES, SPACE_MARK, Role
 USUAL_ROLES: dict[str, Role] = {"<s>": "start", "<pad>": "start", "</s>": "end"}
 UNKNOWN = "<unk>"
 MASK = "<mask>"  # of mask-predict, in place of tokens still to be predicted
-# Tokens of languages: of OPUS-MT (`>>deu<<`), M2M100 (`__de__`) and NLLB (`deu_Latn`).
-LANGUAGE = re.compile(r">>[^<>\s]+<<|__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}")
+# Tokens of languages: of OPUS-MT (`>>deu<<`), M2M100 (`__de__`), NLLB (`deu_Latn`) and mBART (`de_DE`).
+LANGUAGE = re.compile(r">>[^<>\s]+<<|__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}")
 _BYTE_SEQUENCE = re.compile(f"{SPACE_MARK}?(?:<0x[0-9A-F]{{2}}>)+")
 BLANK = "\u2423"  # shown for a token without a visible character, such as a lone space
 DOTTED_CIRCLE = "\u25cc"  # base of a combining character without a letter
@@ -103,6 +103,20 @@ def is_standalone(token: str) -> bool:
     return isinstance(token, Word) or token in (UNKNOWN, MASK) or token_role(token) in ("start", "end", "language")
 
 
+def may_continue(token: str) -> bool:
+    """Whether a token is a piece with no space before it, neither a special token nor a byte."""
+    return not token.startswith(SPACE_MARK) and not is_standalone(token) and bytes_of(token) is None
+
+
+def shown_text(token: str) -> str:
+    """A token as it is displayed: without its space mark, a byte as its character; a `Word` is unchanged."""
+    if isinstance(token, Word):
+        return str(token)
+    if bytes_of(token) is not None and not is_special(token):
+        return byte_label(token)
+    return visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
+
+
 def bytes_of(token: str) -> bytes | None:
     """Bytes of UTF-8 that a byte token stands for; None for other tokens.
 
@@ -182,6 +196,11 @@ def alternative_piece(tokens: Sequence[str], position: int, token: str) -> str:
         return token
     replaced = (*tokens[:position], token)
     return resolve_bytes(replaced[_last_start(replaced) :])[-1]
+
+
+def alternative_pieces(tokens: Sequence[str], position: int, others: Iterable[str]) -> list[str]:
+    """Tokens in place of the one at a position, see `alternative_piece`."""
+    return [alternative_piece(tokens, position, token) for token in others]
 
 
 def _last_start(tokens: Sequence[str]) -> int:

@@ -20,8 +20,8 @@ from core.text.traced_text import Span, Text, TracedText, changed, surface_spans
 SETTINGS, SOURCE_DICTIONARY, TARGET_DICTIONARY = "settings.json", "source.json", "target.json"
 PREPARATIONS = ("moses", "unicode_normalise", "lower_case", "lower_case_words")  # settings that change a text
 PIECES = "pieces"  # key of the list of pieces in a dictionary
-PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
-SPECIAL: tuple[str, ...] = ("<s>", PAD, END, UNKNOWN)
+PAD, END, UNKNOWN, START = "<pad>", "</s>", "<unk>", "<s>"
+SPECIAL: tuple[str, ...] = (START, PAD, END, UNKNOWN)
 CODE = re.compile(r" ?>>([^<>\s]+)<< ?")  # at the start of a source
 
 
@@ -50,6 +50,10 @@ class DictionaryTokenizer:
       rules, punctuation.
     - `lower_case`, `lower_case_words`: the text is lower-cased, before or after Moses' rules.
     - `only_known`: pieces of merges that the dictionary lacks are taken apart.
+    - `byte_level`: the merges are of bytes, as of GPT-2, and words are not split before.
+    - `mask`: `<mask>` in a text is the token of this name, in place of what the model is to fill in.
+    - `target_start`: `<s>` begins every target, and is no text.
+    - `silent`: pieces that are no text, such as languages that begin neither side.
     - `source_end`: false if sources do not end with `</s>`, whose dictionary may lack it then.
 
     Raises:
@@ -81,8 +85,18 @@ class DictionaryTokenizer:
         codes = () if is_target else (*self._language_ids, *self.prefixes)
         self.language_codes = tuple(f">>{code}<<" for code in codes)
         self._silent = {self.pad_id, self._ids.get(END, self.pad_id), *self._language_ids.values()}
-        self._marks_end = MERGES in files or settings.get("split") == WORDS
-        self._steps, restore = word_functions(settings, self.languages[is_target], MERGES in files)
+        silent = settings.get("silent")
+        for piece in cast("list[object]", silent) if isinstance(silent, list) else []:
+            self._silent |= {self._ids[piece]} if isinstance(piece, str) and piece in self._ids else set()
+        of_words = MERGES in files and settings.get("byte_level") is not True
+        self._marks_end = of_words or settings.get("split") == WORDS
+        self._start: list[int] = []
+        if settings.get("target_start") is True:
+            if START not in self._ids:
+                raise ValueError(f"{name}: it has no {START}, with which every target begins")
+            self._silent.add(self._ids[START])
+            self._start = [self._ids[START]] if is_target else []
+        self._steps, restore = word_functions(settings, self.languages[is_target], of_words)
         self._split, join = piece_functions(files, settings, is_target, self._ids)
         self._join: Callable[[list[str]], str] = lambda pieces: restore(join(pieces))
         prefixes = (
@@ -99,7 +113,7 @@ class DictionaryTokenizer:
         text.encode()
         code, start, prefix = self._beginning(text)
         pieces = self._split(self._prepared(prefix + text[start:]))
-        return code + self._numbers(piece for piece, _ in pieces)
+        return self._start + code + self._numbers(piece for piece, _ in pieces)
 
     def spans(self, text: str) -> list[Span | None]:
         """Characters of the text that each token comes from, None for a language code and a prefix, even if the text
@@ -114,7 +128,9 @@ class DictionaryTokenizer:
         return [*(None for _ in code), *surface_spans(prepared, [surface for _, surface in self._split(prepared.text)])]
 
     def leading_roles(self, token_ids: Sequence[int]) -> list[Role]:
-        """Role of the language code, or roles of the pieces of a prefix."""
+        """Role of the language code or of `<s>`, or roles of the pieces of a prefix."""
+        if self._start and list(token_ids[:1]) == self._start:
+            return ["start"]
         if self._language_ids:
             return ["language"] if token_ids and token_ids[0] in self._language_ids.values() else []
         fitting = (ids for ids in self._prefix_ids if list(token_ids[: len(ids)]) == ids)

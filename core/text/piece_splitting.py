@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
+from core.text.byte_level_encoding import ByteLevelEncoding
 from core.text.byte_pair_encoding import (
     CONTINUED,
     MOST_NORMALISED,
@@ -18,6 +19,7 @@ from core.text.byte_pair_encoding import (
     moses_tokenization,
     read_merges,
 )
+from core.text.byte_pieces import MASK
 from core.text.tokenizer import SPACE_MARK, load_sentencepiece, sentencepiece_surfaces
 from core.text.tokenizer_files import naming
 from core.text.traced_text import Step
@@ -78,9 +80,26 @@ def piece_functions(
 ) -> tuple[Callable[[str], list[SpelledPiece]], Callable[[list[str]], str]]:
     """Functions from words with spaces between to pieces, and back.
 
+    With the setting `mask`, `MASK` in a text is a piece of its own, to which the spaces before it belong.
+
     Raises:
         ValueError: a file is unusable, or there is none, or more than one way to split words.
     """
+    split, join = _unmasked_functions(files, settings, is_target, ids)
+    if settings.get("mask") is not True:
+        return split, join
+
+    def with_masks(text: str) -> list[SpelledPiece]:
+        *before, last = text.split(MASK)
+        parts = [[*split(part.rstrip()), (MASK, MASK.encode())] for part in before]
+        return [piece for part in (*parts, split(last)) for piece in part]
+
+    return with_masks, join
+
+
+def _unmasked_functions(
+    files: Mapping[str, bytes], settings: Mapping[str, Any], is_target: bool, ids: Mapping[str, int]
+) -> tuple[Callable[[str], list[SpelledPiece]], Callable[[list[str]], str]]:
     kind = settings.get("split")
     if sum((MERGES in files, SENTENCEPIECE in files, kind in (WORDS, CHARACTERS))) != 1:
         raise ValueError(f"one of {MERGES}, {SENTENCEPIECE} and a split into words or characters is missing")
@@ -100,6 +119,9 @@ def piece_functions(
                 return list(zip(pieces, sentencepiece_surfaces(pieces), strict=True))
 
             return split, cast("Callable[[list[str]], str]", processor.decode_pieces)
+        if settings.get("byte_level") is True:
+            encoding = ByteLevelEncoding(read_merges(files[name]))
+            return encoding.split, encoding.join
         merges = BytePairEncoding(read_merges(files[name]), ids if settings.get("only_known") is True else None)
     return lambda text: [piece for word in text.split() for piece in _merged_pieces(merges, word)], _joined
 

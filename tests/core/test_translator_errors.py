@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from core.decoding import NonFiniteError
-from core.decoding.search_options import MAX_BEAM_SIZE
+from core.decoding.states import MAX_BEAM_SIZE
 from core.decoding.text_codec import MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS
 from core.files.budget import COMPUTATION
 from core.formats.untrusted_parameters import meta_model

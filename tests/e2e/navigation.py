@@ -1,4 +1,4 @@
-"""Ways to a view of the app by its links."""
+"""Ways to a view of the app by its links, and to what its frame shows."""
 
 from playwright.sync_api import Locator, Page
 
@@ -25,3 +25,8 @@ def go_to(page: Page, name: str) -> None:
     if links_to(page, name).count() == 2 and links_to(page, name).last.get_attribute("aria-current") != "page":
         links_to(page, name).last.click()
         wait_until_idle(page)
+
+
+def shown_translation(page: Page) -> Locator:
+    """The label of the translation that is shown, in the list behind the arrow of the sentence bar."""
+    return page.get_by_role("option", selected=True, include_hidden=True)

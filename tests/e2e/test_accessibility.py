@@ -15,7 +15,7 @@ DARK = tuple(page.views[0].name for page in PAGES)  # one view of each page is c
 GERMAN = own_texts("de")
 RATE = "Learning rate"  # a view of the page Training; of a tiny model there are no curves
 # The same on every page: the sidebar, the box of the sentence, its words and the menu beside them.
-SAME = ("[data-testid=stSidebar]", ".st-key-sentence", ".st-key-words-and-menu")
+SAME = ("[data-testid=stSidebar]", ".st-key-top-bar")
 
 
 def test_charts_say_what_they_show(page: Page, app: str) -> None:

@@ -83,7 +83,7 @@ def test_back_and_forward_bring_sentences_and_settings_back(page: Page, app: str
     wait_until_idle(page)
     expect(page).to_have_url(re.compile(r"text=Where.*length_penalty=0\.7"))
 
-    words = page.locator("[class*='st-key-words-and-menu']")
+    words = page.locator(".st-key-sentence-words")
     for go, text, word, address in (
         (page.go_back, "Where?", "Where", r"text=Where%3F$"),
         (page.go_back, "A cat sleeps.", "cat", r"text=A\+cat\+sleeps\.$"),

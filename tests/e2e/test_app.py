@@ -73,7 +73,7 @@ def test_the_first_screen_shows_a_translation_without_external_requests(
     expect(page.locator("#frame")).to_have_count(0)
     expect(page.locator(".hypotheses tbody tr")).to_have_count(4)
     expect(page.get_by_text("Example: head")).to_be_visible()
-    expect(page.get_by_label("attends to source", exact=True).get_by_role("button").first).to_be_visible()
+    expect(page.get_by_label("source, attended to", exact=True).get_by_role("button").first).to_be_visible()
     go_to(page, "heads")
     expect(head(page, "L2 H4")).to_be_visible()
     go_to(page, "positions")
@@ -179,7 +179,7 @@ def test_a_word_hovered_or_selected_anywhere_is_highlighted_everywhere(page: Pag
     expect(page.locator("canvas.picture")).to_be_visible()
     words(page, "dog").hover()
     for axis in ("query", "key"):
-        expect(page.locator(f".grid.lit-{axis}")).to_be_visible()
+        expect(page.locator(".grid.dimmed")).to_be_visible()
         expect(page.locator(f".band.{axis}")).to_be_visible()
     page.get_by_label("Rows", exact=True).get_by_role("button", name="wet").hover()
     expect(words(page, "wet")).to_have_class(re.compile(r"\bpointed\b"))
@@ -191,16 +191,15 @@ def test_a_word_hovered_or_selected_anywhere_is_highlighted_everywhere(page: Pag
     word = words(page, "dog")
     word.click()
     expect(word).to_have_class(re.compile(r"\bon\b"))
-    expect(page.get_by_label("source", exact=True).get_by_role("button", name="dog")).to_have_class(
+    expect(page.get_by_label("source, attends", exact=True).get_by_role("button", name="dog")).to_have_class(
         re.compile(r"\bon\b")
     )
     wait_until_idle(page)
     words(page, "wet").click(modifiers=["ControlOrMeta"])
     wait_until_idle(page)
-    page.get_by_label("source", exact=True).get_by_role("button", name="The").press("Shift+Enter")
-    selected = page.get_by_label("source", exact=True).locator("[aria-pressed=true]")
+    page.get_by_label("source, attends", exact=True).get_by_role("button", name="The").press("Shift+Enter")
+    selected = page.get_by_label("source, attends", exact=True).locator("[aria-pressed=true]")
     expect(selected).to_have_text(["The", "dog", "wet"])
-    expect(page.locator(".note")).to_have_text("numbers: mean of 3 selected rows")
     expect(
         page.get_by_text("Mean of 3 selected rows: \u201cThe\u201d, \u201cdog\u201d, \u201cwet\u201d")
     ).to_be_visible()

@@ -14,7 +14,6 @@ import torch
 from playwright.sync_api import Page, expect
 
 from core.analysis.joint_map import JointMap
-from core.analysis.tokens.aggregation import mean_of_rows, sum_of_columns
 from core.capture import AttentionMap
 from core.drawing import bundle
 from core.drawing.drawing_data import encoded_weights
@@ -100,17 +99,62 @@ def test_a_click_sends_the_word_and_keeps_its_lines(page: Page, attention: Atten
         page, attention_lines, lines_payload(attention, [0, 1], LIGHT, place={"query": [1, 2], "key": []}, links=LINKS)
     )
     expect(page.locator("[aria-pressed=true]")).to_have_text(["Ein \u25b8 Hund", "Hund \u25b8 </s>"])
-    expect(page.locator(".value")).to_have_text(["H10.750", "H20.375", "H20.625", "H10.250"])
-    expect(page.locator(".note")).to_have_text("numbers: mean of 2 selected rows")
+    of_dog, of_evil = ["H2Hund 1.000", "H1</s> 0.500", "H2</s> 0.250"], ["H1Hund 1.000", "H2</s> 0.750", "H1</s> 0.500"]
+    found = page.locator(".values").evaluate_all(
+        "lists => lists.map((each) => [...each.children].map((n) => n.textContent))"
+    )
+    assert sorted(found) == sorted([of_dog, of_evil])  # each line its own weight, and whose it is
+
+
+def test_what_attends_stands_behind_what_is_attended_to(page: Page, attention: AttentionMap) -> None:
+    """Source left, target right: the order of the columns, the ends of the lines, and the arrow keys."""
+    mount(page, attention_lines, lines_payload(attention, [0], LIGHT))
+    order = page.locator("[data-axis]").evaluate_all("words => [...new Set(words.map((word) => word.dataset.axis))]")
+    assert order == ["key", "query"]
+    drawn = []
+    for path in page.locator(".middle g").first.locator("path").all():
+        for start, end in re.findall(r"M0 ([\d.]+)C40 [\d.]+ 60 [\d.]+ 100 ([\d.]+)", path.get_attribute("d") or ""):
+            drawn.append((int(float(end) // 24), int(float(start) // 24)))
+    assert sorted(drawn) == [tuple(pair) for pair in attention.weights[0].nonzero().tolist()]
+
+
+@pytest.mark.parametrize("module", [attention_lines, attention_map], ids=["lines", "map"])
+def test_what_went_to_hidden_tokens_is_printed_at_the_end_of_the_row(
+    page: Page, attention: AttentionMap, module: Any
+) -> None:
+    def payload(drawn: AttentionMap) -> dict[str, Any]:
+        return lines_payload(drawn, [0], LIGHT) if module is attention_lines else map_payload(drawn, 0, LIGHT)
+
+    mount(page, module, payload(attention.select([0, 1, 2], [1])))  # the first key is hidden
+    assert page.locator(".share").all_text_contents() == ["0.90", "", "0.50"]
+    mount(page, module, payload(attention), since=2)
+    expect(page.locator(".share")).to_have_count(0)
+
+
+def test_masked_cells_are_let_through_and_a_selection_dims_the_rest(page: Page) -> None:
+    tokens = ("\u2581a", "\u2581b", "\u2581c")
+    decoder = AttentionMap("decoder_self", 0, torch.zeros(1, 3, 3), tokens, tokens, tokens)
+    mount(page, attention_map, map_payload(decoder, 0, LIGHT, place={"query": [0], "key": [2]}))
+    opaque = page.locator("canvas.picture").evaluate(
+        "canvas => [...canvas.getContext('2d').getImageData(0, 0, 3, 3).data].filter((_, i) => i % 4 === 3)"
+    )
+    assert [bool(alpha) for alpha in opaque] == torch.ones(3, 3).tril().bool().flatten().tolist()
+    dims = page.locator(".dim").evaluate_all(
+        "all => all.map(({ style: s }) => [s.top, s.height, s.left, s.width].map(parseFloat))"
+    )
+    assert [[round(3 * share / 100) for share in dim] for dim in dims] == [
+        [1, 2, 0, 2]
+    ]  # rows 1 and 2 of columns 0 and 1
+    expect(page.locator(".band.selected")).to_have_count(0)
 
 
 def test_the_keyboard_reaches_every_word(page: Page, attention: AttentionMap) -> None:
     mount(page, attention_lines, lines_payload(attention, [0], LIGHT, links=LINKS))
     for key in ("Tab", "ArrowDown", "ArrowRight", "Enter", "Shift+Enter", "Escape"):
         page.keyboard.press(key)
-    assert page.evaluate("clicked") == [["source 1", False], ["source 1", True], ["", False]]
+    assert page.evaluate("clicked") == [["target 1", False], ["target 1", True], ["", False]]
     mount(page, attention_lines, lines_payload(attention, [0], LIGHT))
-    expect(page.locator("[data-axis=key]").nth(1)).to_be_focused()
+    expect(page.locator("[data-axis=query]").nth(1)).to_be_focused()
 
 
 def test_a_cell_a_row_and_a_column_are_read_with_the_keyboard(page: Page, attention: AttentionMap) -> None:
@@ -151,7 +195,7 @@ def test_the_joint_matrix_says_why_a_block_is_empty_and_tells_source_from_target
     joint = JointMap(weights, tokens, tokens, ("\u2581Hund", "</s>"), 1, 1)
     links = {"query": ["source 0", "target 0", "target 1"], "key": ["source 0", "", "target 0"]}
     mount(page, attention_map, joint_payload(joint, "L5 mean", LIGHT, place={"query": [1, 2], "key": []}, links=links))
-    expect(page.locator(".band.selected")).to_have_count(2)
+    expect(page.locator(".dim")).to_have_count(1)  # the first row
     expect(page.locator(".blank")).to_have_text("the source does not see the target")
     expect(page.locator(".edge")).to_have_count(2)
     tip = page.get_by_role("status")
@@ -196,15 +240,6 @@ def test_the_browser_draws_the_weights_that_files_and_tables_have(page: Page) ->
         assert sorted([query, key] for query, key, _ in kept) == expected.nonzero().tolist()
         for query, key, weight in kept:
             assert weight == pytest.approx(attention.weights[1, query, key].item(), abs=2e-5)
-    mean, total = page.evaluate(
-        """async ([script, sent]) => {
-          const { decodedWeights, meanOfRows, sumOfColumns } = await import(script);
-          return [meanOfRows(decodedWeights(sent), 13, [1, 8]), sumOfColumns(decodedWeights(sent), 13, [0, 4, 12])];
-        }""",
-        [script, sent],
-    )
-    assert mean == pytest.approx(mean_of_rows(attention, [1, 8])[1].tolist(), abs=5e-5)
-    assert total == pytest.approx(sum_of_columns(attention, [0, 4, 12])[1].tolist(), abs=5e-5)
 
 
 def test_what_was_sent_first_is_not_drawn_over_what_was_sent_last(page: Page, attention: AttentionMap) -> None:
@@ -346,7 +381,7 @@ def test_a_click_in_the_grid_hands_the_head_to_the_drawings_as_the_server_would_
     assert chosen == ["head", {"layer": 1, "head": 1}]
     assert clicked["size"] == {"query": 3, "key": 2}
     payload = lines_payload(replace(attention, layer=1), [1], LIGHT)["heads"][0]
-    assert clicked["head"] == {name: payload[name] for name in ("name", "color", "dash", "weights")}
+    assert clicked["head"] == {name: payload[name] for name in ("name", "color", "dash", "weights", "hidden")}
 
 
 @pytest.mark.parametrize("module", [attention_lines, attention_map], ids=["lines", "map"])

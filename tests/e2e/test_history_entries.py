@@ -19,7 +19,7 @@ def selected_head(page: Page) -> None:
 
 
 def selected_word(page: Page) -> None:
-    words = page.locator("[class*='st-key-words-and-menu']")
+    words = page.locator(".st-key-sentence-words")
     words.get_by_role("button", name="Where", exact=True).click()
 
 

@@ -1,13 +1,15 @@
 """The app without a browser: helpers of the tests of all pages."""
 
+import json
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from viz_app.components.sentence_bar import KEY
 from viz_app.session.fields import Visit
-from viz_app.session.readings import Current, Reading
+from viz_app.session.readings import HYPOTHESIS, Current, Reading
 from viz_app.session.state import session_key
 
 Start = Callable[..., AppTest]
@@ -62,4 +64,21 @@ def added(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     before = uploader._get_files_to_register()
     uploader.set_value([(name, content, "application/octet-stream") for name, content in files])
     uploader._files = [*before, *uploader._get_files_to_register()]
+    return healthy(app.run())
+
+
+def translations(app: AppTest) -> list[str]:
+    """The labels of the translations behind the arrow of the sentence bar."""
+    return [label for _, label in sentence_bar_data(app)["translations"]]
+
+
+def sentence_bar_data(app: AppTest) -> dict[str, Any]:
+    """The data of the sentence bar, see `sentence_payload`."""
+    (bar,) = [each for each in app.get("bidi_component") if each.key == KEY]
+    return json.loads(bar.proto.json)[1]
+
+
+def show_translation(app: AppTest, index: int) -> AppTest:
+    """The same with another translation selected behind the arrow, which has run once."""
+    app.session_state[HYPOTHESIS.key] = index
     return healthy(app.run())

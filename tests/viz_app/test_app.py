@@ -19,7 +19,17 @@ from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
-from tests.viz_app.pages import Start, added, healthy, opened, reading, state_of, to_page
+from tests.viz_app.pages import (
+    Start,
+    added,
+    healthy,
+    opened,
+    reading,
+    show_translation,
+    state_of,
+    to_page,
+    translations,
+)
 from viz_app.frame import sentence_input
 from viz_app.page_list import VIEWS
 from viz_app.session import uploads
@@ -60,7 +70,7 @@ def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
 def test_first_screen_shows_a_translation_and_a_head(start: Start) -> None:
     app = healthy(start(beam_size="2").run())
     assert app.text_input(key="text").value == sentence_input.EXAMPLES[0]
-    assert len(app.selectbox(key="hypothesis").options) == 2
+    assert len(translations(app)) == 2
     assert 'class="hypotheses"' in shown(app)
     assert any("Example: head" in text.value for text in app.markdown)
     assert len(app.dataframe[0].value.columns) == 4
@@ -96,10 +106,10 @@ def test_the_address_holds_the_sentence_and_the_settings(app: AppTest) -> None:
     app.query_params["beam_size"] = "3"
     healthy(app.run())
     assert app.text_input(key="text").value == "Where is it?"
-    assert len(app.selectbox(key="hypothesis").options) == 3
+    assert len(translations(app)) == 3
     app.slider(key="beam_size").set_value(1)
     healthy(app.run())
-    assert len(app.selectbox(key="hypothesis").options) == 1
+    assert len(translations(app)) == 1
 
 
 @pytest.mark.parametrize("link", README_LINKS)
@@ -131,8 +141,7 @@ def test_an_example_is_translated_by_a_click(start: Start) -> None:
 
 def test_the_chosen_hypothesis_is_what_all_pages_are_about(app: AppTest) -> None:
     app.run()
-    app.selectbox(key="hypothesis").select_index(1)
-    healthy(app.run())
+    show_translation(app, 1)
     chosen = reading(app)
     assert chosen.hypothesis == chosen.translation.hypotheses[1]
     to_page(app, "heads")

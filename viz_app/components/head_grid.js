@@ -5,6 +5,7 @@
 /** @import { Component } from "./streamlit" */
 
 import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
+import { runsWithout } from "../../core/drawing/map_cells.js";
 import { tr } from "../../core/drawing/texts.js";
 import { component, listen, placed, rootOf, tellClicked } from "./shared.js";
 
@@ -27,6 +28,7 @@ import { component, listen, placed, rootOf, tellClicked } from "./shared.js";
  * @property {PerAxis<string[]> | null} links
  * @property {number} rowHeight
  * @property {Record<number, string[]>} weights Encoded, by layer and head; empty for a long sentence.
+ * @property {Record<number, (string | null)[]>} hidden Encoded likewise: weights of rows on hidden tokens.
  * @property {{ color: string, dash: Dash }[]} looks Of heads by number.
  * @property {{ name: string, cells: Cell[] }[]} rows
  */
@@ -38,7 +40,8 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   const click = (/** @type {Cell} */ { name, layer, head }) => {
     setTriggerValue("head", { layer, head });
     const weights = data.weights[layer]?.[head];
-    if (weights) tellClicked({ head: { name, ...data.looks[head], weights }, size });
+    const hidden = data.hidden[layer]?.[head] ?? null;
+    if (weights) tellClicked({ head: { name, ...data.looks[head], weights, hidden }, size });
   };
   const grid = group("grid", tr("Heads"));
   grid.style.setProperty("--columns", String(columns.length));
@@ -53,7 +56,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
     grid.append(title, ...buttons[row]);
   });
   // In a style sheet the picture is decoded once for all cells.
-  grid.append(element("style", "maps", `.frame { background-image: url("${data.picture}") }`));
+  grid.append(element("style", "maps", `.frame { background-image: url("${data.picture}"), var(--hatch) }`));
   grid.onkeydown = (event) => moveInRows(buttons, event);
   root.replaceChildren(grid);
   restoreFocus(buttons.flat(), focused); // Tab reaches the grid, arrow keys its cells
@@ -73,25 +76,21 @@ function shownPlaces(lit, { query, key }) {
 }
 
 /**
- * Highlight rows and columns of every map. Neighbours are one band, for the edges of many would hide the weights.
+ * Dim what is in none of these rows and columns, in every map; nothing if there are none.
  * @param {HTMLElement} grid
  * @param {PerAxis<number[]>} lit
  * @param {PerAxis<number>} size
  */
 function highlight(grid, lit, size) {
+  grid.classList.toggle("dimmed", lit.query.length + lit.key.length > 0);
   for (const axis of /** @type {Axis[]} */ (["query", "key"])) {
     const at = (/** @type {number} */ index) => `${(100 * index) / size[axis]}%`;
-    const first = lit[axis].filter((index) => !lit[axis].includes(index - 1));
-    const last = lit[axis].filter((index) => !lit[axis].includes(index + 1));
-    const edge = first.length > 1 ? "var(--lit)" : "var(--edge)";
-    const stops = first.flatMap((index, band) => {
-      const [from, to] = [at(index), `max(${at(last[band] + 1)}, ${at(index)} + 2px)`];
-      const inner = `var(--lit) 0 calc(${to} - 1px)`;
-      return [`transparent ${from}`, `${edge} ${from} calc(${from} + 1px)`, inner, `${edge} 0 ${to}`, "transparent 0"];
-    });
+    const stops = runsWithout(lit[axis], size[axis]).flatMap(([start, stop], run, runs) => [
+      `transparent ${run ? at(runs[run - 1][1]) : "0%"} ${at(start)}`,
+      `#000 ${at(start)} ${at(stop)}`,
+    ]);
     const way = axis === "query" ? "bottom" : "right";
-    grid.classList.toggle(`lit-${axis}`, stops.length > 0);
-    grid.style.setProperty(`--${axis}`, stops.length ? `linear-gradient(to ${way}, ${stops.join()})` : "none");
+    grid.style.setProperty(`--${axis}`, `linear-gradient(to ${way}, ${[...stops, "transparent 0"].join()})`);
   }
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from core.capture import AttentionMap
-from core.drawing.drawing_data import MAX_CELL, encoded_weights
+from core.drawing.drawing_data import MAX_CELL, encoded_hidden, encoded_weights, shown_weights
 from viz_app.components.component import component_beside, draw
 from viz_app.components.highlight import AXES, NO_HIGHLIGHT, Highlight, Links, highlight_data
 from viz_app.drawing import head_names
@@ -72,6 +72,7 @@ def grid_payload(
         **highlight_data(place, links),
         "rowHeight": row_height,
         "weights": _weights(layers),
+        "hidden": _hidden(layers),
         "looks": [asdict(theme.head_mark(head)) for head in range(len(columns))],
         "rows": [{"name": title, "cells": [cell(place) for place in row]} for title, row in named_rows],
     }
@@ -169,7 +170,10 @@ def clicked_head(value: object, maps: Sequence[AttentionMap]) -> LayerHead | Non
 def _arranged(maps: Sequence[AttentionMap], rows: Sequence[Sequence[LayerHead]]) -> list[AttentionMap]:
     """Rearrange the maps of heads as if each row was a layer."""
     by_layer = {attention.layer: attention.weights for attention in maps}
-    return [replace(maps[0], weights=torch.stack([by_layer[layer][head] for layer, head in row])) for row in rows]
+    return [
+        replace(maps[0], weights=torch.stack([by_layer[layer][head] for layer, head in row]), hidden=None)
+        for row in rows
+    ]
 
 
 def _weights(maps: Sequence[AttentionMap]) -> dict[int, list[str]]:
@@ -177,9 +181,20 @@ def _weights(maps: Sequence[AttentionMap]) -> dict[int, list[str]]:
     if max(maps[0].weights.shape[1:]) > MAX_CELL:
         return {}
     return {
-        attention.layer: [encoded_weights(head) for head in attention.weights]
+        attention.layer: [encoded_weights(head) for head in shown_weights(attention)]
         for attention in maps
         if attention.layer >= 0
+    }
+
+
+def _hidden(maps: Sequence[AttentionMap]) -> dict[int, list[str | None]]:
+    """Encode what every head gave to hidden tokens, by layer, where `_weights` has its weights."""
+    if max(maps[0].weights.shape[1:]) > MAX_CELL:
+        return {}
+    return {
+        attention.layer: [encoded_hidden(attention, head) for head in range(attention.num_heads)]
+        for attention in maps
+        if attention.layer >= 0 and attention.hidden is not None
     }
 
 

@@ -3,7 +3,7 @@
 
 import { tellPreview } from "./shared.js";
 
-const BOX = ".st-key-text input"; // the text box of the sentence, which is Streamlit's
+export const BOX = ".st-key-text input"; // the text box of the sentence, which is Streamlit's
 const PATIENCE = 500; // milliseconds until the page runs without a preview
 const FRAME = 50; // milliseconds that drawing may take
 

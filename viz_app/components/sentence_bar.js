@@ -1,5 +1,5 @@
 // @ts-check
-// A sentence and its translation as words to click.
+// A sentence and its translation as words to click; a click beside them turns the sentence into its text box.
 
 /** @import { Span } from "../../core/drawing/types" */
 /** @import { Component } from "./streamlit" */
@@ -9,6 +9,8 @@ import { scrolling } from "../../core/drawing/scrolling.js";
 import { decimal } from "../../core/drawing/numbers.js";
 import { tr } from "../../core/drawing/texts.js";
 import { previewOnEnter } from "./preview.js";
+import { edit, editButton, wordsAfterEnter } from "./sentence_edit.js";
+import { translationMenu } from "./translation_menu.js";
 import { component, listen, onSelected, rootOf, select, tellPointed } from "./shared.js";
 
 const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
@@ -29,6 +31,9 @@ const JOINER = "\u200d"; // zero-width joiner: shapes a letter as if it were joi
  * @property {Record<Side, string>} directions
  * @property {string[]} selected Names of words.
  * @property {string} ticket To ask for previews of other sentences; "": there are none.
+ * @property {import("./translation_menu.js").Choice[]} translations
+ * @property {number} shown Number of the translation that is shown.
+ * @property {boolean} editable Whether another sentence can be typed.
  */
 
 /**
@@ -44,11 +49,16 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   const scrolled = new Map(sidesOf(root).map((each) => [each.textContent, each.scrollTop]));
   const before = highlighted(root);
   const selected = currentSelection(root, data);
-  const arrow = element("span", "arrow", "\u2192");
-  arrow.setAttribute("aria-hidden", "true");
   const target = element("div", "target");
-  target.append(arrow, sentence("target", data, selected));
-  root.replaceChildren(sentence("source", data, selected), target);
+  const menu = translationMenu(data.translations, data.shown, (number) => setTriggerValue("translation", number));
+  target.append(menu, sentence("target", data, selected));
+  const source = element("div", "source");
+  source.append(sentence("source", data, selected), ...(data.editable ? [editButton()] : []));
+  root.replaceChildren(source, target);
+  root.classList.toggle("editable", data.editable);
+  root.onclick = ({ target }) => void (data.editable && isIn(target, ":not(button, button *, .choices)") && edit());
+  root.ondblclick = ({ target }) => void (data.editable && isIn(target, ".source, .source *") && edit());
+  for (const each of controlsOf(root)) restoreFocus([each], focused);
   for (const each of sidesOf(root)) restoreFocus([...each.querySelectorAll("button")], focused); // arrow keys go on
   for (const each of sidesOf(root)) each.scrollTop = scrolled.get(each.textContent) ?? 0;
   if (highlighted(root) !== before) reveal(root.querySelector(".on"));
@@ -61,6 +71,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   }
   const stops = [
     previewOnEnter(data.ticket),
+    wordsAfterEnter(() => root.querySelector(".edit")),
     onSelected(root, (word, also) => change(root, word, also, (words) => setTriggerValue("words", words))),
     listen(root, (place) => {
       for (const word of wordsOf(root)) word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));
@@ -121,6 +132,19 @@ function mark(word, selected) {
   const on = selected.includes(nameOf(word));
   word.classList.toggle("on", on);
   word.setAttribute("aria-pressed", String(on));
+}
+
+/**
+ * @param {EventTarget | null} target
+ * @param {string} selector
+ */
+function isIn(target, selector) {
+  return target instanceof Element && target.matches(selector);
+}
+
+/** @param {HTMLElement} root */
+function controlsOf(root) {
+  return /** @type {HTMLElement[]} */ ([...root.querySelectorAll("[data-control]")]);
 }
 
 /** @param {HTMLElement} root */

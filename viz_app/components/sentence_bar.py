@@ -1,7 +1,7 @@
 """The sentence and its translation as words, with probabilities."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -37,7 +37,13 @@ def words_by_name(explanation: Explanation) -> dict[str, WordSelection]:
 
 
 def sentence_payload(
-    explanation: Explanation, selected: Iterable[WordSelection] = (), ticket: str = ""
+    explanation: Explanation,
+    selected: Iterable[WordSelection] = (),
+    ticket: str = "",
+    *,
+    translations: Mapping[int, str] | None = None,
+    shown: int = 0,
+    is_editable: bool = False,
 ) -> dict[str, Any]:
     """Return the data of the sentence bar, see `Data` in sentence_bar.js.
 
@@ -45,10 +51,14 @@ def sentence_payload(
 
     Args:
         ticket: See `session/previews.py`.
+        translations: Labels of all translations that were found, by index, the best first.
+        shown: Index of the one in the explanation.
+        is_editable: Whether the visitor can type another sentence.
 
     Returns:
         `source` and `target`: for each word its positions, whether it is `glued` to the word before, its reading
-        direction and its pieces; `directions` of the two sentences; `selected`: names of the words to mark.
+        direction and its pieces; `directions` of the two sentences; `selected`: names of the words to mark; and the
+        arguments.
     """
     return {
         "source": _words(explanation.source_tokens, None),
@@ -56,16 +66,19 @@ def sentence_payload(
         "directions": {"source": direction(explanation.source), "target": direction(explanation.target)},
         "selected": [word_name(word) for word in selected],
         "ticket": ticket,
+        "translations": list((translations or {}).items()),
+        "shown": shown,
+        "editable": is_editable,
     }
 
 
 def sentence_bar(
     explanation: Explanation,
     on_words: Callable[[Sequence[WordSelection]], None],
+    on_translation: Callable[[int], None],
     *,
-    selected: Iterable[WordSelection] = (),
-    ticket: str = "",
     key: str = KEY,
+    **options: Any,
 ) -> None:
     """Draw the bar on the page.
 
@@ -74,8 +87,9 @@ def sentence_bar(
     Args:
         on_words: Called with the words selected after a click, before the page runs again. Pass them back as
             `selected`.
-        selected, ticket: Those of `sentence_payload`.
+        on_translation: Called with the index of the translation that was selected. Pass it back as `shown`.
         key: Key of the component, as for any widget.
+        options: Those of `sentence_payload`.
     """
 
     def clicked() -> None:
@@ -83,8 +97,14 @@ def sentence_bar(
         if words is not None:
             on_words(words)
 
-    payload = sentence_payload(explanation, selected, ticket)
-    _component(data=payload, key=key, on_words_change=clicked, on_theme_change=listening)
+    def chosen() -> None:
+        index = st.session_state[key].get("translation")
+        if type(index) is int and index in offered:
+            on_translation(index)
+
+    payload = sentence_payload(explanation, **options)
+    offered = dict(payload["translations"])
+    _component(data=payload, key=key, on_words_change=clicked, on_translation_change=chosen, on_theme_change=listening)
 
 
 def selected_words(value: object, explanation: Explanation) -> list[WordSelection] | None:
@@ -98,21 +118,27 @@ def selected_words(value: object, explanation: Explanation) -> list[WordSelectio
 
 
 def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dict[str, Any]]:
-    characters = {group.start: group for group in grapheme_groups(tokens)}
+    groups = word_groups(tokens)
+    directions = [direction(label) for label in word_labels(tokens)]
+    of_text = [token_role(tokens[group.start]) in ("text", "prefix") for group in groups]
+    characters = list(grapheme_groups(tokens))
+    spans = [unit_spans(tokens[character.start : character.stop]) for character in characters]
+    pieces = {
+        character.start: {"spans": each, "probability": _probability(character, log_probs)}
+        for character, each in zip(characters, spans, strict=True)
+    }
     return [
         {
             "start": group.start,
             "stop": group.stop,
-            "glued": group.start > 0
-            and not tokens[group.start].startswith(SPACE_MARK)
-            and token_role(tokens[group.start]) in ("text", "prefix"),
-            "direction": direction(label),
-            "pieces": [_piece(tokens, characters[position], log_probs) for position in group if position in characters],
+            "glued": group.start > 0 and not tokens[group.start].startswith(SPACE_MARK) and is_of_text,
+            "direction": reads,
+            "pieces": [pieces[position] for position in group if position in pieces],
         }
-        for group, label in zip(word_groups(tokens), word_labels(tokens), strict=True)
+        for group, reads, is_of_text in zip(groups, directions, of_text, strict=True)
     ]
 
 
-def _piece(tokens: Sequence[str], group: range, log_probs: Sequence[float] | None) -> dict[str, Any]:
-    probability = None if log_probs is None else round(math.exp(sum(log_probs[group.start : group.stop])), 4)
-    return {"spans": unit_spans(tokens[group.start : group.stop]), "probability": probability}
+def _probability(group: range, log_probs: Sequence[float] | None) -> float | None:
+    """Return the probability of the tokens of a character together."""
+    return None if log_probs is None else round(math.exp(sum(log_probs[group.start : group.stop])), 4)

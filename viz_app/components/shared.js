@@ -332,3 +332,21 @@ export function openAddress(address) {
   window.history.pushState(null, "", address);
   window.dispatchEvent(new PopStateEvent("popstate", { state: null })); // Streamlit shows the address that is current
 }
+
+const ASKED_EVERY = 25; // milliseconds
+const AT_MOST = 4000;
+
+/**
+ * Do something once the server has drawn the whole page: before, boxes may have the values that they had before the
+ * click, and a link to another page would send these back.
+ * @param {() => void} act
+ */
+export function whenDrawn(act) {
+  const since = performance.now();
+  const timer = window.setInterval(() => {
+    const isDrawn = document.querySelector(".stApp[data-test-script-state=notRunning]");
+    if (!isDrawn && performance.now() - since < AT_MOST) return;
+    window.clearInterval(timer);
+    act();
+  }, ASKED_EVERY);
+}

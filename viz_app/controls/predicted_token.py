@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.analysis.interventions.pair_runs import Metric
-from core.analysis.tokens.words import readable
+from core.analysis.tokens.words import readable_all
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, readings
@@ -41,11 +41,12 @@ def token_box(about: Reading) -> int:
         TOKEN.set(target[-1])
     state.words = words
     TOKEN.preset_for(about.identity, lambda: _longest_token(about))
+    names = [f"{number} {token}" for number, token in enumerate(readable_all(tokens), start=1)]
     return TOKEN.draw(
         st.selectbox,
         tr("Predicted token"),
         range(len(tokens)),
-        format_func=lambda position: f"{position + 1} {readable(tokens[position])}",
+        format_func=names.__getitem__,
         width=200,
         help=tr("Or click a word of the translation above."),
     )
@@ -83,12 +84,12 @@ def alternative_box(
         default: one of the pieces or of `others`.
     """
     pieces = alternatives(about, position)
-    names = [*others, *(piece for piece in pieces if piece not in others)]
+    names = dict(zip(pieces, readable_all(pieces), strict=True)) | {other: tr(other) for other in others}
     return setting.draw(
         st.pills,
         label,
-        names,
-        format_func=lambda name: tr(name) if name in others else readable(name),
+        [*others, *(piece for piece in pieces if piece not in others)],
+        format_func=names.__getitem__,
         required=True,
         default=default,
         help=help,

@@ -19,7 +19,7 @@ from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.drawing.head_names import head_title as head_title
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import tr
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
@@ -180,7 +180,7 @@ def effects_figure(
     with_layout(
         figure,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}},
     )
     limit = scale_limit(list(effects.values()))
     for kind, symbol in MARKERS.items():
@@ -202,8 +202,8 @@ def effects_figure(
             hovertemplate=f"%{{text}}<br>{tr('off: {change}', change='%{y:+.3f}')}<br>"
             f"{tr('gradient: {importance}', importance='%{x:.3f}')}<extra></extra>",
         )
-    ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
-    title = {"size": 12, "color": theme.faint}
+    ticks = {"showticklabels": True, "tickfont": {"size": SMALL, "color": theme.faint, "family": theme.monospace_font}}
+    title = {"size": SMALL, "color": theme.faint}
     x_title, y_title = tr("importance by gradient, nats per token"), tr("change when off, nats")
     with_layout(
         figure,

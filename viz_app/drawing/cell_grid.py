@@ -68,29 +68,43 @@ class CellGrid:
     selected: Collection[str] = ()
 
 
-def signed_cells(
-    values: Sequence[float], names: Sequence[str], limit: float, theme: Theme, marked: int | None = None
-) -> list[GridCell | None]:
-    """Return cells for signed numbers on a diverging scale from -limit to limit.
+def signed_rows(
+    values: Sequence[Sequence[float]],
+    names: Sequence[Sequence[str]],
+    limit: float,
+    theme: Theme,
+    marked: tuple[int, int] | None = None,
+) -> list[list[GridCell | None]]:
+    """Return rows of cells for signed numbers on a diverging scale from -limit to limit.
 
     Args:
-        marked: the number of the cell with a frame; None: no cell has one.
+        marked: row and column of the cell with a frame; None: no cell has one.
     """
-    short, exact = localized_all(values, "+.1f"), localized_all(values, "+.3f")
-    colors = effect_colors(values, limit, theme)
+    flat = [value for row in values for value in row]
+    looks = zip(
+        localized_all(flat, "+.1f"), localized_all(flat, "+.3f"), effect_colors(flat, limit, theme), strict=True
+    )
     return [
-        GridCell(
-            text=short[index] if abs(value) >= SMALLEST else "",
-            name=f"{name}: {exact[index]}",
-            color=colors[index][0],
-            text_color=colors[index][1],
-            marked=index == marked,
-        )
-        for index, (value, name) in enumerate(zip(values, names, strict=True))
+        [
+            GridCell(
+                text=short if abs(value) >= SMALLEST else "",
+                name=f"{name}: {exact}",
+                color=color,
+                text_color=ink,
+                marked=(row, column) == marked,
+            )
+            for column, (value, name, (short, exact, (color, ink))) in enumerate(zip(of_row, own, looks, strict=False))
+        ]
+        for row, (of_row, own) in enumerate(zip(values, names, strict=True))
     ]
 
 
+def signed_cells(values: Sequence[float], names: Sequence[str], limit: float, theme: Theme) -> list[GridCell | None]:
+    """Return one row of cells, see `signed_rows`."""
+    return signed_rows([values], [names], limit, theme)[0]
+
+
 def signed_legend(title: str, limit: float, theme: Theme) -> Legend:
-    """Return the legend of `signed_cells`."""
+    """Return the legend of `signed_rows`."""
     colors = theme.diverging[0], theme.background, theme.diverging[-1]
     return Legend(title, colors, localized(-limit, ".1f"), localized(limit, "+.1f"))

@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from core.capture import AttentionMap
-from core.drawing.drawing_data import MAX_CELL, reduced
+from core.drawing.drawing_data import MAX_CELL, reduced, shown_weights
 from viz_app.drawing.theme import Theme
 
 CELL_PIXELS = 96  # short sentences are enlarged to about this size, or the browser blurs them
 SHADES = 64  # more are indistinguishable in a cell, and larger
+MASKED = SHADES  # the index of what is transparent
 
 
 def grid_picture(maps: Sequence[AttentionMap], theme: Theme) -> str:
     """Return one small map for each head as a PNG data URL, with a row for each layer and a column for each head.
 
-    Colours run from 0 to 1. All maps have the same size and touch each other.
+    Colours run from 0 to 1; masked cells are transparent, for a hatching behind them. All maps have the same size and
+    touch each other.
 
     Args:
         maps: The layers of one kind of attention; they may differ in their number of heads.
@@ -41,13 +43,13 @@ def grid_picture(maps: Sequence[AttentionMap], theme: Theme) -> str:
 
 
 def _tile(maps: Sequence[AttentionMap], columns: int) -> NDArray[np.uint8]:
-    """Return all maps as shade indices from 0 to SHADES - 1; 0 where there is no head."""
+    """Return all maps as shade indices from 0 to SHADES - 1, or MASKED; 0 where there is no head."""
     queries, keys = (min(size, MAX_CELL) for size in maps[0].weights.shape[1:])
     height, width = (size * max(1, CELL_PIXELS // size) for size in (queries, keys))
     tile = np.zeros((len(maps) * height, columns * width), dtype=np.uint8)
     for row, attention in enumerate(maps):
-        weights = attention.weights.clamp(0, 1).numpy()
-        shades = (reduced(reduced(weights, 1), 2) * (SHADES - 1)).round().astype(np.uint8)  # [H, queries, keys]
+        weights = reduced(reduced(shown_weights(attention).clamp(0, 1).numpy(), 1), 2)  # [H, queries, keys]
+        shades = np.where(np.isnan(weights), MASKED, np.nan_to_num(weights) * (SHADES - 1)).round().astype(np.uint8)
         for head, shade in enumerate(shades):
             top, left = row * height, head * width
             tile[top : top + height, left : left + width] = shade.repeat(height // queries, 0).repeat(width // keys, 1)
@@ -57,9 +59,9 @@ def _tile(maps: Sequence[AttentionMap], columns: int) -> NDArray[np.uint8]:
 @lru_cache(maxsize=16)  # a click on a head draws the same grid again
 def _png(tile: bytes, shape: tuple[int, ...], shades: bytes) -> str:
     image = Image.fromarray(np.frombuffer(tile, dtype=np.uint8).reshape(shape))
-    image.putpalette(shades)
+    image.putpalette(shades + bytes(3))
     file = io.BytesIO()
-    image.save(file, "PNG", compress_level=3)  # a third larger than at 6, in half the time
+    image.save(file, "PNG", compress_level=3, transparency=MASKED)  # a third larger than at 6, in half the time
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 

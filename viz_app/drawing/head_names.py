@@ -1,7 +1,7 @@
 """Displayed names of heads: `L5 H3`, `Mean of all`; and their colours."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from functools import cache
 
@@ -39,7 +39,13 @@ def shown_name(name: str) -> str:
 
 def head_title(head: Head) -> str:
     """Return a head's name with its kind: `Cross L5 H3`."""
-    return f"{tr(KIND_NAMES[head.kind])} {head_name(head.layer, head.head)}"
+    return f"{tr(KIND_NAMES[head.kind])} {name_of(head.layer, head.head)}"
+
+
+def head_titles(heads: Iterable[Head]) -> list[str]:
+    """Return the `head_title` of each head."""
+    kinds = {kind: tr(name) for kind, name in KIND_NAMES.items()}
+    return [f"{kinds[head.kind]} {name_of(head.layer, head.head)}" for head in heads]
 
 
 def layer_name(layer: int, head: int) -> str:

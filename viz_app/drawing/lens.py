@@ -29,7 +29,7 @@ def lens_grid(lens: LogitLens, piece: Piece, theme: Theme, selected: tuple[int, 
     """Return a grid with a row for each predicted token and a column for each level.
 
     A cell has the most probable token, coloured by its probability, and bold from the level on from which the predicted
-    token stays the most probable.
+    token stays the most probable. It is grey if that token is a copy of the input, the token that was fed.
 
     Args:
         selected: Row and level of the cell with a frame.
@@ -42,12 +42,15 @@ def lens_grid(lens: LogitLens, piece: Piece, theme: Theme, selected: tuple[int, 
         probability = math.exp(float(lens.log_probs[level, row, 0]))
         own, rank = math.exp(float(lens.predicted_log_probs[level, row])), int(lens.predicted_ranks[level, row])
         predicted = readable(lens.explanation.predicted_tokens[row])
-        color = shades[round(min(probability, 1.0) * (len(shades) - 1))]
+        is_copy = token != predicted and token == readable(lens.explanation.fed_tokens[row])
+        color = (theme.greys if is_copy else shades)[round(min(probability, 1.0) * (len(shades) - 1))]
         first = decided[row]
         name = f"{predicted}, {level_name(level)}: {token} {decimal(probability, 3)}"
         if rank > 1:
             own_rank = tr("{token} {probability}, rank {rank}", token=predicted, probability=decimal(own, 3), rank=rank)
             name = f"{name}; {own_rank}"
+        if is_copy:
+            name = f"{name}; {tr('a copy of the input')}"
         return GridCell(
             text=token,
             name=name,
@@ -62,7 +65,10 @@ def lens_grid(lens: LogitLens, piece: Piece, theme: Theme, selected: tuple[int, 
         (readable(token), [cell(row, level) for level in levels])
         for row, token in enumerate(lens.explanation.predicted_tokens)
     ]
-    legend = tr("probability of the most probable token; bold: the predicted token, from where on it stays on top")
+    legend = tr(
+        "probability of the most probable token; bold: the predicted token, from where on it stays on top; grey: a "
+        "copy of the input"
+    )
     colors = tuple(shades[round(share * (len(shades) - 1))] for share in (0, 0.25, 0.5, 0.75, 1))
     return CellGrid(
         columns=[level_name(level) for level in levels],

@@ -3,14 +3,14 @@
 import html
 import importlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_app.drawing.theme import Theme
-from viz_app.language import language, localized, marked, symbols, tr
+from viz_app.drawing.theme import NOTE, SMALL, Theme
+from viz_app.language import all_in_symbols, language, marked, symbols, tr
 
 CHART_CONFIG: dict[str, Any] = {"displayModeBar": False, "scrollZoom": False, "doubleClick": False, "showTips": False}
 
@@ -39,11 +39,11 @@ def empty_figure(theme: Theme, height: int, margin: tuple[int, int, int, int] = 
             "margin": {"l": left, "t": top, "r": right, "b": bottom, "pad": 0},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"family": theme.interface_font, "size": 13, "color": theme.text},
+            "font": {"family": theme.interface_font, "size": NOTE, "color": theme.text},
             "hoverlabel": {
                 "bgcolor": theme.background,
                 "bordercolor": theme.hairline,
-                "font": {"family": theme.monospace_font, "size": 13, "color": theme.text},
+                "font": {"family": theme.monospace_font, "size": NOTE, "color": theme.text},
                 "align": "left",
                 "namelength": 0,
             },
@@ -70,7 +70,7 @@ def bare_axis(**settings: Any) -> dict[str, Any]:
 
 def color_bar(theme: Theme, title: str) -> dict[str, Any]:
     """Return settings of a small horizontal colour bar below a figure, at its left."""
-    font = {"size": 11, "color": theme.faint}
+    font = {"size": SMALL, "color": theme.faint}
     return {
         "title": {"text": title, "side": "right", "font": font},
         "tickfont": {**font, "family": theme.monospace_font},
@@ -145,7 +145,7 @@ def _axis_sentence(axis: str, settings: Any, values: Sequence[Any]) -> Iterator[
     if names:
         first, last = _plain(names[0]), _plain(names[-1])
     elif finite.size:
-        first, last = _number(float(finite.min())), _number(float(finite.max()))
+        first, last = _numbers([finite.min(), finite.max()])
     else:
         return
     title = _plain(settings.title.text or "")
@@ -157,9 +157,8 @@ def _axis_sentence(axis: str, settings: Any, values: Sequence[Any]) -> Iterator[
 
 def _series_sentence(series: Series) -> str:
     low, high = int(series.values.argmin()), int(series.values.argmax())
-    numbers = {
-        name: _number(series.values[index]) for name, index in (("low", low), ("high", high), ("begin", 0), ("end", -1))
-    }
+    ends = {"low": low, "high": high, "begin": 0, "end": -1}
+    numbers = dict(zip(ends, _numbers(series.values[[*ends.values()]]), strict=True))
     if series.values[low] == series.values[high]:
         return tr("{name}: {value} everywhere.", name=series.name, value=numbers["low"])
     values = {
@@ -209,17 +208,17 @@ def _together(parts: Sequence[Series]) -> Series:
 
 
 def _place(label: Any) -> str:
-    return _plain(label) if isinstance(label, str) else _number(float(label))
+    return _plain(label) if isinstance(label, str) else _numbers([label])[0]
 
 
 def _is_numeric(values: Any) -> bool:
     return values is not None and np.issubdtype(np.asarray(values).dtype, np.number)
 
 
-def _number(value: float) -> str:
-    """Format a number for reading aloud: three digits, or whole thousands."""
-    text = localized(value, ",.0f") if 1000 <= abs(value) < 1e9 else localized(value, ".3g")
-    return text.replace("-", "\u2212")
+def _numbers(values: Iterable[float]) -> list[str]:
+    """Format numbers for reading aloud: three digits, or whole thousands."""
+    texts = [format(float(value), ",.0f" if 1000 <= abs(value) < 1e9 else ".3g") for value in values]
+    return all_in_symbols(texts)
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from core.analysis.token_path.score_products import ScoreProducts
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import tr
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def products_figure(products: ScoreProducts, theme: Theme, height: int = 190) ->
             marker={"color": theme.faint, "line": {"width": 0}},
             hovertemplate=f"{tr('distance')} = <b>{decimal(products.relative, 3, sign=True)}</b><extra></extra>",
         )
-    font = {"size": 12, "color": theme.faint}
-    ticks = {"showticklabels": True, "tickfont": {**font, "size": 11, "family": theme.monospace_font}}
+    font = {"size": SMALL, "color": theme.faint}
+    ticks = {"showticklabels": True, "tickfont": {**font, "size": SMALL, "family": theme.monospace_font}}
     span = [0.25, end + 0.75]
     with_layout(
         figure,

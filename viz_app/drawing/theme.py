@@ -1,4 +1,4 @@
-"""Colours and fonts of all drawings, for light and dark pages."""
+"""Colours, fonts and sizes of type of all drawings, for light and dark pages."""
 
 import math
 from dataclasses import dataclass
@@ -13,6 +13,15 @@ SHADES = 33  # stops of a colour scale; between them the browser mixes
 
 INTERFACE_FONT = '"Source Sans", "Source Sans 3", system-ui, "DejaVu Sans", sans-serif'
 MONOSPACE_FONT = '"Source Code Pro", ui-monospace, "DejaVu Sans Mono", monospace'
+
+
+# Pixels: the five sizes of type of all drawings, as in core/drawing/sizes.css. There is no other, and none is smaller.
+SMALL, NOTE, TEXT, WORDS, LARGE = 12, 13, 14, 16, 21
+
+
+def points(pixels: int) -> float:
+    """Return a size of type in points, as in files: 16 pixels are 12 points."""
+    return pixels * 0.75
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +40,7 @@ class Theme:
         background: Of the page, and of a weight of 0.
         sequential: Colours of the weights 0 to 1, evenly spaced; lightness falls (light) or rises (dark) in even steps.
         diverging: Colours of differences from -1 to 1; the middle one is the background.
+        greys: Colours from 0 to 1 of what only copies the input, as many as of `sequential`.
         head_colors: Of heads 0 to 7, then repeated.
     """
 
@@ -41,6 +51,7 @@ class Theme:
     hairline: str
     sequential: tuple[str, ...]
     diverging: tuple[str, ...]
+    greys: tuple[str, ...]
     head_colors: tuple[str, ...]
     interface_font: str = INTERFACE_FONT
     monospace_font: str = MONOSPACE_FONT
@@ -142,6 +153,7 @@ LIGHT = Theme(
     hairline="#dcdcd6",
     sequential=_ramp("#ffffff", (1.0, 0.27), (0.135, 0.085), (240.0, 278.0)),
     diverging=_two_sided("#ffffff", (1.0, 0.45), 0.13, (255.0, 50.0)),
+    greys=_ramp("#ffffff", (1.0, 0.8), (0.0, 0.0), (0.0, 0.0)),
     head_colors=(*_BLUE_TO_PURPLE, "#ac8e49", "#0095f9", "#000000", "#882255"),
 )
 DARK = Theme(
@@ -152,5 +164,6 @@ DARK = Theme(
     hairline="#353b43",
     sequential=_ramp("#14171b", (0.205, 0.97), (0.125, 0.03), (264.0, 205.0)),
     diverging=_two_sided("#14171b", (0.205, 0.78), 0.12, (250.0, 60.0)),
+    greys=_ramp("#14171b", (0.205, 0.45), (0.0, 0.0), (0.0, 0.0)),
     head_colors=(*_BLUE_TO_PURPLE, "#e69f00", "#56b4e9", "#f2f2f2", "#f0e442"),
 )

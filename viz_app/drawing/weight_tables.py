@@ -46,6 +46,28 @@ def lines_table(attention: AttentionMap, heads: Sequence[int]) -> "pd.DataFrame"
     return pd.concat(tables, ignore_index=True)
 
 
+def shown_table(attention: AttentionMap, heads: Sequence[int], hidden: str) -> "pd.DataFrame":
+    """Return `lines_table` as it is shown: without masked weights, and with those on hidden tokens.
+
+    Args:
+        hidden: Names hidden tokens as a key, at the end of each row.
+    """
+    import pandas as pd
+
+    table = lines_table(attention, heads)
+    visible = np.tile(attention.visible.flatten().numpy(), len(heads))
+    if attention.hidden is None:
+        return table.loc[visible].reset_index(drop=True)
+    keys = len(attention.key_tokens)
+    ends = table.iloc[keys - 1 :: keys].assign(
+        key_position=keys, key=hidden, weight=attention.hidden[list(heads)].flatten().numpy()
+    )
+    shown = pd.concat([table.loc[visible], ends]).sort_index(
+        kind="stable"
+    )  # an end has the index of its row's last key
+    return shown.reset_index(drop=True)
+
+
 def with_columns(table: "pd.DataFrame", place: int, columns: Mapping[str, str]) -> "pd.DataFrame":
     """Insert columns with one value each into a table."""
     for number, (name, value) in enumerate(columns.items()):

@@ -26,8 +26,9 @@ def current_view() -> tuple[Scripts, StreamlitPage, View]:
     Returns:
         All scripts, the script of the current view, and that view.
     """
+    titles = {each.name: tr(each.title) for each in VIEWS}
     scripts = {
-        each.name: st.Page(each.script, title=tr(each.title), url_path=each.name, default=each == VIEWS[0])
+        each.name: st.Page(each.script, title=titles[each.name], url_path=each.name, default=each == VIEWS[0])
         for each in VIEWS
     }
     script = st.navigation(list(scripts.values()), position="hidden")
@@ -50,12 +51,14 @@ def menu(scripts: Scripts) -> None:
 
 
 def view_row(scripts: Scripts, view: View) -> None:
-    """Draw links to the views of the current page, if it has several."""
+    """Draw links to the views of the current page or, if there is only one, the title of the page."""
     page = page_of(view)
     with st.container(horizontal=True, gap="small", key="views"):
-        if len(page.views) > 1:
-            for each in page.views:
-                st.page_link(scripts[each.name], label=tr(each.title), width="content")
+        if len(page.views) == 1:
+            st.markdown(f"**{tr(page.title)}**", width="content")
+            return
+        for each in page.views:
+            st.page_link(scripts[each.name], label=tr(each.title), width="content")
 
 
 def name_links(view: View) -> None:

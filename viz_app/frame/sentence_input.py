@@ -1,15 +1,15 @@
-"""The sentence at the top of every page, the settings of the search, and the hypothesis."""
+"""The sentence bar at the top of every page: the sentence as text and as words, its translations, the settings."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import streamlit as st
 
 from viz_app.controls.search_progress import stoppable
-from viz_app.drawing.display_text import sentence_case, shortened
-from viz_app.frame import target_language
-from viz_app.language import tr
+from viz_app.drawing.display_text import plain, sentence_case, shortened
+from viz_app.frame import share_menu, target_language
+from viz_app.language import marked, tr
 from viz_app.session import previews, readings
 from viz_app.session.address import (
     BEAM_SIZE,
@@ -34,6 +34,25 @@ EXAMPLES = (
     "I don't know where he lives.",
     "A man in a blue shirt is standing on a ladder.",
 )
+# Of models that do something else, by their task, see `task_of` of `core.formats.model_facts`.
+TASK_EXAMPLES = {
+    "summarises": (
+        "The train from Berlin to Munich was two hours late on Monday because of heavy snow. Hundreds of passengers "
+        "waited at the station, where the railway company gave them hot tea. It will pay back all tickets.",
+        "A dog that was lost in the mountains for three weeks has found its way home. Its owner had put up pictures of "
+        "it in every village. Nobody knows how it survived the cold nights.",
+    ),
+    "fills in": (
+        "A little girl in a pink dress is <mask> up a set of stairs.",
+        "The train was <mask> because of the snow.",
+        "I don't know where he <mask>.",
+    ),
+}
+TASK_NOTES = {
+    "summarises": marked("This model summarises: give it several sentences, and it writes a shorter text."),
+    "fills in": marked("This model fills in: write <mask> where words are missing, and it writes the whole sentence."),
+}
+SHOWN_EXAMPLE = 70  # characters of an example on its button
 Number = TypeVar("Number", int, float)
 
 
@@ -48,28 +67,49 @@ class SearchSettings(NamedTuple):
 DEFAULTS = SearchSettings()
 
 
-def sentence_box() -> tuple[readings.Search, "DeltaGenerator", "DeltaGenerator"]:
-    """Draw the text box and the settings of the search, without a model.
+class SentenceBar(NamedTuple):
+    """The bar without a model.
 
-    Returns:
-        The search, the place for the choice of hypothesis, and the place below the box.
+    Attributes:
+        search: what to translate.
+        words: the place of the words, which the text box gives way to.
+        menus: the place of menus beside the settings.
+        below: the place below the bar.
     """
-    with st.container(key="sentence"):
-        columns = st.columns([6, 3, 1.5], vertical_alignment="bottom")
-        text = columns[0].text_input(
-            tr("Sentence"),
-            readings.TEXT.restore(),
-            key=readings.TEXT.key,
-            placeholder=tr("Type a sentence and press Enter"),
-            on_change=readings.new_sentence,
-        )
-        menu = columns[1].container()
-        settings = columns[2].popover(tr("Settings"), width="stretch", key="settings", on_change="rerun")
-        with settings:
-            search_settings = _search_settings(are_shown=bool(settings.open))
+
+    search: readings.Search
+    words: "DeltaGenerator"
+    menus: "DeltaGenerator"
+    below: "DeltaGenerator"
+
+
+def sentence_bar() -> SentenceBar:
+    """Draw the text box and the settings of the search, without a model."""
+    with st.container(key="top-bar", horizontal=True, gap="small"):
+        with st.container(key="sentence", width="stretch"):
+            text = st.text_input(
+                tr("Sentence"),
+                readings.TEXT.restore(),
+                key=readings.TEXT.key,
+                placeholder=tr("Type a sentence and press Enter"),
+                on_change=readings.new_sentence,
+                label_visibility="collapsed",
+            )
+            words = st.container(key="sentence-words")
+        with st.container(key="sentence-menus", horizontal=True, gap=None, width="content"):
+            settings = st.popover(
+                tr("Settings"),
+                icon=":material/tune:",
+                help=tr("Settings"),
+                type="tertiary",
+                key="settings",
+                on_change="rerun",
+            )
+            with settings:
+                search_settings = _search_settings(are_shown=bool(settings.open))
+            menus = st.container(width="content")
     readings.TEXT.put(text)
-    search = readings.Search(text, *search_settings)
-    return search, menu, st.container(key="below-sentence")
+    return SentenceBar(readings.Search(text, *search_settings), words, menus, st.container(key="below-sentence"))
 
 
 @dataclass
@@ -139,13 +179,17 @@ def _slider(
     return value
 
 
-def read(
-    model: Model, search: readings.Search, menu: "DeltaGenerator", below: "DeltaGenerator", problem: str = ""
-) -> readings.Reading | None:
-    """Translate the text, and draw the choice of hypothesis.
+@dataclass
+class _Translations:
+    """Labels of the translations that can be shown, by the index of their hypothesis."""
+
+    labels: dict[int, str] = field(default_factory=dict[int, str])
+
+
+def read(model: Model, search: readings.Search, below: "DeltaGenerator", problem: str = "") -> readings.Reading | None:
+    """Translate the text.
 
     Args:
-        menu: the place of that choice.
         below: where progress and problems are shown.
         problem: why the view that the address names is not shown, if so.
 
@@ -181,7 +225,9 @@ def read(
         if readings.HYPOTHESIS.value == readings.FORCED_INDEX:
             readings.HYPOTHESIS.set(token_ids.index(target.token_ids))
         target = None
-    index = _hypothesis_box(menu, hypotheses, target)
+    labels = session_object(_Translations).labels = _labels(hypotheses, target)
+    readings.HYPOTHESIS.keep_within(labels, 0)
+    index = readings.HYPOTHESIS.value or 0
     if target is not None and index == readings.FORCED_INDEX:
         return readings.Reading(model, search, translation, index, target, forced)
     return readings.Reading(model, search, translation, index, hypotheses[index])
@@ -203,24 +249,12 @@ def _forced_text(
     return text
 
 
-def _hypothesis_box(menu: "DeltaGenerator", hypotheses: "Sequence[ScoredText]", target: "ScoredText | None") -> int:
-    """Select one of the hypotheses, or the forced target if there is one."""
-    names = {index: f"{index + 1}: {shortened(each.text)}" for index, each in enumerate(hypotheses)}
+def _labels(hypotheses: "Sequence[ScoredText]", target: "ScoredText | None" = None) -> dict[int, str]:
+    """Return the labels of the hypotheses, and of the forced target if there is one, by index."""
+    labels = {index: f"{index + 1}: {each.text}" for index, each in enumerate(hypotheses)}
     if target is not None:
-        names[readings.FORCED_INDEX] = tr("Forced: {translation}", translation=shortened(target.text))
-    readings.HYPOTHESIS.keep_within(names, 0)
-    readings.HYPOTHESIS.show_labels(names.values())
-    index = menu.selectbox(
-        tr("Hypothesis"),
-        list(names),
-        format_func=names.__getitem__,
-        key=readings.HYPOTHESIS.key,
-        help=tr(
-            "The best translations that the search found, best first. All pages explain the one selected here. A "
-            "forced one was selected on the page Beam, or changed or typed on the page Translate."
-        ),
-    )
-    return index or 0
+        labels[readings.FORCED_INDEX] = tr("Forced: {translation}", translation=target.text)
+    return labels
 
 
 def hide(is_hidden: bool, is_given: bool = False) -> None:
@@ -228,25 +262,58 @@ def hide(is_hidden: bool, is_given: bool = False) -> None:
 
     The box is drawn all the same: a widget that is not drawn loses its value and its place in the address.
     """
-    box, below = ("none" if each else "flex" for each in (is_hidden or is_given, is_hidden))
-    st.html(f"<style>.st-key-sentence {{ display: {box}; }} .st-key-below-sentence {{ display: {below}; }}</style>")
+    bar, box = (".st-key-top-bar, .st-key-below-sentence", ".st-key-text, .st-key-settings")
+    st.html(f"<style>:is({bar if is_hidden else box if is_given else 'none'}) {{ display: none; }}</style>")
 
 
-def examples() -> None:
-    """Draw buttons with example sentences."""
+def are_examples_shown(text: str) -> bool:
+    """Whether a sentence is one of the examples, or the first of a session."""
+    return text in EXAMPLES or any(text in sentences for sentences in TASK_EXAMPLES.values())
+
+
+def examples(model: Model) -> None:
+    """Draw buttons with example sentences. What a model does is said, unless it translates."""
+    task = task_of(model)
+    if task in TASK_NOTES:
+        st.caption(plain(tr(TASK_NOTES[task])))
     with st.container(horizontal=True, key="examples", vertical_alignment="center"):
         st.caption(tr("Try"), width="content")
-        for example in EXAMPLES:
+        for example in TASK_EXAMPLES.get(task, EXAMPLES):
             st.button(
-                example, type="tertiary", on_click=readings.new_sentence, args=(example,), key=f"example: {example}"
+                plain(shortened(example, SHOWN_EXAMPLE)),
+                type="tertiary",
+                on_click=readings.new_sentence,
+                args=(example,),
+                key=f"example: {example}",
             )
 
 
-def show_words(reading: readings.Reading) -> None:
-    """Draw the sentence and its translation as words to click on."""
+def task_of(model: Model) -> str:
+    """What a model does, "" if it translates or has only attention."""
+    from core.formats.model_facts import task_of as recorded_task
+
+    return "" if model.explanation is not None else recorded_task(model.translator.training)
+
+
+def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
+    """Draw the sentence and its translation as words to click on, and the menu beside them."""
     from viz_app.components.sentence_bar import KEY, sentence_bar, sentence_payload
 
+    is_editable = reading.model.explanation is None
     ticket = previews.begin(reading.model, reading.search, target_language.completion())
-    previews.offer("words", lambda other: {KEY: sentence_payload(other.explain(), ticket=ticket)})
-    selected = readings.selected_words(reading)
-    sentence_bar(reading.explain(), partial(readings.select_words, reading), selected=selected, ticket=ticket)
+    previews.offer("words", lambda other: {KEY: sentence_payload(other.explain(), **_options(other, ticket))})
+    options = _options(reading, ticket) | {"selected": readings.selected_words(reading), "is_editable": is_editable}
+    if is_editable:
+        options["translations"] = session_object(_Translations).labels
+    with bar.words:
+        sentence_bar(
+            reading.explain(), partial(readings.select_words, reading), readings.HYPOTHESIS.set, key=KEY, **options
+        )
+    with bar.menus:
+        share_menu.menu(reading)
+
+
+def _options(reading: readings.Reading, ticket: str) -> dict[str, Any]:
+    """Return what the bar shows beside the words of a reading that was searched, see `sentence_payload`."""
+    translations = _labels(reading.translation.hypotheses)
+    return {"ticket": ticket, "translations": translations, "shown": reading.index, "is_editable": True}

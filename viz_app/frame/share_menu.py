@@ -36,7 +36,8 @@ def menu(reading: readings.Reading) -> None:
     from viz_app.components.copy_link import copy_link
     from viz_app.session.chosen_heads import ShownHeads
 
-    with st.popover(tr("Share / download"), type="tertiary", width="content"):
+    name = tr("Share / download")
+    with st.popover(name, icon=":material/ios_share:", help=name, type="tertiary", key="share"):
         st.markdown(tr("**The whole explanation**"), help=tr(ABOUT))
         for suffix, (label, mime) in FORMATS.items():
             file = file_name(reading.translation.source) + suffix

@@ -1,52 +1,80 @@
-"""A guided tour for the first visit: one line above the page suggests a thing to try."""
+"""A guided tour for the first visit: each step opens a page and points at a part of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from viz_app.language import marked, tr
-from viz_app.session.address import TOUR
+from viz_app.session.address import SENTENCE, TOUR
 from viz_app.session.state import session_object
 
-STEPS = (  # the page of a step, and a thing to try there
-    (
-        "translate",
+
+class Step(NamedTuple):
+    """A step of the tour.
+
+    Attributes:
+        view: the address of the view that it speaks of.
+        text: what to see or try there.
+        part: selects the part of the page that it speaks of, in CSS.
+        focus: selects what has the focus then, if anything.
+    """
+
+    view: str
+    text: str
+    part: str
+    focus: str = ""
+
+
+STEPS = (
+    Step(
+        "overview",
         marked(
-            "**See how a Transformer translates.** Type an English sentence below and press Enter, or pick an example."
+            "**This is the whole model with a sentence in it:** words enter below, the next word comes out at the top."
         ),
+        ".st-key-figure1",
     ),
-    (
-        "translate",
-        marked(
-            "**Click a word to select it on every page** (Ctrl-click for several). The bar under it: how probable the "
-            "model found it."
-        ),
-    ),
-    (
+    Step(
         "heads",
         marked(
-            "**Each small picture is one attention head:** rows attend to columns. Click one to enlarge it; hover a "
-            "word to see its weights."
+            "**Each small picture is one attention head:** a row for each word that attends. Click one to enlarge it."
         ),
+        '[class*="st-key-grid_"]',
     ),
-    ("switches", marked("**Click a head to turn it off**, and see how the translation changes.")),
-    (
+    Step(
+        "heads",
+        marked(
+            "**The same head, large:** at the right who attends, at the left to what. Point at a word for its weights."
+        ),
+        ':is([class*="st-key-lines_"], [class*="st-key-map_"])',
+    ),
+    Step(
         "alignment",
-        marked(
-            "**Which word translates which?** Ribbons show one head or method; link words yourself to rank all heads."
-        ),
+        marked("**Which word translates which?** The ribbons of a head; link words yourself to rank all heads."),
+        ".st-key-ribbon",
     ),
-    (
-        "translate",
-        marked(
-            "**A ? explains what a number means, and what it does not.** The address keeps what you see: copy it to "
-            "come back."
-        ),
+    Step(
+        "switches",
+        marked("**Click a head to turn it off**, and see how the translation changes."),
+        ".st-key-switchboard",
+    ),
+    Step(
+        "overview",
+        marked("**Now your own sentence:** type it and press Enter. Every page then shows it."),
+        ".st-key-sentence",
+        ".st-key-text input",
     ),
 )
 OFF = "off"  # in the address
+# What is not the part that a step speaks of is dimmed, unless it is pointed at or has the focus.
+DIMMED = """
+.stApp:has({part}) :is(.stMain, .stSidebar) :is(.stElementContainer, .stPopover):not(
+  :is({part}, {part} *, .st-key-tour *, :has({part}), :hover, :focus-within)
+) {{ opacity: 0.28; transition: opacity 0.2s; }}
+{part} {{ outline: 2px solid var(--primary-color, #2456a6); outline-offset: 6px; border-radius: 4px; }}
+"""
 
 
 def _first_step() -> int | None:
@@ -55,34 +83,57 @@ def _first_step() -> int | None:
 
 @dataclass
 class TourState:
-    """The step that the tour shows; None after it was dismissed."""
+    """The step that the tour shows.
+
+    Attributes:
+        step: None after the tour was left.
+        moves: how often the step was changed.
+        is_due: whether the page of the step is to be opened.
+        sentence: the sentence when the last step began, which ends with another one.
+    """
 
     step: int | None = field(default_factory=_first_step)
+    moves: int = 0
+    is_due: bool = False
+    sentence: str | None = None
 
     def go(self, step: int | None) -> None:
-        """Show another step, or none."""
-        self.step = step
+        """Show another step and open its page, or leave the tour."""
+        self.step, self.is_due, self.moves = step, step is not None, self.moves + 1
+        self.sentence = SENTENCE.value if step == len(STEPS) - 1 else None
+
+    def leave(self) -> None:
+        """Leave the tour."""
+        self.go(None)
+
+    def end_with_sentence(self) -> None:
+        """Leave the tour if the visitor has entered a sentence in its last step."""
+        if self.sentence is not None and SENTENCE.value != self.sentence:
+            self.leave()
 
 
 def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
     """Draw the current step, on any page, with a link to its page.
 
     Args:
-        pages: by the names of their scripts.
+        pages: by the addresses of their views.
     """
     state = session_object(TourState)
-    step = state.step
     TOUR.take()
+    state.end_with_sentence()
+    step = state.step
     if step is None:
         TOUR.put(OFF)
         return
-    name, text = STEPS[step]
+    view, text, part, _ = STEPS[step]
     is_last = step == len(STEPS) - 1
+    if pages[view] == current:
+        st.html(f"<style>{DIMMED.format(part=part)}</style>")
     with st.container(key="tour", horizontal=True, vertical_alignment="center", gap="small"):
         number = tr("{number} of {count}", number=step + 1, count=len(STEPS))
         st.markdown(f"{number}\u2002{tr(text)}", width="stretch")
-        if pages[name] != current:
-            st.page_link(pages[name], label=tr("Show me"), icon=":material/arrow_forward:", width="content")
+        if pages[view] != current:
+            st.page_link(pages[view], label=tr("Show me"), icon=":material/arrow_forward:", width="content")
         if step > 0:
             st.button(tr("Back"), on_click=state.go, args=(step - 1,), type="tertiary", key="tour_back")
         st.button(
@@ -93,7 +144,22 @@ def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
             key="tour_next",
         )
         if not is_last:
-            st.button(tr("Skip the tour"), on_click=state.go, args=(None,), type="tertiary", key="tour_skip")
+            st.button(tr("Skip the tour"), on_click=state.leave, type="tertiary", key="tour_skip")
+
+
+def lead(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
+    """Let the browser open the page of a new step, and show its part; call it when the model is loaded."""
+    from viz_app.components.tour_lead import tour_lead  # imports core
+
+    state = session_object(TourState)
+    if state.step is None:
+        return
+    step = STEPS[state.step]
+    is_here = pages[step.view] == current
+    with st.container(key="tour-lead"):
+        part = (step.part, step.focus) if is_here else None
+        tour_lead(part, follow=not is_here and state.is_due, move=state.moves, on_leave=state.leave)
+    state.is_due = state.is_due and not is_here
 
 
 def restart_button() -> None:

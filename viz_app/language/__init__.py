@@ -265,13 +265,18 @@ def localized(value: float, spec: str = "") -> str:
 
 def localized_all(values: Iterable[float], spec: str) -> list[str]:
     """Format numbers in the visitor's language, as `localized` does each."""
-    marks = _replacements(language())
-    return [format(value, spec).translate(marks).replace("inf", INFINITY) for value in values]
+    return all_in_symbols([format(value, spec) for value in values])
 
 
 def in_symbols(text: str) -> str:
     """Put a number that Python or matplotlib has written into the visitor's language."""
-    return text.translate(_replacements(language())).replace("inf", INFINITY)
+    return all_in_symbols([text])[0]
+
+
+def all_in_symbols(texts: Iterable[str]) -> list[str]:
+    """Put numbers into the visitor's language, as `in_symbols` does each."""
+    marks = _replacements(language())
+    return [text.translate(marks).replace("inf", INFINITY) for text in texts]
 
 
 @functools.cache

@@ -33,7 +33,12 @@ def template() -> Catalog:
     """Return the catalogue of all English texts, each with the files that have it."""
     python = ("**.py", f"{__name__}:{python_messages.__name__}")
     script = ("**.js", "javascript")
-    methods = {"viz_app": [("**/vendor/**", "ignore"), python, script], "core": [python], "core/drawing": [script]}
+    methods = {
+        "viz_app": [("**/vendor/**", "ignore"), python, script],
+        "core": [python],
+        "core/drawing": [script],
+        "web": [python, script],
+    }
     catalog = Catalog(domain=DOMAIN)
     for folder, methods_of_folder in methods.items():
         messages = extract_from_dir(ROOT / folder, methods_of_folder, IN_TEMPLATES, KEYWORDS)

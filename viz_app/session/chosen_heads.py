@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from core.analysis.alignment.first_head import first_head
 from core.analysis.attribution.methods import METHODS
 from core.analysis.heads.head import Head
-from core.analysis.heads.mean_and_maximum import combined
+from core.analysis.heads.mean_and_maximum import combined, combined_hidden
 from core.capture import AttentionMap, Kind
 from viz_app.drawing.head_names import ALL, CHOSEN, COMBINED_NAMES, LayerHead, name_of
 from viz_app.session import address
@@ -196,8 +196,11 @@ def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead])
     `CHOSEN`.
     """
     heads = {(layer, head) for layer, head in selected if layer >= 0}
-    with_all = [*maps, replace(maps[0], layer=ALL, weights=combined(maps))]
-    return [*with_all, replace(maps[0], layer=CHOSEN, weights=combined(maps, heads))] if heads else with_all
+    with_all = [*maps, replace(maps[0], layer=ALL, weights=combined(maps), hidden=combined_hidden(maps))]
+    if not heads:
+        return with_all
+    weights, hidden = combined(maps, heads), combined_hidden(maps, heads)
+    return [*with_all, replace(maps[0], layer=CHOSEN, weights=weights, hidden=hidden)]
 
 
 def layer_map(maps: Sequence[AttentionMap], layer: int) -> AttentionMap:

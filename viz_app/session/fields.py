@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import local
 from typing import Any, Generic, ParamSpec, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -63,6 +64,23 @@ class Visit:
     made_for: dict[str, Hashable] = field(default_factory=dict[str, Hashable])
 
 
+class _Run(local):
+    """The run of this thread, and the address of its session, kept because a page needs it hundreds of times."""
+
+    context: object = None
+    visit: Visit | None = None
+
+
+_run = _Run()
+
+
+def _visit() -> Visit:
+    context = get_script_run_ctx(suppress_warning=True)
+    if context is None or context is not _run.context or _run.visit is None:
+        _run.context, _run.visit = context, session_object(Visit)
+    return _run.visit
+
+
 @dataclass(frozen=True)
 class Taken(Generic[T]):
     """The value that an address gives a field.
@@ -96,14 +114,14 @@ class Field(Widget[T]):
 
     def is_due(self) -> bool:
         """Whether the field is to be read from the address that the visitor has come to."""
-        visit = session_object(Visit)
+        visit = _visit()
         is_here = self.in_frame or visit.page == visit.here
         return is_here and visit.taken.get(self.key, 0) != visit.number
 
     @property
     def texts(self) -> Sequence[str]:
         """The texts that the address has for the field, until it is read from there."""
-        return session_object(Visit).texts.get(self.key, ()) if self.is_due() else ()
+        return _visit().texts.get(self.key, ()) if self.is_due() else ()
 
     def take(self, default: T | None = None, possible: Callable[[T], bool] = lambda _: True) -> Taken[T] | None:
         """Read the field, once for each address that the visitor comes to.
@@ -113,7 +131,7 @@ class Field(Widget[T]):
         """
         if not self.is_due():
             return None
-        visit = session_object(Visit)
+        visit = _visit()
         visit.taken[self.key] = visit.number
         texts = visit.texts.get(self.key)
         found: Any = self.default if default is None else default
@@ -133,7 +151,7 @@ class Field(Widget[T]):
 
     def put(self, value: T, default: T | None = None) -> None:
         """Note the value for the address, which leaves out the default."""
-        visit = session_object(Visit)
+        visit = _visit()
         visit.values[self.key] = value
         default = self.default if default is None else default
         if value is None or (value == default and not self.is_preset):
@@ -156,7 +174,7 @@ class Field(Widget[T]):
         if taken is not None and (taken.is_named or not self.is_preset):
             self.set(taken.value)
         elif self.value is None or is_old or not possible(self.value):
-            value = session_object(Visit).values.get(self.key, found)
+            value = _visit().values.get(self.key, found)
             chosen: Any = value if value is None or possible(value) else found
             if chosen is not None:
                 self.set(chosen)
@@ -187,7 +205,7 @@ class Field(Widget[T]):
 
         To Streamlit that is another widget, which begins without a value.
         """
-        visit = session_object(Visit)
+        visit = _visit()
         limits = arguments[0] if kind in FROM_OPTIONS else arguments if kind in FROM_RANGE else ()
         known = (visit.here, *limits)
         if self.value is not None and visit.known.get(self.key, known) != known:
@@ -204,7 +222,7 @@ class Field(Widget[T]):
 
     def preset_for(self, source: Hashable, value: Callable[[], T]) -> None:
         """Set the widget on first use, and again whenever `source` changes; a value in the address comes first."""
-        made_for = session_object(Visit).made_for
+        made_for = _visit().made_for
         is_new = self.key not in made_for and self.value is None
         if (is_new or made_for.get(self.key, source) != source) and not self.texts:
             self.set(value())
@@ -241,7 +259,7 @@ def is_history_navigation() -> bool:
 
 def begin() -> None:
     """Begin a run: look whether the visitor has come to a new address."""
-    visit = session_object(Visit)
+    visit = _visit()
     visit.drawn, visit.here = {}, None
     texts = {name: st.query_params.get_all(name) for name in st.query_params}
     visit.first = visit.first or (st.context.url, texts)
@@ -254,14 +272,14 @@ def begin() -> None:
 
 def on_page(name: str) -> None:
     """Say which page is drawn from here on."""
-    visit = session_object(Visit)
+    visit = _visit()
     visit.here = name
     visit.page = name if visit.page is None else visit.page
 
 
 def end() -> None:
     """Write the view to the address, with what the page has not drawn yet of the address that the visitor came to."""
-    visit = session_object(Visit)
+    visit = _visit()
     waiting = {name: texts for name, texts in visit.texts.items() if name in FIELDS and FIELDS[name].is_due()}
     wanted = waiting | visit.drawn
     current = {name: st.query_params.get_all(name) for name in st.query_params}
@@ -315,7 +333,7 @@ def part(function: Callable[P, None], *, key: str = "", run_every: float | None 
 
 @contextmanager
 def _within(name: str) -> Generator[None]:
-    visit, context = session_object(Visit), get_script_run_ctx(suppress_warning=True)
+    visit, context = _visit(), get_script_run_ctx(suppress_warning=True)
     if context is not None and context.fragment_ids_this_run:
         for key in visit.parts.get(name, ()):
             visit.drawn.pop(key, None)

@@ -32,11 +32,11 @@ from torch import Tensor
 from core.analysis.attribution.logit_trace import (
     AttentionWrite,
     FeedForwardWrite,
-    FrozenNorm,
     LogitTrace,
     trace_logits,
 )
 from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.linear_norm import FrozenNorm
 from core.analysis.predicted_position import check_position
 from core.analysis.subject import Sentence, piece_id, predicted_position
 from core.trace import Head, Kind

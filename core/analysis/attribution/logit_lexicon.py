@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.analysis.attribution.logit_trace import AttentionWrite, FrozenNorm, LogitTrace, trace_logits
+from core.analysis.attribution.logit_trace import AttentionWrite, LogitTrace, trace_logits
 from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.linear_norm import FrozenNorm
 from core.text.byte_pieces import is_special
 from core.trace import Head, parse_head
 from core.translator import Translator

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from core.analysis.linear_norm import centred, norm_bias, squared_scale
+from core.analysis.linear_norm import FrozenNorm, frozen
+from core.capture import explicit_attention
 from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
 from core.results import Explanation
 from core.trace import SUBLAYERS, Kind, places, record
@@ -50,37 +51,11 @@ class FeedForwardWrite:
 
 
 @dataclass(frozen=True)
-class FrozenNorm:
-    """A norm on the residual stream with its scale held fixed; see `core.analysis.linear_norm`.
-
-    Attributes:
-        norm: the norm.
-        layer: the layer to whose biases its own is added.
-        gain, bias: [D]
-        sigma: [T] standard deviation or root of the mean square (with epsilon) of each row in this pass.
-    """
-
-    norm: Norm
-    layer: int
-    gain: Tensor
-    bias: Tensor
-    sigma: Tensor
-
-    def unscaled(self, vectors: Tensor) -> Tensor:
-        """The linear part at a scale of 1: [..., D] -> [..., D]."""
-        return self.gain * centred(self.norm, vectors)
-
-    def transposed(self, direction: Tensor, row: int) -> Tensor:
-        """The transpose of the linear part at one row, applied to a direction: [D] -> [D]."""
-        return centred(self.norm, self.gain * direction) / self.sigma[row]  # subtracting a mean is its own transpose
-
-
-@dataclass(frozen=True)
 class LogitTrace:
     """The residual stream of a decoder on one sentence, with writes and norms in float64.
 
     Attributes:
-        explanation: tokens, log-probabilities and attention of the same pass.
+        explanation: tokens, log-probabilities and attention of the sentence.
         source_ids, fed_ids, predicted_ids: S, T and T token ids.
         token_embedding: [T, D] embedding of the fed token, times sqrt(d_model).
         position_embedding: [T, D] everything else that enters the first layer.
@@ -114,11 +89,14 @@ class LogitTrace:
 
 
 @torch.inference_mode()
-def trace_logits(translator: Translator, source: str, target: str | Sequence[int]) -> LogitTrace:
+def trace_logits(
+    translator: Translator, source: str, target: str | Sequence[int], explanation: Explanation | None = None
+) -> LogitTrace:
     """Replay a translation and record the vector that each part adds to the residual stream.
 
     Args:
         source, target: as for `Translator.explain`.
+        explanation: of this source and target by `Translator.explain`; None: it is computed.
 
     Raises:
         ValueError: as `Translator.explain`.
@@ -129,7 +107,11 @@ def trace_logits(translator: Translator, source: str, target: str | Sequence[int
         for each in ("memory", "output", "norm_input", "residual_after"):
             wanted += [place for place in places(model, f"decoder.*.{each}") if place.count(".") == 3]
         with record(model, wanted) as recorded:
-            explanation = translator.explain(source, target)
+            if explanation is None:
+                explanation = translator.explain(source, target)
+            else:
+                with explicit_attention(model):
+                    model(translator.batch([source_ids]), translator.batch([fed]))
         values = {place: value[0] for place, value in recorded.items()}
         entered = values["decoder.input"].double()
         embedding, output_bias = model.fed_embedding, model.output_bias
@@ -162,7 +144,7 @@ def _stream(
     """
     last = len(model.decoder.layers) - 1
     if isinstance(model.decoder.input_norm, Norm):
-        yield _frozen(model.decoder.input_norm, 0, values["decoder.input"])
+        yield frozen(model.decoder.input_norm, 0, values["decoder.input"])
     for layer, block in enumerate(model.decoder.layers):
         for name in SUBLAYERS["decoder"]:
             path, sublayer = f"decoder.{layer}.{name}", block.get_submodule(name)
@@ -180,15 +162,9 @@ def _stream(
             if model.config.norm == "post":
                 norm = block.get_submodule(f"{name}_norm")
                 assert isinstance(norm, Norm)
-                yield _frozen(norm, layer, values[f"{path}.norm_input"])
+                yield frozen(norm, layer, values[f"{path}.norm_input"])
     if isinstance(model.decoder.output_norm, Norm):
-        yield _frozen(model.decoder.output_norm, last, values[f"decoder.{last}.feed_forward.residual_after"])
-
-
-def _frozen(norm: Norm, layer: int, entered: Tensor) -> FrozenNorm:
-    """A norm on the stream, with the scale that [T, D] gives it."""
-    sigma = squared_scale(norm, entered.double())[..., 0].sqrt()
-    return FrozenNorm(norm, layer, norm.weight.double(), norm_bias(norm).double(), sigma)
+        yield frozen(model.decoder.output_norm, last, values[f"decoder.{last}.feed_forward.residual_after"])
 
 
 def _bias(module: nn.Linear) -> Tensor:

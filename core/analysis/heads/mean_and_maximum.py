@@ -33,13 +33,28 @@ def combined(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | 
     Raises:
         ValueError: no head is selected.
     """
-    chosen = [
-        layer.weights[head]
+    return _combined([layer.weights[head] for layer, head in _chosen(maps, heads)])
+
+
+def combined_hidden(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | None = None) -> Tensor | None:
+    """Mean and maximum of `AttentionMap.hidden`, as `combined` has those of the weights: [2, Q]; None if there is
+    none.
+    """
+    hidden = [layer.hidden[head] for layer, head in _chosen(maps, heads) if layer.hidden is not None]
+    return _combined(hidden) if hidden else None
+
+
+def _combined(chosen: Sequence[Tensor]) -> Tensor:
+    if not chosen:
+        raise ValueError("no heads to combine: select at least one head of these layers")
+    values = torch.stack(list(chosen))
+    return torch.stack([combine(values, combination) for combination in COMBINATIONS])
+
+
+def _chosen(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | None) -> list[tuple[AttentionMap, int]]:
+    return [
+        (layer, head)
         for layer in maps
         for head in range(layer.num_heads)
         if heads is None or (layer.layer, head) in heads
     ]
-    if not chosen:
-        raise ValueError("no heads to combine: select at least one head of these layers")
-    weights = torch.stack(chosen)
-    return torch.stack([combine(weights, combination) for combination in COMBINATIONS])

@@ -14,13 +14,13 @@ from core.capture import AttentionMap
 from core.text.byte_pieces import (
     PlacedPiece,
     Word,
-    byte_label,
-    bytes_of,
     decode_pieces,
     grapheme_groups,
     is_combining,
     is_special,
     is_standalone,
+    may_continue,
+    shown_text,
     text_groups,
     token_kinds,
     token_role,
@@ -41,8 +41,11 @@ def continues_word(token: str) -> bool:
     """Whether a piece continues a word, such as `ing` in `read` `ing`: it has letters or digits and no space before
     it.
     """
-    if token.startswith(SPACE_MARK) or is_standalone(token) or bytes_of(token) is not None:
-        return False
+    return may_continue(token) and _has_letters(token)
+
+
+def _has_letters(token: str) -> bool:
+    """Whether a piece is of a word of several pieces: not punctuation, nor of a script without spaces."""
     return not is_punctuation(token) and not UNSPACED_SCRIPTS.match(token)
 
 
@@ -53,14 +56,13 @@ def readable(token: str) -> str:
     if it is known. Special tokens and whole words (`Word`) are unchanged, and a prefix of the model has no joint marks.
     Labels are plain text: escape them in HTML.
     """
-    if isinstance(token, Word):
-        return str(token)
-    if is_special(token):
-        return visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
-    if bytes_of(token) is not None:
-        return byte_label(token)
-    text = visible(token.removeprefix(SPACE_MARK).replace(SPACE_MARK, " "))
-    return text if token.startswith(SPACE_MARK) or not continues_word(token) else JOINT + text
+    return readable_all((token,))[0]
+
+
+def readable_all(tokens: Iterable[str]) -> list[str]:
+    """Display labels of tokens, see `readable`."""
+    known = [(token, shown_text(token), may_continue(token) and not is_special(token)) for token in tokens]
+    return [JOINT + text if goes_on and _has_letters(token) else text for token, text, goes_on in known]
 
 
 def word_groups(tokens: Sequence[str]) -> list[range]:
@@ -159,7 +161,10 @@ def merge_words(attention: AttentionMap) -> AttentionMap:
     weights = torch.stack([weights[:, :, group.start : group.stop].sum(2) for group in keys], 2)
     mask = torch.stack([attention.visible[group.start : group.stop].any(0) for group in rows])  # [words, K]
     mask = torch.stack([mask[:, group.start : group.stop].any(1) for group in keys], 1)
-    return _relabel(attention, weights, mask, rows)
+    hidden = attention.hidden
+    if hidden is not None:
+        hidden = torch.stack([hidden[:, group.start : group.stop].mean(1) for group in rows], 1)
+    return _relabel(attention, weights, mask, rows, hidden)
 
 
 def without_special_tokens(attention: AttentionMap) -> AttentionMap:
@@ -174,7 +179,9 @@ def without_special_tokens(attention: AttentionMap) -> AttentionMap:
     return attention.select([row.start for row in rows], [key.start for key in keys])
 
 
-def _relabel(attention: AttentionMap, weights: Tensor, mask: Tensor, rows: Sequence[range]) -> AttentionMap:
+def _relabel(
+    attention: AttentionMap, weights: Tensor, mask: Tensor, rows: Sequence[range], hidden: Tensor | None
+) -> AttentionMap:
     """Name the axes of a map of words.
 
     Args:
@@ -189,6 +196,7 @@ def _relabel(attention: AttentionMap, weights: Tensor, mask: Tensor, rows: Seque
         key_tokens=word_labels(attention.key_tokens),
         predicted_tokens=attention.predicted_tokens and word_labels(attention.predicted_tokens),
         mask=mask,
+        hidden=hidden,
     )
 
 

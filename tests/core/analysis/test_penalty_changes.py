@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core.analysis.penalty_changes import crossing, first_at, order_changes
-from core.decoding.search_options import SearchOptions
+from core.decoding.states import SearchOptions
 from core.model.config_fields import PenaltyFormula
 from core.results import ScoredText
 from core.translator import Translator

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import AttentionMap
 from core.drawing.drawing_data import (
     NO_WEIGHT,
@@ -13,6 +14,7 @@ from core.drawing.drawing_data import (
     encoded_weights,
     label_spans,
     run_spans,
+    shown_weights,
     spoken,
     unit_spans,
 )
@@ -74,8 +76,32 @@ def test_heads_have_their_style_and_weights_and_the_axes_their_titles() -> None:
     attention = AttentionMap("decoder_self", 4, weights, ("<s>", "a", "b"), ("<s>", "a", "b"), ("a", "b", "</s>"))
     found = attention_data(attention, [(1, {"name": "L5 H2"}), (0, {"name": "L5 H1"})], str.upper)
     assert [head["name"] for head in found["heads"]] == ["L5 H2", "L5 H1"]
-    assert found["heads"][0]["weights"] == encoded_weights(weights[1])
-    assert found["titles"] == {"query": "FED \u25b8 PREDICTS", "key": "ATTENDS TO FED TOKENS"}
-    assert axis_words(attention)["titles"]["key"] == "attends to fed tokens"
+    assert found["heads"][0]["weights"] == encoded_weights(shown_weights(attention)[1])
+    assert found["titles"] == {"query": "FED \u25b8 PREDICTS", "key": "FED, ATTENDED TO"}
+    assert axis_words(attention)["titles"]["key"] == "fed, attended to"
     with pytest.raises(ValueError, match=r"^layer 5 has 2 heads, there is no head 3$"):
         attention_data(attention, [(2, {})])
+
+
+def test_a_masked_cell_is_no_weight_of_0() -> None:
+    """Of the decoder, what comes later; under any other mask, what it hides; a visible weight of 0 stays 0."""
+    tokens = ("a", "b", "c")
+    decoder = AttentionMap("decoder_self", 0, torch.zeros(1, 3, 3), tokens, tokens, tokens)
+    assert torch.equal(shown_weights(decoder)[0].isnan(), torch.ones(3, 3).triu(1).bool())
+    hidden = torch.tensor([[True, False, True]]).expand(3, 3)
+    encoder = AttentionMap("encoder_self", 0, torch.zeros(1, 3, 3), tokens, tokens, mask=hidden)
+    assert torch.equal(shown_weights(encoder)[0].isnan(), ~hidden)
+    assert not shown_weights(AttentionMap("cross", 0, torch.zeros(1, 3, 3), tokens, tokens, tokens)).isnan().any()
+
+
+def test_what_went_to_hidden_tokens_is_sent_with_every_head() -> None:
+    tokens = ("<s>", "\u2581a", "\u2581b")
+    weights = torch.rand(2, 3, 3).tril()
+    weights /= weights.sum(2, keepdim=True)
+    attention = AttentionMap("decoder_self", 0, weights, tokens, tokens, ("\u2581a", "\u2581b", "</s>"))
+    assert attention_data(attention, [(0, {})])["heads"][0]["hidden"] is None
+    shown = without_special_tokens(merge_words(attention))
+    assert shown.hidden is not None
+    torch.testing.assert_close(shown.hidden + shown.weights.sum(2), torch.ones(2, 2))
+    assert shown.hidden[0, 0] == 1  # the first row has nothing but a hidden <s>
+    assert attention_data(shown, [(1, {})])["heads"][0]["hidden"] == encoded_weights(shown.hidden[1])

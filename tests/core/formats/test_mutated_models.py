@@ -20,7 +20,7 @@ from safetensors.torch import load_file
 from core.formats.checkpoint import CheckpointError
 from core.formats.importing import import_checkpoint
 from core.text.tokenizer import SentencePieceTokenizer
-from tests.core.formats import fsmt_models, m2m100_models, marian_models, t5_models
+from tests.core.formats import bart_models, fsmt_models, m2m100_models, marian_models, t5_models
 from tests.core.formats.ctranslate2_models import PUBLISHED, write_ctranslate2
 from tests.core.formats.fairseq_models import fairseq_state, old_names, write_fairseq
 from tests.core.formats.hand_written_models import ANNOTATED, Annotated, write_description
@@ -35,6 +35,8 @@ from tests.lazy_imports import transformers
 
 CASES = int(os.environ.get("FUZZ_CASES", "160"))  # of all formats together
 FORMATS = (
+    "bart",
+    "bart-json",
     "ctranslate2",
     "ctranslate2-float",
     "fairseq",
@@ -43,6 +45,9 @@ FORMATS = (
     "joey",
     "m2m100",
     "marian",
+    "mbart",
+    "mbart-json",
+    "mbart50",
     "nllb",
     "nllb-json",
     "npz",
@@ -50,6 +55,7 @@ FORMATS = (
     "old-opennmt",
     "opennmt",
     "parts",
+    "pegasus",
     "pytorch",
     "small100",
     "t5",
@@ -87,6 +93,13 @@ def models(
     m2m100_models.save_tokenizer_json(root / "nllb", root / "nllb-json")
     m2m100_models.write_model(root / "small100", parallel_text)
     (root / "small100" / "tokenizer_config.json").write_text('{"tokenizer_class": "SMALL100Tokenizer"}')
+    for kind in bart_models.KINDS:
+        _, reference = bart_models.write_model(root / kind, parallel_text, kind)
+        if kind in ("bart", "mbart"):
+            shutil.copytree(root / kind, root / f"{kind}-json")
+            for name in ("vocab.json", "merges.txt", "sentencepiece.bpe.model"):
+                (root / f"{kind}-json" / name).unlink(missing_ok=True)
+            reference.save_pretrained(root / f"{kind}-json")
     t5_models.write_model(root / "t5", parallel_text, tasks=t5_models.TASKS)
     shutil.copytree(root / "t5", root / "t5-json")
     transformers.T5Tokenizer.from_pretrained(root / "t5").save_pretrained(root / "t5-json")

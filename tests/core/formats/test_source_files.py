@@ -173,3 +173,13 @@ def test_a_source_that_is_none(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe.zip", "/dev/zero"):  # to read them would never end
         with pytest.raises(CheckpointError, match=r"is not a file: give one folder, one archive, or files$"):
             import_checkpoint(path)
+
+
+def test_an_archive_alone_in_a_folder_is_opened(tmp_path: Path) -> None:
+    write_archive(tmp_path / "translate-ar_en-1_0.argosmodel", {"package/config.json": b"{}"})
+    with open_source([tmp_path]) as files:
+        assert contents(files) == {"config.json": b"{}"}
+        assert files.label == "translate-ar_en-1_0.argosmodel"
+    (tmp_path / "notes.txt").write_bytes(b"")
+    with open_source([tmp_path]) as files:
+        assert files.names == {"translate-ar_en-1_0.argosmodel", "notes.txt"}

@@ -1,12 +1,14 @@
 """The lens as a grid and as tables."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from core.analysis.lens.logit_lens import LogitLens
 from core.results import Explanation
 from viz_app.drawing.lens import decided_text, lens_grid
-from viz_app.drawing.theme import LIGHT
+from viz_app.drawing.theme import DARK, LIGHT
 
 PIECES = ["\u2581cat", "\u2581dog", "</s>"]
 
@@ -45,3 +47,15 @@ def test_the_tables(lens: LogitLens) -> None:
     assert table["token"] == ["cat", "dog"]
     assert table["probability"] == pytest.approx([0.5, 0.3])
     assert {len(column) for column in lens.table().values()} == {12}
+
+
+def test_a_copy_of_the_input_is_grey_and_says_so(lens: LogitLens) -> None:
+    """The token that was fed, where it is not the predicted one: no other cell has a grey."""
+    again = replace(lens, token_ids=torch.tensor([[[0, 1], [1, 0]], [[1, 0], [1, 0]], [[1, 0], [0, 2]]]))
+    for theme in (LIGHT, DARK):
+        for row, (_, cells) in enumerate(lens_grid(again, PIECES.__getitem__, theme).rows):
+            for cell in filter(None, cells):
+                is_copy = (row, cell.text) == (1, "dog")  # in the first row `dog` is predicted
+                assert cell.name.endswith("; a copy of the input") == is_copy
+                assert cell.color in (theme.greys if is_copy else theme.sequential)
+                assert not is_copy or len({cell.color[start : start + 2] for start in (1, 3, 5)}) == 1

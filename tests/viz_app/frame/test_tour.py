@@ -1,5 +1,7 @@
 """The guided tour without a browser."""
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -23,6 +25,12 @@ def click(app: AppTest, key: str) -> AppTest:
     return app.run()
 
 
+def dimmed(app: AppTest) -> str:
+    """The part of the page that the rest is dimmed for."""
+    styles = [found for each in app.get("html") if (found := re.search(r":has\((.*?)\) :is", each.proto.body))]
+    return styles[0][1] if styles else ""
+
+
 def links(app: AppTest) -> list[str]:
     """The pages that the tour links to."""
     return [link.proto.page for link in app.main.get("page_link") if link.proto.label == "Show me"]
@@ -30,22 +38,27 @@ def links(app: AppTest) -> list[str]:
 
 def test_the_tour_is_short_and_about_pages_that_there_are() -> None:
     assert 4 <= len(STEPS) <= 6
-    assert {page for page, _ in STEPS} <= {page.name for page in VIEWS}
-    assert all(len(text) < 140 for _, text in STEPS)
+    assert {step.view for step in STEPS} <= {view.name for view in VIEWS}
+    assert all(len(step.text) < 140 for step in STEPS)
+    assert [step.focus for step in STEPS[:-1]] == [""] * (len(STEPS) - 1)
+    assert STEPS[-1].focus == ".st-key-text input"  # it ends on the visitor's own sentence
 
 
-def test_the_tour_goes_along_and_stays_away_once_dismissed(app: AppTest) -> None:
+def test_the_tour_goes_along_and_stays_away_once_left(app: AppTest) -> None:
+    to_page(app, "overview")
     assert shown(app.run())
-    assert not links(app)  # the first steps are about the page that one is on
-    for _ in range(2):
-        click(app, "tour_next")
-    assert app.markdown[0].value.startswith("3 of 6")
-    assert links(app) == ["heads"]
+    assert not links(app)  # the first step is about the page that one is on
+    assert dimmed(app) == STEPS[0].part
+    click(app, "tour_next")
+    assert app.markdown[0].value.startswith("2 of 6")
+    assert links(app) == ["heads"]  # which the browser follows
+    assert dimmed(app) == ""
     to_page(app, "heads")
     assert shown(app.run())
     assert not links(app)
+    assert dimmed(app) == STEPS[1].part
     click(app, "tour_back")
-    assert app.markdown[0].value.startswith("2 of 6")
+    assert app.markdown[0].value.startswith("1 of 6")
     assert not shown(click(app, "tour_skip"))
     to_page(app, "positions")
     assert not shown(app.run())
@@ -53,6 +66,16 @@ def test_the_tour_goes_along_and_stays_away_once_dismissed(app: AppTest) -> None
     assert shown(click(app, "tour_again"))
     assert app.markdown[0].value.startswith("1 of 6")
     assert "tour" not in app.query_params
+
+
+def test_the_tour_ends_with_a_sentence_of_the_visitor(app: AppTest) -> None:
+    app.run()
+    for _ in range(len(STEPS) - 1):
+        click(app, "tour_next")
+    assert app.markdown[0].value.startswith("6 of 6")
+    assert shown(app.run())
+    app.text_input(key="text").set_value("When?")
+    assert not shown(app.run())
 
 
 def test_an_address_can_do_without_the_tour(app: AppTest) -> None:

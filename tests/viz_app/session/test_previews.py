@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, healthy, opened, reading, show_translation, state_of
 from viz_app.components.sentence_bar import KEY
 from viz_app.frame.target_language import LanguageCodes
 from viz_app.language import ENGLISH, speaking
@@ -100,8 +100,7 @@ def test_selected_words_and_their_step_go_with_the_sentence(heads: AppTest) -> N
 
 
 def test_another_hypothesis_goes_with_the_sentence(heads: AppTest) -> None:
-    heads.selectbox(key="hypothesis").set_value(1)
-    healthy(heads.run())
+    show_translation(heads, 1)
     assert reading(heads).index == 1
     found = preview(heads, OTHER)
     assert found == drawn(enter(heads, OTHER))

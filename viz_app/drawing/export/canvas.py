@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.tokens.words import readable
-from viz_app.drawing.theme import DARK, LIGHT, Theme
+from viz_app.drawing.theme import DARK, LIGHT, TEXT, WORDS, Theme, points
 from viz_app.language import in_symbols, marked, tr
 
 if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the first export
@@ -28,8 +28,8 @@ if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the
 Format = Literal["svg", "pdf", "png"]
 FORMATS: tuple[Format, ...] = ("svg", "pdf", "png")
 DPI = 200
-LABEL_POINTS = 12  # points of words, so that they stay readable where a picture is scaled down to a column
-SMALL_POINTS = 10  # of everything else; no text is smaller
+LABEL_POINTS = points(WORDS)  # of words, so that they stay readable where a picture is scaled down to a column
+SMALL_POINTS = points(TEXT)  # of everything else; no text is smaller
 PITCH = 0.28  # inches from word to word
 CHARACTER = 0.112  # inches a character of a label takes, at most
 SLIDE = (16, 9)
@@ -39,6 +39,8 @@ MARGIN = 0.02  # of a slide's width
 CAPTION = 0.017  # of a slide's width, the size of the caption
 CAPTION_CHARACTERS = 96  # of a line of the caption
 SHADES = 129  # of a cell; an odd number, so that a difference of 0 has the background colour
+EMPTY, MASKED = -1, -2  # in place of a shade
+HATCH = "////"  # of masked cells
 BAR_SHADES = 33  # of the colour bar: with more than 50 matplotlib draws it as an image
 WIDE = 1.8  # widths of such a character that a Chinese or Korean letter takes
 NOTE = 0.18  # inches of a line of the note below a picture
@@ -216,7 +218,15 @@ def _make_slide(figure: "Figure", caption: str, note: str) -> float:
     return slide_width
 
 
-def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: float, high: float) -> None:
+def cells(
+    axes: "Axes",
+    values: NDArray[Any],
+    colors: "Sequence[str]",
+    low: float,
+    high: float,
+    masked: NDArray[np.bool_] | None = None,
+    theme: Theme = LIGHT,
+) -> None:
     """Draw a matrix as coloured rectangles, the first row on top.
 
     Rectangles rather than an image stay sharp at any size. All cells of one shade are one path, for small files.
@@ -224,6 +234,7 @@ def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: floa
     Args:
         values: [rows, columns]; NaN cells stay empty. Without rows or columns nothing is drawn.
         colors: A scale from `low` to `high`, evenly spaced.
+        masked: [rows, columns], cells to hatch.
     """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import PathPatch
@@ -236,7 +247,9 @@ def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: floa
     with np.errstate(invalid="ignore"):
         shares = (values / 2 - low / 2) / (high / 2 - low / 2)  # halves do not overflow
         shades = np.rint(np.clip(shares, 0, 1) * (SHADES - 1))
-    shades = np.where(np.isfinite(values), shades, -1).astype(int)
+    shades = np.where(np.isfinite(values), shades, EMPTY).astype(int)
+    if masked is not None:
+        shades = np.where(masked, MASKED, shades)
     corners: dict[int, list[tuple[float, float, float]]] = {}
     for row, line in enumerate(shades):
         starts = [0, *(np.flatnonzero(np.diff(line)) + 1).tolist(), columns]
@@ -244,18 +257,17 @@ def cells(axes: "Axes", values: NDArray[Any], colors: "Sequence[str]", low: floa
             corners.setdefault(int(line[start]), []).append((row - 0.5, start - 0.5, stop - 0.5))
     codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
     for shade, runs in sorted(corners.items()):
-        if shade >= 0:
-            points = [
+        if shade != EMPTY:
+            corner_points = [
                 (x, y)
                 for top, left, right in runs
                 for x, y in ((left, top), (right, top), (right, top + 1), (left, top + 1), (left, top))
             ]
             # The thin stroke closes the gaps that viewers show between neighbours.
-            axes.add_patch(
-                PathPatch(
-                    Path(points, codes * len(runs)), facecolor=scale(shade), edgecolor=scale(shade), linewidth=0.15
-                )
-            )
+            style: dict[str, Any] = {"facecolor": scale(shade), "edgecolor": scale(shade), "linewidth": 0.15}
+            if shade == MASKED:
+                style = {"facecolor": theme.background, "edgecolor": theme.hairline, "linewidth": 0, "hatch": HATCH}
+            axes.add_patch(PathPatch(Path(corner_points, codes * len(runs)), **style))
     axes.set_xlim(-0.5, columns - 0.5)
     axes.set_ylim(rows - 0.5, -0.5)
 

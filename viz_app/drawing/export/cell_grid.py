@@ -5,7 +5,7 @@ from typing import Any
 from viz_app.drawing.cell_grid import CellGrid
 from viz_app.drawing.export.canvas import (
     CHARACTER,
-    LABEL_POINTS,
+    SMALL_POINTS,
     Format,
     check_format,
     cut,
@@ -22,7 +22,7 @@ MOST = 16  # characters of a name or of a cell
 
 
 def export_grid(grid: CellGrid, file_format: Format, theme: Theme = LIGHT, *, title: str = "") -> bytes:
-    """Draw a grid with its names; cells that are marked have a strong frame.
+    """Draw a grid with its names; cells that are marked have a strong frame, names of selected words are bold.
 
     Raises:
         ValueError: The format is not one of `FORMATS`.
@@ -41,7 +41,7 @@ def export_grid(grid: CellGrid, file_format: Format, theme: Theme = LIGHT, *, ti
     axes.set_axis_off()
     axes.set_xlim(-0.05, extent[0] + 0.05)
     axes.set_ylim(extent[1], -0.3)
-    text: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": LABEL_POINTS - 1}
+    text: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": SMALL_POINTS}
     axes.text(0, -0.18, title, color=theme.faint, **text)
     top, column = 0.0, 0
     if grid.groups:
@@ -55,7 +55,9 @@ def export_grid(grid: CellGrid, file_format: Format, theme: Theme = LIGHT, *, ti
         )
     for row, (name, cells) in enumerate(grid.rows):
         y = top + HEIGHT * (row + 1)
-        axes.text(left - 0.08, y + HEIGHT / 2, cut(name, MOST), ha="right", color=theme.faint, **text)
+        on = bool(grid.words) and grid.words[row] in grid.selected
+        style = {"color": theme.text, "weight": "bold"} if on else {"color": theme.faint}
+        axes.text(left - 0.08, y + HEIGHT / 2, cut(name, MOST), ha="right", **style, **text)
         for column, cell in enumerate(cells):
             if cell is None:
                 continue

@@ -1,17 +1,20 @@
 """Heads as SVG, PDF or PNG without a browser, and their weights as CSV."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.analysis.tokens.words import is_special
 from core.capture import AttentionMap
+from core.drawing.drawing_data import TITLES
+from viz_app.drawing.display_text import decimal
 from viz_app.drawing.export.canvas import (
     CHARACTER,
     FORMATS,
     LABEL_POINTS,
     PITCH,
+    SMALL_POINTS,
     Format,
     cells,
     check_format,
@@ -22,16 +25,23 @@ from viz_app.drawing.export.canvas import (
     saved,
     short,
 )
+from viz_app.drawing.export.selection import AXES, NOTHING, Axis, Selected, dim, hidden_texts
 from viz_app.drawing.export.tables import csv_file
 from viz_app.drawing.line_weights import MIN_WEIGHT, has_line
 from viz_app.drawing.theme import LIGHT, Theme, head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import tr
 
-__all__ = ["FORMATS", "Format", "export_csv", "export_lines", "export_map"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["FORMATS", "Format", "drawn_lines", "export_csv", "export_lines", "export_map"]
 
 ARROW = "\u25b8"
 GAP = 3.4  # inches between the two columns of lines
+SHARE = 0.5  # inches of a weight on hidden tokens
+MAX_VALUES = 4  # numbers beside one word, as in lines.js
+Pair = tuple[int, int, int, float]  # position among the drawn heads, row, column, weight
 
 
 def export_map(
@@ -42,12 +52,14 @@ def export_map(
     *,
     diverging: bool = False,
     name: Callable[[int, int], str] = head_name,
+    selected: Selected = NOTHING,
 ) -> bytes:
     """Draw one head as a heatmap, like `core/drawing/map.js`.
 
     Args:
         diverging: The weights are signed differences: colours run from -1 to 1, centred at 0.
         name: Name of a head, from its layer and its number.
+        selected: Rows and columns; the rest is dimmed.
 
     Raises:
         ValueError: The layer has no such head; the format is not one of `FORMATS`.
@@ -55,17 +67,27 @@ def export_map(
     _check(attention, [head], file_format)
     queries, keys, predicted = attention.query_tokens, attention.key_tokens, attention.predicted_tokens
     width = max(1.8, PITCH * len(keys)) + _inches(queries) + (_inches(predicted) if predicted else 0) + 0.3
+    hidden = hidden_texts(attention, head, diverging)
+    width += SHARE if hidden else 0
     figure, axes = paper(width, max(0.9, PITCH * len(queries)) + _inches(keys) + 0.9, theme)
     colors, low = (theme.diverging, -1.0) if diverging else (theme.sequential, 0.0)
-    cells(axes, attention.weights[head].float().numpy(), colors, low, 1.0)
+    masked = ~attention.visible.numpy()
+    cells(axes, attention.weights[head].float().numpy(), colors, low, 1.0, masked, theme)
+    dim(axes, selected, (len(queries), len(keys)), theme)
     axes.xaxis.tick_top()
-    _label(axes.set_xticks(range(len(keys))), keys, theme, rotation=90)
-    _label(axes.set_yticks(range(len(queries))), queries, theme)
+    _label(axes.set_xticks(range(len(keys))), keys, theme, 90, selected["key"])
+    _label(axes.set_yticks(range(len(queries))), queries, theme, 0, selected["query"])
+    small: dict[str, Any] = {"color": theme.faint, "fontsize": SMALL_POINTS, "va": "center"}
+    for row, text in enumerate(hidden):
+        axes.text(len(keys) - 0.3, row, text, **small)
+    if hidden:
+        small["va"] = "bottom"
+        axes.text(len(keys) - 0.3, -0.7, tr("hidden"), rotation=90, **small)
     if predicted:
         right = axes.secondary_yaxis("right")
-        right.tick_params(length=0)
+        right.tick_params(length=0, pad=72 * SHARE if hidden else 3)
         right.spines["right"].set_visible(False)
-        _label(right.set_yticks(range(len(predicted))), predicted, theme)
+        _label(right.set_yticks(range(len(predicted))), predicted, theme, 0, selected["query"])
         axes.set_ylabel(tr("fed"), color=theme.faint, fontsize=LABEL_POINTS)
         right.set_ylabel(tr("predicts"), color=theme.faint, fontsize=LABEL_POINTS)
     axes.tick_params(length=0)
@@ -86,55 +108,137 @@ def export_lines(
     min_weight: float = MIN_WEIGHT,
     top_mass: float | None = None,
     name: Callable[[int, int], str] = head_name,
+    selected: Selected = NOTHING,
 ) -> bytes:
-    """Draw heads of one layer as lines between two columns of words.
+    """Draw heads of one layer as lines between two columns of words, like `core/drawing/lines.js`.
+
+    At the left are the words that are attended to, at the right those that attend.
 
     Args:
         heads: Counted from 0.
         min_weight, top_mass: Which weights have no line, see `has_line`.
         name: Name of a head, from its layer and its number.
+        selected: Rows and columns whose lines alone are drawn, each with its weight; without any, all lines are.
 
     Raises:
         ValueError: The layer has no such head; the format is not one of `FORMATS`.
     """
     _check(attention, heads, file_format)
+    pairs = drawn_lines(attention, heads, min_weight, top_mass, selected)
+    hidden = [hidden_texts(attention, head) for head in heads]
     queries, keys = _rows(attention), [short(token) for token in attention.key_tokens]
-    left, right = (max(map(letters, labels)) * CHARACTER + 0.1 for labels in (queries, keys))
-    rows = max(len(queries), len(keys))
-    figure, axes = paper(left + right + GAP, PITCH * rows + 0.7, theme)
+    titles = {axis: tr(title) for axis, title in zip(AXES, TITLES[attention.kind], strict=True)}
+    right, left = (
+        max(map(letters, [*labels, titles[axis]])) * CHARACTER + 0.1
+        for axis, labels in zip(AXES, (queries, keys), strict=True)
+    )
+    rows, shares = max(len(queries), len(keys)), SHARE * len(heads) if any(hidden) else 0.0
+    figure, axes = paper(left + right + shares + GAP, PITCH * (rows + 1) + 0.7, theme)
     axes.set_axis_off()
-    axes.set_xlim(-left / GAP, 1 + right / GAP)
-    axes.set_ylim(rows - 0.5, -1.5)
-    from matplotlib.collections import LineCollection
-
-    for place, head in enumerate(heads):
-        mark, weights = theme.head_mark(head), attention.weights[head]
-        shift = (place - (len(heads) - 1) / 2) * 0.6 / max(len(heads), 4)
-        pairs = has_line(weights, min_weight, top_mass).nonzero().tolist()
-        ends = [[(0, query + shift), (1, key + shift)] for query, key in pairs]
-        alphas = [weights[query, key].item() for query, key in pairs]
-        dashes = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}[mark.dash]
-        if pairs:  # matplotlib refuses an empty list of opacities
-            axes.add_collection(
-                LineCollection(
-                    ends, colors=mark.color, alpha=np.clip(alphas, 0.0, 1.0), linewidths=2.0, linestyles=dashes
-                )
-            )
-        title = tr(name(attention.layer, head))
-        axes.text(
-            (place + 0.5) / len(heads),
-            -1.1,
-            title,
-            ha="center",
-            va="center",
-            color=mark.color,
-            fontsize=LABEL_POINTS,
-            weight="bold",
-        )
-    for labels, x, side in ((queries, -0.03, "right"), (keys, 1.03, "left")):
+    axes.set_xlim(-left / GAP, 1 + (right + shares) / GAP)
+    axes.set_ylim(rows - 0.5, -2.5)
+    _draw_lines(axes, attention, heads, pairs, any(selected.values()), theme, name)
+    sides: tuple[tuple[Axis, Sequence[str], float, str], ...] = (
+        ("query", queries, 1.03, "left"),
+        ("key", keys, -0.03, "right"),
+    )
+    for axis, labels, x, side in sides:
+        met = {pair[1 if axis == "query" else 2] for pair in pairs}
         for row, label in enumerate(labels):
-            axes.text(x, row, label, ha=side, va="center", color=theme.text, fontsize=LABEL_POINTS, parse_math=False)
+            on = row in selected[axis]
+            color = theme.faint if any(selected.values()) and not on and row not in met else theme.text
+            style: dict[str, Any] = {"ha": side, "va": "center", "fontsize": LABEL_POINTS, "parse_math": False}
+            axes.text(x, row, label, color=color, weight="bold" if on else "normal", **style)
+        axes.text(x, -1, titles[axis], ha=side, va="center", color=theme.faint, fontsize=SMALL_POINTS)
+    _write_numbers(axes, attention, heads, pairs, selected, theme)
+    for place, (head, texts) in enumerate(zip(heads, hidden, strict=True)):
+        x = 1 + (right + SHARE * (place + 1)) / GAP
+        for row, text in enumerate(texts):
+            color = theme.faint if len(heads) == 1 else theme.head_mark(head).color
+            axes.text(x, row, text, ha="right", va="center", color=color, fontsize=SMALL_POINTS)
+    if any(hidden):
+        x = 1 + (right + shares) / GAP
+        axes.text(x, -1, tr("hidden"), ha="right", va="center", color=theme.faint, fontsize=SMALL_POINTS)
     return saved(figure, file_format)
+
+
+def drawn_lines(
+    attention: AttentionMap,
+    heads: Sequence[int],
+    min_weight: float = MIN_WEIGHT,
+    top_mass: float | None = None,
+    selected: Selected = NOTHING,
+) -> list[Pair]:
+    """Return the lines of `export_lines`, the heaviest last: with a selection those of its rows and columns."""
+    pairs: list[Pair] = []
+    for place, head in enumerate(heads):
+        weights = attention.weights[head].masked_fill(~attention.visible, 0)
+        for query, key in has_line(weights, min_weight, top_mass).nonzero().tolist():
+            if not any(selected.values()) or query in selected["query"] or key in selected["key"]:
+                pairs.append((place, query, key, float(weights[query, key])))
+    return sorted(pairs, key=lambda pair: pair[3])
+
+
+def _draw_lines(
+    axes: "Axes",
+    attention: AttentionMap,
+    heads: Sequence[int],
+    pairs: Sequence[Pair],
+    alone: bool,
+    theme: Theme,
+    name: Callable[[int, int], str],
+) -> None:
+    """Draw the lines and the names of the heads.
+
+    Args:
+        alone: Only the lines of selected words are drawn, which are stronger then.
+    """
+    from matplotlib.collections import PathCollection
+    from matplotlib.path import Path
+
+    codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
+    for place, head in enumerate(heads):
+        mark = theme.head_mark(head)
+        shift = (place - (len(heads) - 1) / 2) * 0.6 / max(len(heads), 4)
+        own = [pair for pair in pairs if pair[0] == place]
+        ends = [(key + shift, query + shift) for _, query, key, _ in own]
+        paths = [Path([(0, start), (0.4, start), (0.6, end), (1, end)], codes) for start, end in ends]
+        alphas = np.clip([0.35 + 0.65 * weight if alone else max(weight, 0.04) for *_, weight in own], 0.0, 1.0)
+        if paths:  # matplotlib refuses an empty list of opacities
+            lines = PathCollection(
+                paths,
+                facecolors="none",
+                edgecolors=mark.color,
+                alpha=alphas,
+                linewidths=0.75 * (1.2 + 1.6 * alphas),
+                linestyles={"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}[mark.dash],  # type: ignore[arg-type]
+            )
+            axes.add_collection(lines, autolim=False)
+        place_of_name = ((place + 0.5) / len(heads), -2)
+        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": LABEL_POINTS, "weight": "bold"}
+        axes.text(*place_of_name, tr(name(attention.layer, head)), color=mark.color, **style)
+
+
+def _write_numbers(
+    axes: "Axes", attention: AttentionMap, heads: Sequence[int], pairs: Sequence[Pair], selected: Selected, theme: Theme
+) -> None:
+    """Write the weight of each line of a selected word at its other end."""
+    ends_of: tuple[tuple[Axis, float, str], ...] = (("query", 0.01, "left"), ("key", 0.99, "right"))
+    for axis, x, side in ends_of:
+        tokens = attention.row_tokens if axis == "query" else attention.key_tokens
+        ends: dict[int, list[str]] = {}
+        for place, query, key, weight in reversed(pairs):
+            own, other = (query, key) if axis == "query" else (key, query)
+            if own in selected[axis]:
+                parts = [f"H{heads[place] + 1}"] if len(heads) > 1 and attention.layer >= 0 else []
+                parts += [short(tokens[own], 10)] if len(selected[axis]) > 1 else []
+                ends.setdefault(other, []).append(" ".join([*parts, decimal(weight, 3)]))
+        for row, texts in ends.items():
+            more = [f"+{len(texts) - MAX_VALUES}"] if len(texts) > MAX_VALUES else []
+            text = "   ".join([*texts[:MAX_VALUES], *more])
+            ground = {"facecolor": theme.background, "alpha": 0.88, "linewidth": 0, "pad": 1}
+            style: dict[str, Any] = {"ha": side, "va": "center", "fontsize": SMALL_POINTS, "parse_math": False}
+            axes.text(x, row, text, color=theme.text, bbox=ground, **style)
 
 
 def export_csv(attention: AttentionMap, heads: Sequence[int]) -> bytes:
@@ -151,11 +255,14 @@ def _check(attention: AttentionMap, heads: Sequence[int], file_format: str) -> N
             )
 
 
-def _label(ticks: Sequence[Any], tokens: Sequence[str], theme: Theme, rotation: int = 0) -> None:
-    for tick, token in zip(ticks, tokens, strict=True):
+def _label(
+    ticks: Sequence[Any], tokens: Sequence[str], theme: Theme, rotation: int = 0, selected: Sequence[int] = ()
+) -> None:
+    for place, (tick, token) in enumerate(zip(ticks, tokens, strict=True)):
         for text in (tick.label1, tick.label2):
             text.set_parse_math(False)
             text.set(color=theme.faint if is_special(token) else theme.text, fontsize=LABEL_POINTS, rotation=rotation)
+            text.set_weight("bold" if place in selected else "normal")
     axis = ticks[0].axes.xaxis if rotation else ticks[0].axes.yaxis
     axis.set_ticklabels([short(token) for token in tokens])
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.drawing.drawing_data import reduced
+from core.drawing.drawing_data import MAX_CELL, reduced
 from viz_app.drawing.export.canvas import (
     SMALL_POINTS,
     Format,
@@ -18,6 +18,7 @@ from viz_app.drawing.export.canvas import (
     saved,
     short,
 )
+from viz_app.drawing.export.selection import NOTHING, Selected, dim
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
 
@@ -44,10 +45,11 @@ def export_panels(
     row_names: Sequence[str] = (),
     column_names: Sequence[str] = (),
     tokens: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    selected: Selected = NOTHING,
 ) -> bytes:
     """Draw matrices of one size in rows, on one scale.
 
-    NaN cells are empty; more than 48 positions are reduced to 48.
+    NaN cells are masked: hatched. More than 48 positions are reduced to 48.
 
     Args:
         panels: In rows, which may differ in length.
@@ -55,6 +57,7 @@ def export_panels(
         most: The scale is diverging, from -most to most; None: sequential, from 0 to 1.
         row_names, column_names: Of the rows and columns of panels.
         tokens: Of the matrices' rows and columns, written at the left and below if there are few.
+        selected: Rows and columns of every matrix; the rest is dimmed.
 
     Raises:
         ValueError: The format is not one of `FORMATS`.
@@ -64,23 +67,38 @@ def export_panels(
     steps = _Steps.between(drawn[0][0][1])
     height, width, down, right = steps
     tile = np.full((down * len(drawn), right * max(map(len, drawn))), np.nan, dtype=np.float32)
+    masked = np.zeros(tile.shape, dtype=np.bool_)
     for row, line in enumerate(drawn):
         for column, (_, values) in enumerate(line):
-            tile[row * down : row * down + height, column * right : column * right + width] = values
+            place = slice(row * down, row * down + height), slice(column * right, column * right + width)
+            tile[place], masked[place] = values, np.isnan(values)
     written = tokens if 0 < max(map(len, tokens)) <= WRITTEN else ((), ())
     side = min(SIDE[1], max(SIDE[0], TOKEN * max(map(len, written))))
     left, below = (inches([short(token, CHARACTERS) for token in side_tokens]) for side_tokens in written)
     figure, axes = paper(side * tile.shape[1] / width + left + 0.6, side * tile.shape[0] / height + below + 1.1, theme)
     axes.set_axis_off()
     colors, low, high = (theme.sequential, 0.0, 1.0) if most is None else (theme.diverging, -most, most)
-    cells(axes, tile, colors, low, high)
+    cells(axes, tile, colors, low, high, masked, theme)
+    shown = _reduced_selection(selected, panels[0][0][1].shape)
     for row, line in enumerate(drawn):
         for column, (name, _) in enumerate(line):
+            dim(axes, shown, (height, width), theme, (row * down, column * right))
             _frame(axes, name, column * right, row * down, (height, width), theme)
     _name_rows_and_columns(axes, row_names, column_names, steps, theme)
     _write_tokens(axes, written, (len(drawn), len(drawn[-1])), steps, theme)
     color_scale(figure, axes, colors, low, high, tr("weight") if title is None else title, theme)
     return saved(figure, file_format)
+
+
+def _reduced_selection(selected: Selected, shape: tuple[int, ...]) -> Selected:
+    """Return the rows and columns that `reduced` makes of the selected ones of a matrix."""
+
+    def places(indices: Sequence[int], size: int) -> list[int]:
+        if size <= MAX_CELL:
+            return list(indices)
+        return sorted({((index + 1) * MAX_CELL - 1) // size for index in indices})
+
+    return {"query": places(selected["query"], shape[0]), "key": places(selected["key"], shape[1])}
 
 
 class _Steps(NamedTuple):

@@ -12,6 +12,7 @@ from core.analysis.comparison import Difference, difference, mean_distance
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
 from viz_app.components.attention_lines import attention_lines
+from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
 from viz_app.controls.tables import decimals, selectable_table
@@ -179,11 +180,11 @@ def one_side(
     theme, name, key = page_theme(), view.weights.name, f"compare_{which}_{attention.kind}"
     if view.view == "Lines":
         attention_lines(attention, [head], theme, name=name, key=key, **options)
-        draw = partial(export_lines, attention, [head], theme=theme, name=name)
+        draw = partial(export_lines, attention, [head], theme=theme, name=name, selected=line_highlight(**options))
     else:
         of = no_products(side.model, view.weights.method, True) or text_pass(side.model, side.source, side.target)
         map_with_products(attention, head, theme, of, key=f"{key}_map", tokens=view.tokens, name=name, **options)
-        draw = partial(export_map, attention, head, theme=theme, name=name)
+        draw = partial(export_map, attention, head, theme=theme, name=name, selected=options["place"])
     downloads(
         file_name(which, view.kind, view.weights, (attention.layer, head)),
         draw,
@@ -211,7 +212,15 @@ def signed(
     options |= {"diverging": True, "name": lambda *_: names}
     of = no_products(sides[0].model, view.weights.method, True) or DIFFERENCE
     map_with_products(attention, head, page_theme(), of, key="difference_map", **options)
-    draw = partial(export_map, attention, head, theme=page_theme(), diverging=True, name=lambda *_: names)
+    draw = partial(
+        export_map,
+        attention,
+        head,
+        theme=page_theme(),
+        diverging=True,
+        name=lambda *_: names,
+        selected=options["place"],
+    )
 
     def compared() -> Call:
         first, second = (layer_call(side, view, each) for side, (each, _) in zip(sides, heads, strict=True))

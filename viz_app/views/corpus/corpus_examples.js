@@ -6,7 +6,7 @@
 
 import { button, element, focusedIn, goTo, group, moveInRows, spelled, textOf } from "../../../core/drawing/dom.js";
 import { tr } from "../../../core/drawing/texts.js";
-import { component, rootOf } from "../../components/shared.js";
+import { component, rootOf, whenDrawn } from "../../components/shared.js";
 
 /**
  * @typedef {{ spans: Span[], glued: boolean, mark: "" | "query" | "key" | "both" }} Token
@@ -65,24 +65,6 @@ function textNode(tokens, direction) {
     line.append(node);
   }
   return line;
-}
-
-const ASKED_EVERY = 25; // milliseconds
-const AT_MOST = 4000;
-
-/**
- * Do something once the server has drawn the whole page: before, boxes may have the values that they had before the
- * click, and a link to another page would send these back.
- * @param {() => void} act
- */
-function whenDrawn(act) {
-  const since = performance.now();
-  const timer = window.setInterval(() => {
-    const isDrawn = document.querySelector(".stApp[data-test-script-state=notRunning]");
-    if (!isDrawn && performance.now() - since < AT_MOST) return;
-    window.clearInterval(timer);
-    act();
-  }, ASKED_EVERY);
 }
 
 /**

@@ -69,7 +69,7 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
         "$" + view.formula.replace(r"\frac", r"\dfrac") + "$",
         color=theme.text,
         va="center",
-        fontsize=LABEL_POINTS + 2,
+        fontsize=LABEL_POINTS,
     )
     y += FORMULA
     for block in blocks:

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
-from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, FrozenNorm, LogitTrace, trace_logits
+from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, LogitTrace, trace_logits
+from core.analysis.linear_norm import FrozenNorm
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import Head

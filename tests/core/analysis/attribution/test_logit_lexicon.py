@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
-from core.analysis.attribution.logit_trace import AttentionWrite, FrozenNorm, LogitTrace, trace_logits
+from core.analysis.attribution.logit_trace import AttentionWrite, LogitTrace, trace_logits
+from core.analysis.linear_norm import FrozenNorm
 from core.text.byte_pieces import is_special
 from core.trace import Head
 from core.translator import Translator

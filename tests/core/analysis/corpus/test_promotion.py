@@ -4,9 +4,10 @@ import pytest
 import torch
 
 from core.analysis.attribution.logit_lexicon import head_lexicon
-from core.analysis.attribution.logit_trace import FeedForwardWrite, FrozenNorm, trace_logits
+from core.analysis.attribution.logit_trace import FeedForwardWrite, trace_logits
 from core.analysis.corpus.promotion import promoted_by_neuron, promoted_tokens, promotes
 from core.analysis.corpus.recording import feed_forward_networks, record_batch
+from core.analysis.linear_norm import FrozenNorm
 from core.capture import AttentionMap
 from core.trace import Head
 from core.translator import Translator

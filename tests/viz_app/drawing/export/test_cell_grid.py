@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from viz_app.drawing.cell_grid import CellGrid, signed_cells, signed_legend
+from viz_app.drawing.cell_grid import CellGrid, signed_cells, signed_legend, signed_rows
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.drawing.theme import DARK
 
 GRID = CellGrid(
     columns=["A$x", "B"],
     rows=[
-        ("<b>", [*signed_cells([1.5], ["one"], 2.0, DARK, 0), None]),
+        ("<b>", [*signed_rows([[1.5]], [["one"]], 2.0, DARK, (0, 0))[0], None]),
         ("second", signed_cells([0.01], ["x"], 2.0, DARK)),
     ],
     name="grid",
@@ -36,7 +36,9 @@ def test_names_and_numbers_are_text() -> None:
 
 def test_a_bar_is_as_wide_as_its_share_of_the_cell() -> None:
     def width(bar: tuple[float, float] | None) -> float:
-        cell = replace(signed_cells([1.0], ["one"], 1.0, DARK)[0], color="#123456", bar=bar)
+        [cell] = signed_cells([1.0], ["one"], 1.0, DARK)
+        assert cell is not None
+        cell = replace(cell, color="#123456", bar=bar)
         grid = CellGrid(columns=["A"], rows=[("x", [cell])], name="grid")
         path = re.search(r'd="M ([\d.]+) [^"]*"[^>]*style="fill: #123456', export_grid(grid, "svg", DARK).decode())
         assert path

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from viz_app.drawing.export.head_pictures import Format, export_csv, export_lines, export_map
+from viz_app.drawing.export.head_pictures import Format, drawn_lines, export_csv, export_lines, export_map
+from viz_app.drawing.export.selection import VEIL, Selected
 from viz_app.drawing.theme import DARK
 
 BEGINNINGS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
@@ -70,3 +71,50 @@ def test_a_head_or_a_format_that_is_not_there_is_refused(make_map: Any) -> None:
         export_lines(make_map(), [0, 3], "svg")
     with pytest.raises(ValueError, match="unknown format 'gif', expected one of svg, pdf, png"):
         export_map(make_map(), 0, "gif")  # type: ignore[arg-type]
+
+
+def texts_of(file: bytes) -> list[str]:
+    nodes = ElementTree.fromstring(file).iter("{http://www.w3.org/2000/svg}text")
+    return ["".join(node.itertext()).strip() for node in nodes]
+
+
+def test_with_words_selected_only_their_lines_are_drawn_each_with_its_own_weight(make_map: Any) -> None:
+    """As on the screen: no mean of two rows, and no line of another word."""
+    attention = make_map(6, 5)
+    selected: Selected = {"query": [1, 4], "key": [2]}
+    lines = drawn_lines(attention, [0, 2], 0.0, selected=selected)
+    assert {(query, key) for _, query, key, _ in lines} == {
+        (query, key) for query in range(6) for key in range(5) if query in (1, 4) or key == 2
+    }
+    assert all(weight == attention.weights[(0, 2)[place], query, key] for place, query, key, weight in lines)
+    alone: Selected = {"query": [1], "key": []}
+    one = drawn_lines(attention, [0], 0.0, selected=alone)
+    numbers = texts_of(export_lines(attention, [0], "svg", min_weight=0.0, selected=alone))
+    assert {f"{weight:.3f}" for *_, weight in one} <= set(numbers)
+    assert not any("." in text and text[0].isdigit() for text in texts_of(export_lines(attention, [0], "svg")))
+
+
+def test_of_the_decoder_no_masked_weight_is_drawn(make_map: Any) -> None:
+    attention = make_map(6, 6, kind="decoder_self")
+    assert all(key <= query for _, query, key, _ in drawn_lines(attention, [0, 1, 2], 0.0))
+
+
+@pytest.mark.parametrize("draw", ["map", "lines"])
+def test_what_went_to_hidden_tokens_is_in_the_file(make_map: Any, draw: str) -> None:
+    attention = make_map(4, 5).select(range(4), range(3))
+    file = export_map(attention, 1, "svg") if draw == "map" else export_lines(attention, [1], "svg")
+    assert attention.hidden is not None
+    assert {f"{share:.2f}" for share in attention.hidden[1].tolist()} <= set(texts_of(file))
+    assert "hidden" in texts_of(file)
+
+
+def test_a_map_hatches_what_is_masked_and_dims_what_is_not_selected(make_map: Any) -> None:
+    def veils(file: bytes) -> int:
+        return file.count(f"opacity: {VEIL}".encode())
+
+    decoder = make_map(4, 4, kind="decoder_self")
+    assert b"<pattern" in export_map(decoder, 0, "svg")
+    assert b"<pattern" not in export_map(make_map(4, 4), 0, "svg")
+    assert veils(export_map(decoder, 0, "svg")) == 0
+    assert veils(export_map(decoder, 0, "svg", selected={"query": [1], "key": [2]})) == 4  # the corners of the cross
+    assert veils(export_map(decoder, 0, "svg", selected={"query": [0], "key": []})) == 1

@@ -12,7 +12,7 @@ from core.drawing.drawing_data import run_spans
 from core.text.byte_pieces import is_special
 from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
-from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, fonts, paper, saved, wrapped
+from viz_app.drawing.export.canvas import SMALL_POINTS, Format, check_format, fonts, paper, saved, wrapped
 from viz_app.drawing.export.token_steps import UNSURE
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import localized, tr
@@ -181,7 +181,7 @@ def _marked(tokens: Sequence[str], query: int = -1, key: int = -1) -> MarkedText
     return MarkedText(tokens=tokens, marks=marks)
 
 
-ADVANCE = 0.602 * (LABEL_POINTS - 1) / 72  # inches of a character of DejaVu Sans Mono
+ADVANCE = 0.602 * SMALL_POINTS / 72  # inches of a character of DejaVu Sans Mono
 LINE, GAP = 0.26, 0.14  # inches of a line of text, and between examples
 CHARACTERS = 78  # of a line
 
@@ -207,7 +207,7 @@ def export_examples(
     axes.set_ylim(height, 0)
     small: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": SMALL_POINTS}
     body: dict[str, Any] = small | {
-        "fontsize": LABEL_POINTS - 1,
+        "fontsize": SMALL_POINTS,
         "family": ["DejaVu Sans Mono", *fonts()[1:], "monospace"],
     }
     top = 0.0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved
+from viz_app.drawing.export.canvas import SMALL_POINTS, Format, check_format, paper, saved
 from viz_app.drawing.export.plotly_chart import DASHES
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import localized
@@ -122,7 +122,7 @@ def export_parallel(drawing: ParallelCoordinates, file_format: Format, theme: Th
             )
     for group in drawing.groups:
         axes.plot([], [], color=group.color, linestyle=DASHES.get(group.dash, "solid"), label=group.name)
-    legend = axes.legend(frameon=False, fontsize=LABEL_POINTS - 1, labelcolor=theme.text, loc="upper left", ncols=3)
+    legend = axes.legend(frameon=False, fontsize=SMALL_POINTS, labelcolor=theme.text, loc="upper left", ncols=3)
     for entry in legend.get_texts():
         entry.set_parse_math(False)
     return saved(figure, file_format)

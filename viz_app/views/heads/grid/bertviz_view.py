@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
+from core.drawing.drawing_data import shown_weights
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
@@ -113,7 +114,7 @@ def _export_row(
         draw = partial(export_lines, maps[layer], heads, theme=theme)
     else:
         panels = [
-            [(head_name(each.layer, head), weights.float().numpy()) for head, weights in enumerate(each.weights)]
+            [(head_name(each.layer, head), weights.float().numpy()) for head, weights in enumerate(shown_weights(each))]
             for each in maps
         ]
         draw = partial(export_panels, panels, theme=theme)

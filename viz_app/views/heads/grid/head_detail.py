@@ -23,7 +23,7 @@ from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.drawing.export.head_pictures import Format, export_lines, export_map
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
-from viz_app.drawing.weight_tables import lines_table, named_heads, with_columns
+from viz_app.drawing.weight_tables import lines_table, named_heads, shown_table, with_columns
 from viz_app.language import joined, marked, tr
 from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.map_pass import reading_pass
@@ -130,7 +130,7 @@ def large(
             _map(reading, view, attention, group[0], key, cuts, options)
         else:
             _table(view, attention, group)
-        _export_row(reading, view, attention, group)
+        _export_row(reading, view, attention, group, options)
     selected_words.tables(
         [(by_layer[layer], head) for layer, head in heads],
         line_highlight(view.highlight(reading), view.links(reading.explain())),
@@ -187,7 +187,7 @@ def _map(
 
 def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:
     """Draw the weights of heads of one layer as a table."""
-    table = lines_table(attention, heads)
+    table = shown_table(attention, heads, tr("hidden tokens"))
     table["head"] = [tr(view.weights.name(attention.layer, head)) for head in table["head"]]
     is_decoder = attention.predicted_tokens is not None
     show_table(
@@ -204,14 +204,27 @@ def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> No
     )
 
 
-def _export_row(reading: readings.Reading, view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:
-    """Offer the drawing of heads of one layer as files."""
+def _export_row(
+    reading: readings.Reading,
+    view: HeadsView,
+    attention: AttentionMap,
+    heads: Sequence[int],
+    options: dict[str, Any],
+) -> None:
+    """Offer the drawing of heads of one layer as files, as it is seen: with the selected words or decoding step.
+
+    Args:
+        options: of the drawing, see `drawing_options`.
+    """
     theme, weights = page_theme(), view.weights  # files are made in other threads, which have no page
 
     def picture(file_format: Format) -> bytes:
         if view.view == "Map":
-            return export_map(attention, heads[0], file_format, theme, name=weights.name)
-        return export_lines(attention, heads, file_format, theme, top_mass=view.top_mass, name=weights.name)
+            return export_map(attention, heads[0], file_format, theme, name=weights.name, selected=options["place"])
+        shown = line_highlight(options["place"], options["links"])
+        return export_lines(
+            attention, heads, file_format, theme, top_mass=view.top_mass, name=weights.name, selected=shown
+        )
 
     names = [tr(weights.name(attention.layer, head)) for head in heads]
     downloads(

@@ -13,8 +13,9 @@ from core.analysis.heads.labels import DEFINITIONS, head_labels, label_counts, l
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
+from core.drawing.drawing_data import shown_weights
 from viz_app.components.head_grid import grid_rows, head_grid
-from viz_app.components.highlight import Highlight, Links
+from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links
 from viz_app.controls.downloads import downloads
 from viz_app.controls.toolbar import method_box
 from viz_app.controls.widgets import page_theme
@@ -171,7 +172,7 @@ def grid(
     shown = shown_maps(maps, order)
     options = grid_options(view, arrangement, view.highlight(reading), view.links(reading.explain()))
     head_grid(shown, page_theme(), click, selected=heads, key=grid_key(view), **options)
-    grid_files(reading, view, shown, grid_rows(shown, order))
+    grid_files(reading, view, shown, grid_rows(shown, order), options["place"])
 
 
 def grid_key(view: HeadsView) -> str:
@@ -202,11 +203,13 @@ def grid_files(
     view: HeadsView,
     shown: Sequence[AttentionMap],
     rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
+    selected: Highlight,
 ) -> None:
     """Offer the grid as files.
 
     Args:
         rows: name and heads of each row.
+        selected: the rows and columns of every map that are not dimmed.
     """
     explanation, weights = reading.explain(), view.weights
     names = {"kind": tr_lower(head_names.KIND_NAMES[view.kind]), "method": tr_lower(METHOD_NAMES[weights.method])}
@@ -217,7 +220,7 @@ def grid_files(
     singles = [head for _, row in rows for head in row if head[0] >= 0]
     downloads(
         f"all-{'layers' if weights.per_layer else 'heads'}-{view.kind}{weights.file_part}",
-        partial(export_grid, shown, rows, weights, title, page_theme()),
+        partial(export_grid, shown, rows, weights, title, page_theme(), selected=selected),
         title=title[:1].upper() + title[1:],
         call=partial(grid_call, reading, view, singles),
     )
@@ -238,8 +241,10 @@ def export_grid(
     title: str,
     theme: Theme,
     file_format: Format,
+    *,
+    selected: Highlight = NO_HIGHLIGHT,
 ) -> bytes:
     """Draw the grid as a file, in the same arrangement, each head with its name."""
-    matrices = {attention.layer: attention.weights.float().numpy() for attention in maps}
+    matrices = {attention.layer: shown_weights(attention).float().numpy() for attention in maps}
     panels = [[(weights.name(layer, head), matrices[layer][head]) for layer, head in row] for _, row in rows]
-    return export_panels(panels, file_format, theme, title=title)
+    return export_panels(panels, file_format, theme, title=title, selected=selected)

@@ -73,8 +73,8 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
     _missing_blocks(joint, layer, explanation.maps)
     of_heads = tr(head) if isinstance(head, str) else f"H{head + 1}"
     name = tr("all layers {heads}", heads=of_heads) if layer is None else f"L{layer + 1} {of_heads}"
+    options = word_selection.drawing_options(reading, links(explanation, tokens))
     if view == "Map":
-        options = word_selection.drawing_options(reading, links(explanation, tokens))
         if none := no_products(reading.model, method, layer is not None and isinstance(head, int)):
             joint_attention_map(joint, name, page_theme(), **options)
             st.caption(none)
@@ -88,7 +88,7 @@ def page(reading: readings.Reading, tokens: TokenView) -> None:
         show_table(joint_table(joint), height=560)
     downloads(
         file_name(layer, head, method) + file_part(output),
-        partial(export_joint, joint, name, theme=page_theme()),
+        partial(export_joint, joint, name, theme=page_theme(), selected=options["place"]),
         title=tr("Joint attention, {place}", place=name),
         call=partial(joint_call, reading, tokens, method, output, layer, head),
     )

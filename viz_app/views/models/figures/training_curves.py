@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from core.files.runlog import LogLine, of_kind
 from core.model.schedule import cooldown_factor, learning_rate
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, escaped, with_layout
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import marked, tr
 
 # Names of a run's numbers, with their units.
@@ -30,7 +30,7 @@ ROW_MEASURES = {
     "hours": marked("Hours"),
 }
 POINTS = 400  # of a drawn schedule
-LEGEND: dict[str, Any] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}}
+LEGEND: dict[str, Any] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,7 +253,7 @@ def _seed_texts(counts: pd.Series, numbers: pd.DataFrame) -> list[str]:
 
 
 def _axis(theme: Theme, title: str, *, grid: bool = False, **settings: object) -> dict[str, object]:
-    faint = {"size": 12, "color": theme.faint}
+    faint = {"size": SMALL, "color": theme.faint}
     lines = {"showgrid": True, "gridcolor": theme.hairline} if grid else {}
     return bare_axis(
         title={"text": title, "font": faint, "standoff": 6},

@@ -16,7 +16,7 @@ from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.lens import level_name
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.scorecard_text import SHORT_NAMES
-from viz_app.drawing.theme import Theme, head_name
+from viz_app.drawing.theme import SMALL, Theme, head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import localized, marked, tr, tr_lower
 from viz_app.views.models.figures import training_curves
@@ -79,7 +79,7 @@ def score_curves(
         )
     if step in steps:
         figure.add_vline(x=steps.index(step), line={"color": theme.faint, "width": 1, "dash": "dot"})
-    text = {"size": 12, "color": theme.faint}
+    text = {"size": SMALL, "color": theme.faint}
     ticks: dict[str, Any] = {"tickfont": {**text, "family": theme.monospace_font}}
     names = [step_name(each) for each in steps]
     x_title = {"text": tr("training steps (not to scale)"), "font": text, "standoff": 6}

@@ -96,6 +96,11 @@ class Measurement:
         )
 
     @property
+    def has_begun(self) -> bool:
+        """Whether the last snapshot has read the sentence: the first thing to be drawn."""
+        return self.history.steps[-1] in self.sentence.readings
+
+    @property
     def last(self) -> SnapshotReading:
         """The reading of the last snapshot, which is measured first."""
         return self.sentence.readings[self.history.steps[-1]]
@@ -148,13 +153,14 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Snapsho
                         most=MAX_TOKENS,
                     )
                 )
-            if not sample.pairs:
-                sample.frequencies = piece_frequencies(translator.tokenizer, SHIPPED)
-                sample.pairs = greedy_pairs(translator, SHIPPED)
+            sample.frequencies = sample.frequencies or piece_frequencies(translator.tokenizer, SHIPPED)
             if step not in sentence.readings:
                 sentence.readings[step] = read_snapshot(
                     translator, step, search.text, sentence.target, *settings, sample.frequencies
                 )
+            if step == last:
+                yield 0  # so that the sentence can be drawn before the sample is read
+            sample.pairs = sample.pairs or greedy_pairs(translator, SHIPPED)
             if step not in sample.cards:
                 sample.cards[step] = cards_on(translator, sample.pairs, sample.frequencies)
         yield 1

@@ -7,6 +7,7 @@ import streamlit as st
 from core.analysis.heads.head import Head
 from core.analysis.over_training.snapshot_reading import SnapshotReading
 from core.analysis.recorded_call import Call
+from core.drawing.drawing_data import shown_weights
 from viz_app.components.head_grid import head_grid
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products
@@ -68,7 +69,7 @@ def overview(training: OpenedTraining, measured: Measurement, now: SnapshotReadi
     head_grid(maps, theme, click, selected=[head[1:]], key=f"trained_heads_{kind}", notes=hover)
     title, scale = tr("All heads at step {step}", step=step_name(now.step)), tr("weight")
     panels = [
-        [(head_name(layer.layer, number), matrix.numpy()) for number, matrix in enumerate(layer.weights)]
+        [(head_name(layer.layer, number), matrix.numpy()) for number, matrix in enumerate(shown_weights(layer))]
         for layer in maps
     ]
     downloads(
@@ -93,7 +94,10 @@ def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading,
     shown, axes = dict(pair), pair[0][1]
     scale = tr("weight, {head}", head=name)
     panels = [
-        [(tr("step {step}", step=step_name(step)), each.weights[head.head].numpy()) for step, each in shown.items()]
+        [
+            (tr("step {step}", step=step_name(step)), shown_weights(each)[head.head].numpy())
+            for step, each in shown.items()
+        ]
     ]
 
     def table() -> Call:

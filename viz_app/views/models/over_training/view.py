@@ -110,7 +110,7 @@ def playable(training: OpenedTraining, measured: Measurement) -> None:
 
 def snapshots(training: OpenedTraining, measured: Measurement) -> None:
     """Draw the selected snapshot, and the changes over all that are measured so far."""
-    if not measured.steps:
+    if not measured.has_begun:
         return
     step = step_box(measured)
     now = measured.sentence.readings[step]
@@ -123,9 +123,12 @@ def snapshots(training: OpenedTraining, measured: Measurement) -> None:
         left, right = st.columns([4, 7], gap="large")
         with left:
             snapshot_view.overview(training, measured, now, head)
-            snapshot_view.card(measured, step, head, (BASIS.requested or BASES[0]) == BASES[0])
+            if measured.steps:
+                snapshot_view.card(measured, step, head, (BASIS.requested or BASES[0]) == BASES[0])
         with right:
             snapshot_view.large(training, measured, now, head)
+    if not measured.steps:
+        return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         view = setting_segments(address.TRAINED_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
         of_heads = view in (ROLES, SCORE)
@@ -180,7 +183,7 @@ def step_box(measured: Measurement) -> int:
     playing.keep_shown(step)
     if pressed or was_on != playing.is_on:
         st.rerun()  # `run_every` is set where the fragment is called
-    if step in measured.steps:
+    if step in measured.steps or step == steps[-1]:
         return step
     st.caption(tr("Step {step} is not measured yet: the last one is shown.", step=step_name(step)))
     return steps[-1]

@@ -50,8 +50,9 @@ def appendix_figure(
     *,
     name: Callable[[int, int], str] = head_name,
 ) -> bytes:
-    """Draw panels one above the other, queries above keys, with lines whose opacity is the weight.
+    """Draw panels one above the other, with lines whose opacity is the weight.
 
+    In self-attention queries stand above keys, as in the paper; in cross-attention the source above the target.
     Where only some queries have lines, each key also has a square for each head, with their mean weight as opacity.
 
     Args:
@@ -129,26 +130,31 @@ def _draw(
 ) -> None:
     """Draw one panel, in inches from its lower left corner."""
     attention, cells = panel.attention, CELL * len(panel.heads) if panel.queries else 0.0
-    queries, keys = _queries(attention), attention.key_tokens
+    queries, keys, is_cross = _queries(attention), attention.key_tokens, attention.kind == "cross"
     axes.set_axis_off()
     axes.set_xlim(0, width)
     axes.set_ylim(0, height)
-    bottom = _length(keys)
+    bottom = _length(queries if is_cross else keys)
     top = bottom + cells + GAP
+    between = (bottom, top - cells) if is_cross else (top, bottom + cells)  # ends of lines at queries and at keys
+    squares = top - cells if is_cross else bottom
     marks = [theme.head_mark(head) for head in panel.heads]
     for place, (head, mark) in enumerate(zip(panel.heads, marks, strict=True)):
         shift = (place - (len(panel.heads) - 1) / 2) * PITCH * 0.5 / max(len(panel.heads), 4)
-        _join(axes, attention.weights[head], panel.queries, mark, (top, bottom + cells), shift)
+        _join(axes, attention.weights[head], panel.queries, mark, between, shift)
         if panel.queries:
             _squares(
-                axes, mean_of_rows(attention, panel.queries)[head], mark, bottom + CELL * (len(panel.heads) - 1 - place)
+                axes,
+                mean_of_rows(attention, panel.queries)[head],
+                mark,
+                squares + CELL * (len(panel.heads) - 1 - place),
             )
-    for tokens, y, side in ((queries, top + 0.06, "bottom"), (keys, bottom - 0.06, "top")):
+    rows = (keys, queries) if is_cross else (queries, keys)
+    for tokens, y, side in ((rows[0], top + 0.06, "bottom"), (rows[1], bottom - 0.06, "top")):
         for position, token in enumerate(tokens):
-            asks = side == "bottom" and position in panel.queries
-            color = (
-                theme.text if not is_special(token) and (asks or side == "top" or not panel.queries) else theme.faint
-            )
+            is_query = (side == "bottom") != is_cross
+            asks = is_query and position in panel.queries
+            color = theme.text if not is_special(token) and (asks or not is_query or not panel.queries) else theme.faint
             weight = "bold" if asks else "normal"
             text = axes.text(_x(position), y, short(token), color=color, fontsize=LABEL_POINTS, parse_math=False)
             text.set(weight=weight, ha="center", va=side, rotation=90)

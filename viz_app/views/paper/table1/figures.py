@@ -15,7 +15,7 @@ from core.analysis.layers.layer_cost import Cost, takes_k, takes_r
 from core.analysis.layers.layer_types import LAYER_TYPES, LayerType, Sizes
 from core.analysis.layers.path_length import PathLength
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import compact, localized, marked, tr
 
 Along = Literal["n", "d"]
@@ -179,7 +179,7 @@ def _vertical(figure: go.Figure, place: int, name: str, ends: tuple[float, float
         mode="lines+text",
         text=["", name],
         textposition="top right",
-        textfont={"size": 12, "color": theme.text if dash == "dot" else theme.faint},
+        textfont={"size": SMALL, "color": theme.text if dash == "dot" else theme.faint},
         line={"color": theme.text if dash == "dot" else theme.faint, "width": 1, "dash": dash},
         showlegend=False,
         hoverinfo="skip",
@@ -189,7 +189,7 @@ def _vertical(figure: go.Figure, place: int, name: str, ends: tuple[float, float
 def _axes(
     figure: go.Figure, places: Sequence[int], values: Sequence[float], x_title: str, y_title: str, theme: Theme
 ) -> go.Figure:
-    font = {"size": 12, "color": theme.faint}
+    font = {"size": SMALL, "color": theme.faint}
     ticks = sorted(set(places))
     low, high = (min(values), max(values)) if values else (1.0, 10.0)
     settings = {"type": "log", "tickfont": {**font, "family": theme.monospace_font}}
@@ -197,7 +197,7 @@ def _axes(
     return with_layout(
         figure,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}},
         hovermode="closest",
         xaxis=bare_axis(
             **settings,

@@ -61,9 +61,9 @@ A probability here is the model's own, given what it saw at that step: it does n
 are of this sentence on this machine now, and say little about others.
 """)
 ABOUT_TIMES = marked("""
-The fastest of {runs} runs of this sentence on this machine, by the model itself in PyTorch: the app's other pages
-search faster. Fewer passes are not always faster: a pass over several tokens costs more than one over a single token,
-and the draft model has its own.
+The fastest of up to {runs} runs of this sentence on this machine, fewer where they take long, by the model itself in
+PyTorch: the app's other pages search faster. Fewer passes are not always faster: a pass over several tokens costs more
+than one over a single token, and the draft model has its own.
 """)
 KIND_TEXTS = {
     **head_names.KIND_TEXTS,

@@ -7,6 +7,7 @@ import streamlit as st
 from core.analysis.alignment.first_head import head_links
 from core.analysis.recorded_call import Call
 from viz_app.components.attention_lines import attention_lines
+from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
@@ -160,7 +161,7 @@ def example_head(reading: readings.Reading) -> None:
 
     downloads(
         f"cross-layer{layer}-head{head}",
-        partial(export_lines, attention, [head], theme=theme),
+        partial(export_lines, attention, [head], theme=theme, selected=line_highlight(**options)),
         title=tr("Cross-attention, {head}", head=name),
         call=lambda: Call("table", lines_table, (Call("attention", "[]", (maps(), layer)), [head])),
     )

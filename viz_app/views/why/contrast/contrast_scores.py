@@ -1,7 +1,7 @@
 """Scores and deletion curves of a reading, and the selection of the alternative and the methods."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -27,6 +27,17 @@ from viz_app.views.why.contrast.figures import METHOD_NAMES
 
 RATHER = address.RATHER_THAN  # a piece, or the one below
 NOTHING = marked("nothing")
+# so that a picture is there at once
+QUICKEST: tuple[ContrastMethod, ...] = (
+    "attention",
+    "rollout",
+    "norms",
+    "alti",
+    "gradient_x_input",
+    "occlusion",
+    "value_zeroing",
+    "integrated_gradients",
+)
 METHOD_HELP = marked("""
 **Integrated gradients** (Sundararajan et al. 2017): the gradient, integrated from unknown tokens to the sentence.
 **Occlusion** (Zeiler & Fergus 2014): the change when the token is made unknown. **Value zeroing** (after Mohebbi et
@@ -44,15 +55,24 @@ class PredictionScores:
 
     Attributes:
         found: with the methods so far; None before the first step.
+        curves: deletion curves of all methods; None until they are measured.
+        refused: why there are none, or "".
     """
 
     found: ContrastAttribution | None = None
+    curves: Curves | None = None
+    refused: str = ""
 
     @property
     def is_whole(self) -> bool:
         """Whether all methods are done."""
         result = self.found
         return result is not None and len(result.scores) == len(methods_of(result.contrast.translator.config))
+
+    @property
+    def has_curves(self) -> bool:
+        """Whether nothing is left to compute."""
+        return self.curves is not None or bool(self.refused)
 
 
 @dataclass
@@ -73,13 +93,13 @@ def scored(about: Reading, position: int, against: int | None) -> PredictionScor
 
 
 def scoring_job(about: Reading, position: int, against: int | None) -> Job:
-    """Return the session's job for a prediction, with a step for each method."""
+    """Return the session's job for a prediction, with a step for each method, and one for the curves."""
 
     def begun() -> Scoring:
         known = scored(about, position, against)
         count = len(methods_of(about.model.translator.config))
-        job = Job(_steps(about, position, against, known), count, marked("methods"))
-        if known.is_whole:
+        job = Job(_steps(about, position, against, known), count + 1, marked("steps"))
+        if known.has_curves:
             job.advance(0)
         return Scoring(job)
 
@@ -92,15 +112,24 @@ def _steps(about: Reading, position: int, against: int | None, known: Prediction
     Raises:
         ValueError: as `contrast_steps`, and in place of its RuntimeError.
     """
-    if known.is_whole:
-        return
     source, target = about.translation.source, about.hypothesis.token_ids
+    methods = sorted(methods_of(about.model.translator.config), key=QUICKEST.index)
     try:
-        for result in contrast_steps(about.model.translator, source, target, position, against=against):
-            known.found = result
-            yield int(len(result.scores) > 0)
+        if not known.is_whole:
+            for result in contrast_steps(
+                about.model.translator, source, target, position, against=against, methods=methods
+            ):
+                scores = {method: result.scores[method] for method in METHODS if method in result.scores}
+                known.found = replace(result, scores=scores)
+                yield int(len(scores) > 0)
     except RuntimeError as error:
         raise ValueError(str(error)) from error
+    if known.found is not None and not known.has_curves:
+        try:
+            known.curves = curves_call(about, known.found).run()
+        except ValueError as error:
+            known.refused = str(error)
+        yield 1
 
 
 def scores_call(about: Reading, found: ContrastAttribution) -> Call:
@@ -113,16 +142,6 @@ def scores_call(about: Reading, found: ContrastAttribution) -> Call:
 def curves_call(about: Reading, found: ContrastAttribution) -> Call:
     """Return the call that measures the deletion curves of all methods."""
     return Call("curves", deletion_curves, (scores_call(about, found),))
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
-def curves(about: Reading, position: int, against: int | None, _found: ContrastAttribution) -> Curves:
-    """Return the deletion curves of all methods.
-
-    Raises:
-        ValueError: as `deletion_curves`.
-    """
-    return curves_call(about, _found).run()
 
 
 def against_box(about: Reading, position: int) -> int | None:

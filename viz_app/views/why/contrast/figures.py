@@ -13,7 +13,7 @@ from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import joined, marked, tr
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
     with_layout(
         figure,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}},
     )
     places = [0.0, *(100 * share for share in SHARES)]
     for method in [*methods, RANDOM]:
@@ -188,8 +188,8 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
             },
             hovertemplate=f"{tr(NAMES[method])}, %{{x:.0f}} %: %{{y:.3f}}<extra></extra>",
         )
-    ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
-    font = {"size": 12, "color": theme.faint}
+    ticks = {"showticklabels": True, "tickfont": {"size": SMALL, "color": theme.faint, "family": theme.monospace_font}}
+    font = {"size": SMALL, "color": theme.faint}
     return with_layout(
         figure,
         xaxis=bare_axis(**ticks, tickvals=places, title={"text": tr("% of the tokens deleted"), "font": font}),

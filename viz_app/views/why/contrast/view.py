@@ -107,9 +107,9 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
         with left:
             scores(reading, result, done, tokens)
             correlations(reading, result, done)
-    if known.is_whole:
+    if known.has_curves:
         with right:
-            faithfulness(reading, result, done)
+            faithfulness(reading, known, result, done)
     if "integrated_gradients" in result.scores:
         check_badge(
             tr("integrated gradients are complete"),
@@ -183,17 +183,17 @@ def scores(reading: Reading, result: ContrastAttribution, methods: list[Contrast
     )
 
 
-def faithfulness(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod]) -> None:
+def faithfulness(
+    reading: Reading, known: PredictionScores, result: ContrastAttribution, methods: list[ContrastMethod]
+) -> None:
     """Draw this sentence's deletion curves, and AOPC and completeness by method."""
     st.markdown(tr("**Delete the highest tokens** of each method"), help=tr(ABOUT_CURVES))
-    position, against = result.contrast.position, result.contrast.against
-    try:
-        curves = contrast_scores.curves(reading, position, against, result)
-    except ValueError as error:
-        st.caption(sentence_case(str(error)))
+    curves = known.curves
+    if curves is None:
+        st.caption(sentence_case(known.refused))
         return
     recorded = contrast_scores.curves_call(reading, result).returning(curves)
-    faithfulness_sample.draw_curves("contrast-curves", recorded, methods, against is not None)
+    faithfulness_sample.draw_curves("contrast-curves", recorded, methods, result.contrast.against is not None)
     show_table(
         figures.methods_table(result, {method: curves[method] for method in (*methods, RANDOM)}),
         height="content",

@@ -9,13 +9,13 @@ from core import Explanation
 from core.analysis.attribution.logit_attribution import LogitAttribution
 from core.analysis.attribution.logit_lexicon import Agreement, Lexicon
 from core.analysis.heads.head import Head
-from core.analysis.tokens.words import readable
+from core.analysis.tokens.words import readable_all
 from core.capture import Kind
 from viz_app.drawing.ablation import scale_limit
-from viz_app.drawing.cell_grid import CellGrid, GridCell, signed_cells, signed_legend
-from viz_app.drawing.head_names import KIND_NAMES, head_title, name_of
+from viz_app.drawing.cell_grid import CellGrid, signed_legend, signed_rows
+from viz_app.drawing.head_names import KIND_NAMES, head_titles, name_of
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import marked, tr
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def layers_figure(terms: LogitAttribution, theme: Theme, height: int = 270) -> g
         barmode="relative",
         bargap=0.35,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}},
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}},
     )
     names = [tr(INPUT), *(f"L{layer + 1}" for layer in range(len(terms.feed_forward)))]
     for part, values in layer_parts(terms).items():
@@ -70,8 +70,8 @@ def layers_figure(terms: LogitAttribution, theme: Theme, height: int = 270) -> g
             unselected={"marker": {"opacity": 1}},
             hovertemplate=f"{tr(part)}, %{{x}}: %{{y:+.3f}}<extra>{note}</extra>",
         )
-    ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
-    title = {"text": tr("nats"), "font": {"size": 12, "color": theme.faint}}
+    ticks = {"showticklabels": True, "tickfont": {"size": SMALL, "color": theme.faint, "family": theme.monospace_font}}
+    title = {"text": tr("nats"), "font": {"size": SMALL, "color": theme.faint}}
     with_layout(
         figure,
         xaxis=bare_axis(**ticks),
@@ -109,18 +109,18 @@ def heads_grid(terms: LogitAttribution, theme: Theme, selected: Head | None = No
 
     titles = {kind: tr(KIND_NAMES[kind]) for kind in HEAD_KINDS}
     rest = ((tr("Feed-forward"), terms.feed_forward.tolist()), (tr("Biases"), terms.biases.tolist()))
-    rows: list[tuple[str, list[GridCell | None]]] = []
+    cells, values, place = list[list[str]](), list[list[float]](), None
     for layer in range(layers):
         heads = [Head(kind, layer, head) for kind in HEAD_KINDS for head in range(num_heads)]
         names = [f"{titles[head.kind]} {name_of(layer, head.head)}" for head in heads]
-        names += [f"{name} L{layer + 1}" for name, _ in rest]
-        values = [*(by_head[head] for head in heads), *(by_layer[layer] for _, by_layer in rest)]
-        place = heads.index(selected) if selected is not None and selected in heads else None
-        rows.append((f"L{layer + 1}", signed_cells(values, names, limit, theme, place)))
+        cells.append([*names, *(f"{name} L{layer + 1}" for name, _ in rest)])
+        values.append([*(by_head[head] for head in heads), *(by_layer[layer] for _, by_layer in rest)])
+        place = (layer, heads.index(selected)) if selected is not None and selected in heads else place
+    rows = signed_rows(values, cells, limit, theme, place)
     names = [f"H{head + 1}" for head in range(num_heads)]
     return CellGrid(
         columns=[*names, *names, "FFN", tr("bias")],
-        rows=rows,
+        rows=[(f"L{layer + 1}", row) for layer, row in enumerate(rows)],
         name=tr("Contributions of heads and networks"),
         groups=((tr("Self-attention of the decoder"), num_heads), (tr("Cross-attention"), num_heads), ("", 2)),
         legend=signed_legend(tr(NATS), limit, theme),
@@ -140,14 +140,13 @@ def tokens_grid(terms: LogitAttribution, explanation: Explanation, kind: Kind, t
     limit = scale_limit([*by_layer.flatten().tolist(), *by_layer.sum(0).tolist()])
     names = [f"L{layer + 1}" for layer in range(len(by_layer))]
     by_token = by_layer.T[: len(tokens)]  # later tokens are masked
-    rows: list[tuple[str, list[GridCell | None]]] = []
-    labels = [readable(token) for token in tokens]
-    for label, values, total in zip(labels, by_token.tolist(), by_token.sum(1).tolist(), strict=True):
-        cells = [*(f"{label}, {name}" for name in names), tr("{token}, all layers", token=label)]
-        rows.append((label, signed_cells([*values, total], cells, limit, theme)))
+    labels = readable_all(tokens)
+    totals = [tr("{token}, all layers", token=label) for label in labels]
+    cells = [[*(f"{label}, {name}" for name in names), total] for label, total in zip(labels, totals, strict=True)]
+    values = [[*row, total] for row, total in zip(by_token.tolist(), by_token.sum(1).tolist(), strict=True)]
     return CellGrid(
         columns=[*names, tr("all")],
-        rows=rows,
+        rows=list(zip(labels, signed_rows(values, cells, limit, theme), strict=True)),
         name=tr("Contributions by source token") if kind == "cross" else tr("Contributions by prefix token"),
         legend=signed_legend(tr(NATS), limit, theme),
     )
@@ -176,13 +175,13 @@ def head_table(
     weights = explanation.maps[head.kind][head.layer].weights[head.head, terms.position]
     table = pd.DataFrame(
         {
-            "token": [readable(token) for token in tokens],
+            "token": readable_all(tokens),
             "weight": weights[: len(tokens)].tolist(),
             "contribution": values[: len(tokens)].tolist(),
         }
     )
     if promoted is not None:
-        table["promotes"] = [" ".join(map(readable, pieces)) for pieces in promoted.pieces]
+        table["promotes"] = [" ".join(readable_all(pieces)) for pieces in promoted.pieces]
     return table
 
 
@@ -192,7 +191,7 @@ def lexicon_table(ranking: Sequence[Agreement]) -> "pd.DataFrame":
 
     return pd.DataFrame(
         {
-            "name": [head_title(agreement.head) for agreement in ranking],
+            "name": head_titles(agreement.head for agreement in ranking),
             "layer": [agreement.head.layer for agreement in ranking],
             "head": [agreement.head.head for agreement in ranking],
             "agreement": [agreement.reciprocal_rank for agreement in ranking],

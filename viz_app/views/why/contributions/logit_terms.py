@@ -41,7 +41,7 @@ class SelectedTerm:
 
 def trace_call(about: Reading) -> Call:
     """Return the call that records the residual stream of a reading."""
-    return Call("trace", trace_logits, python_code.sentence(about))
+    return Call("trace", trace_logits, (*python_code.sentence(about), python_code.explanation(about)))
 
 
 def terms_call(about: Reading, position: int, against: Against) -> Call:

@@ -99,6 +99,10 @@ def test_a_stopped_measurement_shows_the_last_snapshot(
     app = start(beam_size="1", text="A sentence that no test measures.", trained_steps="100")
     opened(typed(app, history_file), "over_training")
     job = measured(app).job
+    assert (measured(app).has_begun, measured(app).steps, job.done) == (True, (), 0)
+    healthy(app.run())  # draws the sentence at the last snapshot, then reads the sample
+    assert any("at step 300" in each.value for each in app.markdown)
+    assert "trained_score" not in [each.key for each in app.selectbox]
     assert (measured(app).steps, job.done) == ((300,), 1)
     healthy(app.button(key="over_training").click().run())  # Stop
     assert not job.running

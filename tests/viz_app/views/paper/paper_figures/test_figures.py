@@ -1,8 +1,11 @@
+import re
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
 import pytest
+import torch
 
+from core.capture import AttentionMap
 from viz_app.drawing.export.head_pictures import FORMATS, Format
 from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_figure, appendix_table, figure_width
 
@@ -70,3 +73,21 @@ def test_what_is_not_there_is_refused(make_map: Any) -> None:
         appendix_figure([], "svg")
     with pytest.raises(ValueError, match="unknown format 'gif'"):
         appendix_figure([LinePanel(make_map(), (0,))], "gif")  # type: ignore[arg-type]
+
+
+def test_of_cross_attention_the_source_stands_above_the_target() -> None:
+    """As on every other picture; in self-attention the queries stand above, as in the paper."""
+
+    def height(file: bytes, word: str) -> float:
+        node = next(each for each in ElementTree.fromstring(file).iter(f"{SVG}text") if each.text == word)
+        return float(re.search(r"translate\([\d.]+ ([\d.]+)\)", ElementTree.tostring(node, "unicode"))[1])  # type: ignore[index]
+
+    source, fed, target = ("\u2581dog",), ("<s>",), ("\u2581Hund",)
+    cross = AttentionMap("cross", 0, torch.ones(1, 1, 1), fed, source, target)
+    for queries in ((), (0,)):
+        file = appendix_figure([LinePanel(cross, (0,), queries)], "svg")
+        assert height(file, "dog") < height(file, "Hund")
+    decoder = AttentionMap("decoder_self", 0, torch.ones(1, 1, 1), fed, fed, target)
+    assert height(appendix_figure([LinePanel(decoder, (0,))], "svg"), "Hund") < height(
+        appendix_figure([LinePanel(decoder, (0,))], "svg"), "<s>"
+    )

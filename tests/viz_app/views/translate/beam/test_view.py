@@ -5,7 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.pages import Start, healthy, opened, reading, show_translation, state_of, translations
 from viz_app.session.readings import FORCED_INDEX, Current, ForcedTarget, ForcedText
 
 
@@ -27,7 +27,7 @@ def test_a_forced_beginning_is_that_of_the_tree_and_of_what_is_clicked_in_it(app
     )
     state_of(app, Current).forced = ForcedText(own.model.digest, own.translation.source, ForcedTarget((first,)))
     app.run()
-    app.selectbox(key="hypothesis").set_value(FORCED_INDEX)
+    show_translation(app, FORCED_INDEX)
     app.segmented_control(key="beam_view").set_value("Table")
     healthy(app.run())
     table = app.dataframe[0].value
@@ -56,11 +56,10 @@ def test_any_target_can_be_shown_until_the_sentence_changes(app: AppTest) -> Non
         own.model.digest, own.translation.source, ForcedTarget(target=found.token_ids[:2])
     )
     app.run()
-    app.selectbox(key="hypothesis").set_value(FORCED_INDEX)
-    healthy(app.run())
+    show_translation(app, FORCED_INDEX)
     part = reading(app).hypothesis
     assert (part.token_ids, part.finished) == (found.token_ids[:2], False)
-    assert app.selectbox(key="hypothesis").options[-1].startswith("Forced: ")
+    assert translations(app)[-1].startswith("Forced: ")
     assert reading(app).explain().predicted_tokens == (*part.tokens, "</s>")
     app.slider(key="beam_size").set_value(3)
     healthy(app.run())
@@ -69,7 +68,7 @@ def test_any_target_can_be_shown_until_the_sentence_changes(app: AppTest) -> Non
     app.text_input(key="text").set_value("Who?")
     healthy(app.run())
     assert reading(app).index == 0
-    assert len(app.selectbox(key="hypothesis").options) == 3
+    assert len(translations(app)) == 3
 
 
 @pytest.mark.parametrize("text", ["<b>*_`$x$ :red[a] </script>", "\u0645\u0631\u062d\u0628\u0627"])

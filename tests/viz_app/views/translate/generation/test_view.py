@@ -4,6 +4,7 @@ import html
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -99,3 +100,12 @@ def test_a_forced_first_token_leaves_speculative_decoding_out(start: Start, forc
     assert not app.error
     assert "begins with a forced token" in app.info[0].value
     assert list(app.dataframe[-1].value["search"]) == ["Greedy search", "Beam search, 4", "Mask-predict"]
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(0.01, 3), (0.2, 2), (5.0, 1)])
+def test_a_run_that_takes_long_is_not_repeated(monkeypatch: pytest.MonkeyPatch, seconds: float, expected: int) -> None:
+    monkeypatch.setattr(compared_models, "RUNS", 3)
+    times, runs = iter(range(100)), list[int]()
+    monkeypatch.setattr(compared_models, "time", SimpleNamespace(perf_counter=lambda: next(times) * seconds))
+    found = compared_models._measured(lambda: runs.append(0))  # pyright: ignore[reportPrivateUsage]
+    assert (len(runs), found.seconds) == (expected, pytest.approx(seconds))

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.sanity_checks import Check
 from core.analysis.tokens.words import word_groups
 from core.capture import KINDS
-from tests.viz_app.pages import Start, healthy, reading, state_of, to_page
+from tests.viz_app.pages import Start, healthy, reading, show_translation, state_of, to_page
 from viz_app.controls.tables import NOTHING
 from viz_app.frame import badges
 from viz_app.session import readings
@@ -26,8 +26,7 @@ def force(app: AppTest, *token_ids: int, go_on: bool) -> AppTest:
     forced = readings.ForcedTarget(token_ids) if go_on else readings.ForcedTarget(target=token_ids)
     state_of(app, Current).forced = ForcedText(reading(app).model.digest, TEXT, forced)
     app.run()
-    app.selectbox(key="hypothesis").set_value(readings.FORCED_INDEX)
-    return healthy(app.run())
+    return show_translation(app, readings.FORCED_INDEX)
 
 
 def test_a_forced_beginning_is_kept_across_pages_and_settings_and_in_the_address(app: AppTest) -> None:
@@ -91,8 +90,7 @@ def test_the_address_restores_a_hypothesis(app: AppTest) -> None:
     app.query_params["hypothesis"] = "2"
     assert reading(healthy(app.run())).index == 1
     assert app.query_params["hypothesis"] == "2"
-    app.selectbox(key="hypothesis").select_index(0)
-    assert "hypothesis" not in healthy(app.run()).query_params
+    assert "hypothesis" not in show_translation(app, 0).query_params
 
 
 @pytest.mark.parametrize(

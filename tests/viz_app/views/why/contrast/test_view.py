@@ -5,9 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
-from core.analysis.attribution.contrast import runner_up
+from core.analysis.attribution.contrast import contrast_at, runner_up
 from core.analysis.attribution.contrast_methods import METHODS, attribute_contrast
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.model import Transformer
@@ -15,7 +16,7 @@ from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
 from viz_app.controls.predicted_token import alternatives
 from viz_app.views.why.contrast import faithfulness_sample
-from viz_app.views.why.contrast.contrast_scores import NOTHING, ScoringSlot
+from viz_app.views.why.contrast.contrast_scores import NOTHING, ScoringSlot, scored
 from viz_app.views.why.contrast.faithfulness_sample import FaithfulnessSample
 
 ONE_METHOD = {"contrast_methods": "occlusion"}  # in the address
@@ -152,3 +153,32 @@ def test_a_link_to_the_shipped_sample_measures_it_and_one_to_an_own_sample_says_
 def test_without_a_sentence_the_page_says_so(start: Start) -> None:
     app = opened(start(text=""), "contrast")
     assert any("Enter a sentence" in caption.value for caption in app.caption)
+
+
+def test_the_first_picture_waits_for_no_slow_method(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_control, "TURN", 0.0)
+    app = opened(start(beam_size="1", text="A dog that no other test explains."), "contrast")
+    scoring = state_of(app, ScoringSlot).measured
+    assert scoring is not None
+    job = scoring.job
+    while not job.done:
+        healthy(app.run())
+    about, position = reading(app), app.selectbox(key="token").value
+    assert isinstance(position, int)
+    known = scored(about, position, runner_up(contrast_at(about.model.translator, *_sentence(app), position)))
+    assert known.found is not None
+    assert list(known.found.scores) == ["attention"]
+    job.advance(60)
+    healthy(app.run())
+    assert known.curves is not None
+    expected = attribute_contrast(
+        about.model.translator, *_sentence(app), position, against=known.found.contrast.against
+    )
+    assert list(known.found.scores) == list(expected.scores) == list(METHODS)  # in the order of the list
+    for method in METHODS:
+        torch.testing.assert_close(known.found.scores[method], expected.scores[method])
+
+
+def _sentence(app: AppTest) -> tuple[str, tuple[int, ...]]:
+    about = reading(app)
+    return about.translation.source, tuple(about.hypothesis.token_ids)

@@ -12,7 +12,7 @@ from core.analysis.heads.head import Head
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_names import head_title
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import tr
 
 WIDTH = 0.6  # of the heads of a layer, where the next layer is at 1
@@ -69,8 +69,8 @@ def distances_figure(
         hovertemplate="%{text}<extra></extra>",
         unselected={"marker": {"opacity": 1}},
     )
-    ticks = {"showticklabels": True, "tickfont": {"size": 11, "color": theme.faint, "family": theme.monospace_font}}
-    title = {"text": tr("mean distance in tokens"), "font": {"size": 12, "color": theme.faint}}
+    ticks = {"showticklabels": True, "tickfont": {"size": SMALL, "color": theme.faint, "family": theme.monospace_font}}
+    title = {"text": tr("mean distance in tokens"), "font": {"size": SMALL, "color": theme.faint}}
     names_of_layers = [f"L{layer + 1}" for layer in layers]
     return with_layout(
         figure,

@@ -20,6 +20,7 @@ from viz_app.drawing.export.canvas import (
     saved,
     short,
 )
+from viz_app.drawing.export.selection import NOTHING, Selected, dim
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
 
@@ -46,11 +47,14 @@ def joint_table(joint: JointMap) -> pd.DataFrame:
     )
 
 
-def export_joint(joint: JointMap, name: str, file_format: Format, theme: Theme = LIGHT) -> bytes:
+def export_joint(
+    joint: JointMap, name: str, file_format: Format, theme: Theme = LIGHT, *, selected: Selected = NOTHING
+) -> bytes:
     """Return the matrix as a file.
 
     Args:
         name: Of the layer and the head, for the scale.
+        selected: Rows and columns; the rest is dimmed.
 
     Raises:
         ValueError: The format is not one of `FORMATS`.
@@ -61,7 +65,9 @@ def export_joint(joint: JointMap, name: str, file_format: Format, theme: Theme =
     figure, axes = paper(
         PITCH * len(columns) + inches(written) + 0.75, PITCH * len(written) + inches(columns) + 1.3, theme
     )
-    cells(axes, joint.weights.numpy(), theme.sequential, 0.0, 1.0)
+    weights = joint.weights.numpy()
+    cells(axes, weights, theme.sequential, 0.0, 1.0, np.isnan(weights), theme)
+    dim(axes, selected, (len(written), len(columns)), theme)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     _write(axes.set_xticks(range(len(columns)), columns, rotation=90), joint.columns, theme)

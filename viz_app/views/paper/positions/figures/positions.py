@@ -11,7 +11,7 @@ from core.analysis import positions
 from core.analysis.positions import Measure
 from core.model import sinusoidal_encoding
 from viz_app.drawing.plotly_chart import bare_axis, color_bar, empty_figure, with_layout
-from viz_app.drawing.theme import Theme
+from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import localized, marked, tr
 
 CLOCK_PITCH = 2.6  # from one clock to the next, their radius being 1
@@ -70,8 +70,8 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
         "x": 0,
         "y": 1,
         "yanchor": "bottom",
-        "title": {"text": f"{tr('dimension')} ", "font": {"size": 12}},
-        "font": {"size": 12},
+        "title": {"text": f"{tr('dimension')} ", "font": {"size": SMALL}},
+        "font": {"size": SMALL},
     }
     grid = {"showgrid": True, "gridcolor": theme.hairline}
     return with_layout(
@@ -136,7 +136,7 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
                 showlegend=place == 0,
             )
     labels = [f"{_pair_name(pair)}<br>{_turns(offset * float(frequencies[pair]))}" for pair in pairs]
-    font = {"size": 12, "color": theme.text}
+    font = {"size": SMALL, "color": theme.text}
     half = CLOCK_PITCH / 2
     return with_layout(
         figure,
@@ -148,7 +148,7 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
         ),
         yaxis=bare_axis(range=[-1.12, 1.12], scaleanchor="x", showticklabels=False),
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}},
         margin_t=34,
         hovermode="closest",
     )
@@ -192,7 +192,7 @@ def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
     return with_layout(
         figure,
         showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": 12}},
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}},
         xaxis=_number_axis(theme, tr("positions apart"), range=[-0.5, len(learned) - 0.5]),
         yaxis=_number_axis(theme, tr("cosine"), range=[-1.05, 1.05], showgrid=True, gridcolor=theme.hairline),
     )
@@ -234,7 +234,7 @@ def _heatmap(values: np.ndarray, most: float, theme: Theme, name: str, height: i
 
 
 def _number_axis(theme: Theme, title: str, **settings: object) -> dict[str, object]:
-    faint = {"size": 12, "color": theme.faint}
+    faint = {"size": SMALL, "color": theme.faint}
     return bare_axis(
         title={"text": title, "font": faint, "standoff": 6},
         tickfont={**faint, "family": theme.monospace_font},

@@ -1,0 +1,81 @@
+"""The sentence bar in a real browser: it is the words and, while one types, the text box."""
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.idle import open_page, wait_until_idle
+from tests.e2e.navigation import shown_translation
+
+ADDRESS = "beam_size=2&tour=off&text=The+dog+is+wet."
+
+
+def box(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="Sentence", exact=True)
+
+
+def opacity(locator: Locator) -> str:
+    return str(locator.evaluate("e => getComputedStyle(e).opacity"))
+
+
+def test_the_sentence_stands_there_once_as_words_or_as_a_text_box(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?{ADDRESS}")
+    words, text = page.locator(".st-key-sentence-words"), page.locator(".st-key-text")
+    assert (opacity(words), opacity(text)) == ("1", "0")
+    page.get_by_role("button", name="Edit the sentence").click()
+    expect(box(page)).to_be_focused()
+    assert (opacity(words), opacity(text)) == ("0", "1")
+    page.keyboard.type(" Who?")
+    page.keyboard.press("Escape")  # as if nothing had been typed
+    expect(page.get_by_role("button", name="Edit the sentence")).to_be_focused()
+    assert (opacity(words), opacity(text)) == ("1", "0")
+    wait_until_idle(page)
+    expect(box(page)).to_have_value("The dog is wet.")
+    page.keyboard.press("Enter")  # on the pen
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.type("Where is it?")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"text=Where\+is\+it"))
+    expect(words.get_by_role("button", name="Where", exact=True)).to_be_visible()
+    wait_until_idle(page)
+    assert (opacity(words), opacity(text)) == ("1", "0")
+    expect(page.get_by_role("button", name="Edit the sentence")).to_be_focused()
+
+
+def test_an_empty_sentence_shows_the_text_box(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?beam_size=1&tour=off&text=")
+    assert opacity(page.locator(".st-key-text")) == "1"
+    box(page).fill("Who?")
+    box(page).press("Enter")
+    words = page.locator(".st-key-sentence-words")
+    expect(words.get_by_role("button", name="Who", exact=True)).to_be_visible()
+    wait_until_idle(page)
+    assert (opacity(words), opacity(page.locator(".st-key-text"))) == ("1", "0")
+
+
+def test_another_translation_is_behind_the_arrow(page: Page, app: str) -> None:
+    open_page(page, f"{app}/heads?{ADDRESS}")
+    arrow = page.get_by_role("button", name="Other translations")
+    expect(shown_translation(page)).to_have_text(re.compile("^1: "))
+    arrow.click()
+    expect(arrow).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Escape")
+    expect(arrow).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("hypothesis=2"))
+    wait_until_idle(page)
+    expect(shown_translation(page)).to_have_text(re.compile("^2: "))
+    expect(arrow).to_be_focused()
+    page.go_back()
+    wait_until_idle(page)
+    expect(shown_translation(page)).to_have_text(re.compile("^1: "))
+
+
+def test_pictures_begin_near_the_top(page: Page, app: str) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_page(page, f"{app}/step_through?{ADDRESS}")
+    below = page.locator(".st-key-below-sentence").bounding_box()
+    assert below is not None
+    assert below["y"] + below["height"] < 120

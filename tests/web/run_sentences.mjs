@@ -1,0 +1,42 @@
+// Translate and explain sentences under Node.js: reads a request from standard input, writes a line of JSON for each.
+import { Buffer } from "node:buffer";
+import { readFileSync } from "node:fs";
+
+const request = JSON.parse(readFileSync(0, "utf-8"));
+const { Translator } = await import(`${request.web}/translator.js`);
+const { fastKernel, plainKernel } = await import(`${request.web}/kernel.js`);
+const kernel = request.kernel ? fastKernel(readFileSync(request.kernel)) : plainKernel();
+const translator = new Translator(new Uint8Array(readFileSync(request.checkpoint)).buffer, kernel);
+
+/** The weights of all layers, heads, queries and keys, those of masked keys as 0, in base64. */
+function packed(layers, numKeys) {
+  const rows = layers.flat(2).map((row) => Float32Array.from({ length: numKeys }, (_, key) => row[key] ?? 0));
+  return Buffer.concat(rows.map((row) => Buffer.from(row.buffer))).toString("base64");
+}
+
+for (const text of request.sentences) {
+  try {
+    const hypotheses = translator.translate(text, request.options);
+    const explanation = translator.explain(text, hypotheses[0].ids);
+    const { source, fed, predicted, logProbs, alternatives, weights } = explanation;
+    const maps = Object.entries(weights).map(([kind, layers]) => [
+      kind,
+      packed(layers, kind === "decoder_self" ? fed.length : source.length),
+    ]);
+    const sourceIds = translator.sourceIds(text);
+    const found = {
+      sourceIds,
+      hypotheses,
+      source,
+      fed,
+      predicted,
+      logProbs,
+      alternatives,
+      maps: Object.fromEntries(maps),
+    };
+    console.log(JSON.stringify(found));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    console.log(JSON.stringify({ refused: error.message }));
+  }
+}

@@ -1,0 +1,67 @@
+// @ts-check
+// The text box of the sentence, which is Streamlit's: the style sheet of the page shows it in place of the words while it
+// has the focus.
+
+import { button } from "../../core/drawing/dom.js";
+import { tr } from "../../core/drawing/texts.js";
+import { BOX } from "./preview.js";
+
+/** @returns {HTMLInputElement | null} */
+const box = () => document.querySelector(BOX);
+
+/** A button that turns the words into the text box. */
+export function editButton() {
+  const node = button("edit", true);
+  node.dataset.control = "edit";
+  node.textContent = "\u270e\ufe0e";
+  node.title = tr("Edit the sentence");
+  node.setAttribute("aria-label", node.title);
+  node.onclick = edit;
+  return node;
+}
+
+/** Let the visitor type, at the end of the sentence. */
+export function edit() {
+  const input = box();
+  input?.focus();
+  input?.setSelectionRange(input.value.length, input.value.length);
+}
+
+/**
+ * Show the words again after Enter, and after Escape, which leaves the sentence as it was.
+ * @param {() => HTMLElement | null | undefined} next What has the focus then.
+ * @returns {() => void} Stops that.
+ */
+export function wordsAfterEnter(next) {
+  let before = box()?.value ?? "";
+  const leave = () => {
+    next()?.focus({ preventScroll: true });
+    box()?.blur();
+  };
+  const began = (/** @type {FocusEvent} */ { target }) => {
+    if (target === box()) before = box()?.value ?? "";
+  };
+  const pressed = (/** @type {KeyboardEvent} */ { key, target, isComposing }) => {
+    const input = box();
+    if (!input || target !== input || isComposing) return;
+    if (key === "Escape") put(input, before);
+    if (key === "Enter" || key === "Escape") leave();
+  };
+  // In the bubble phase: Streamlit, and a preview that holds Enter back, come first.
+  document.addEventListener("keydown", pressed);
+  document.addEventListener("focusin", began);
+  return () => {
+    document.removeEventListener("keydown", pressed);
+    document.removeEventListener("focusin", began);
+  };
+}
+
+/**
+ * Set the text as if it had been typed: React hears of a value only through the setter that it has replaced.
+ * @param {HTMLInputElement} input
+ * @param {string} text
+ */
+function put(input, text) {
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")?.set?.call(input, text);
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+}
