@@ -5,6 +5,8 @@ const PROPERTIES = [
   ...["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "opacity", "display", "image-rendering"],
   ...["font-family", "font-size", "font-weight", "letter-spacing", "text-anchor"],
 ];
+const DRAWN = ["path", "rect", "circle", "text", "tspan", "image"]; // what the style sheet gives colours
+const ATTRIBUTES = ["class", "href", "tabindex", "data-key", "role", "aria-pressed", "aria-expanded"]; // of a page alone
 
 /**
  * @param {SVGSVGElement} svg Part of a page.
@@ -14,10 +16,16 @@ export function figureFile(svg) {
   const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
   const pairs = [...svg.querySelectorAll("*")].map((node, index) => [node, copy.querySelectorAll("*")[index]]);
   for (const [shown, copied] of pairs) {
-    const style = getComputedStyle(shown);
-    copied.setAttribute("style", PROPERTIES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
-    for (const name of ["href", "tabindex", "data-key", "role", "aria-pressed", "aria-expanded"])
-      if (name !== "href" || copied.tagName === "a") copied.removeAttribute(name);
+    if (DRAWN.includes(copied.tagName)) {
+      const style = getComputedStyle(shown);
+      copied.setAttribute("style", PROPERTIES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+    }
+    if (shown instanceof SVGTextElement && shown.textContent) {
+      // as wide where the font is missing
+      copied.setAttribute("textLength", shown.getComputedTextLength().toFixed(1));
+      copied.setAttribute("lengthAdjust", "spacingAndGlyphs");
+    }
+    for (const name of ATTRIBUTES) if (name !== "href" || copied.tagName === "a") copied.removeAttribute(name);
   }
   const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   const host = /** @type {HTMLElement} */ (svg.parentElement);
