@@ -3,7 +3,8 @@
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
 
 PROGRESS_DELAY = 0.4  # seconds before a progress bar is shown
 ABOUT_FILES = marked("Files stay on the machine that runs the app, and nothing in them is executed.")
-ABOUT_PATH = marked("A folder, a zip archive, or a .safetensors or .npz file. There is no limit on its size.")
+ABOUT_PATH = marked(
+    "A folder, a zip archive, or a .safetensors or .npz file. There is no limit on its size. Or the name of a model of "
+    "the Hugging Face Hub, such as Helsinki-NLP/opus-mt-en-de, that has been downloaded before."
+)
+ABOUT_DOWNLOAD = marked(
+    "Fetches the files that are needed, into the cache of Hugging Face on this machine. Nothing is fetched without it."
+)
 
 
 @dataclass
@@ -35,12 +42,16 @@ class Opening:
         read: ids of the uploaded files that were read last.
         path: as typed or selected; "" once it has been read, so that a run that a click interrupts starts again.
         refused: why something was refused last, or "".
+        missing: name of a model of the Hugging Face Hub that was named and is not on this machine, or "".
+        fetched: name of one that is to be downloaded, or "".
         number: of the widgets; new ones are empty.
     """
 
     read: tuple[str, ...] = ()
     path: str = ""
     refused: str = ""
+    missing: str = ""
+    fetched: str = ""
     number: int = 0
 
 
@@ -81,11 +92,38 @@ def opening_box(problem: "DeltaGenerator") -> str:
         opening.read = ids  # after reading: if a click interrupts that, the next run starts again
         _finish(opening, opened, refusals, files)
     elif path := opening.path:
+        opening.missing = path if model_paths.is_absent_hub_model(path) else ""
         with _reading(problem, path) as progress:
             opened, refusals = _at_path(path, progress)
         opening.path = ""
         _finish(opening, opened, refusals)
+    elif name := opening.fetched:
+        with _reading(problem, name) as progress:
+            opened, refusals = _fetched(name, progress)
+        opening.fetched = ""
+        _finish(opening, opened, refusals)
+    if opening.missing:
+        st.button(
+            tr("Download {name} from the Hugging Face Hub", name=plain(shortened(opening.missing))),
+            width="stretch",
+            key="download_model",
+            on_click=_fetch,
+            help=tr(ABOUT_DOWNLOAD),
+        )
     return opening.refused
+
+
+def _fetch() -> None:
+    """Request the download of the model that is missing."""
+    opening = session_object(Opening)
+    opening.fetched, opening.missing, opening.refused = opening.missing, "", ""
+
+
+def _fetched(name: str, progress: Callable[[float], None]) -> tuple[list[Model], list[ModelError]]:
+    try:
+        return [_opened(model_paths.downloaded(name), name, progress)], []
+    except ModelError as error:
+        return [], [error]
 
 
 def _read(files: "Sequence[UploadedFile]", problem: "DeltaGenerator") -> tuple[list[Model], list[ModelError]]:
@@ -124,16 +162,22 @@ def _path_box(opening: Opening) -> None:
 
 def _at_path(path: str, progress: Callable[[float], None]) -> tuple[list[Model], list[ModelError]]:
     try:
-        file = model_paths.openable_path(path)
-        return [models.opened_model([file], str(file), progress)], []
+        return [_opened(model_paths.openable_path(path), path, progress)], []
     except ModelError as error:
         return [], [error]
+
+
+def _opened(file: Path, typed: str, progress: Callable[[float], None]) -> Model:
+    """Open a file or folder; that of a commit in the cache of Hugging Face is named as the visitor has named it."""
+    model = models.opened_model([file], str(file), progress)
+    return replace(model, name=typed.strip()) if file.parent.name == "snapshots" else model
 
 
 def _finish(
     opening: Opening, opened: Sequence[Model], refusals: Sequence[ModelError], files: "Sequence[UploadedFile]" = ()
 ) -> None:
     """Keep the models open and show the last one; if there is one, the widgets are emptied."""
+    opening.missing = "" if opened else opening.missing
     opening.refused = " ".join(models.with_advice(str(error)) for error in refusals)
     for model in opened:
         session_object(OpenModels).add(model)

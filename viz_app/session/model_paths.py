@@ -92,6 +92,8 @@ def openable_path(text: str) -> Path:
             raise ModelError(tr("{name!r:.60} is none of the files and folders that this app offers.", name=text))
         return listed
     typed = text.strip().strip("\"'")
+    if (folder := _hub_folder(typed)) is not None:
+        return folder
     name = shortened(typed, MOST_SHOWN)
     try:
         path = Path(os.path.realpath(os.path.expanduser(typed)))
@@ -110,6 +112,36 @@ def openable_path(text: str) -> Path:
     if not _is_file_or_folder(mode):
         raise ModelError(tr(IRREGULAR, path=name))
     return path
+
+
+def _hub_folder(name: str) -> Path | None:
+    """Folder of a model of the Hugging Face Hub in the cache on this machine, None if it is not there."""
+    from core.formats import hub
+
+    return hub.cached(name).folder if hub.is_hub_name(name) and hub.is_cached(name) else None
+
+
+def is_absent_hub_model(text: str) -> bool:
+    """Whether a text is the name of a model of the Hugging Face Hub that this visitor may download."""
+    from core.formats import hub
+
+    return may_type_path() and hub.is_hub_name(text.strip()) and not hub.is_cached(text.strip())
+
+
+def downloaded(name: str) -> Path:
+    """Download a model of the Hugging Face Hub, and return its folder.
+
+    Raises:
+        ModelError: it cannot be downloaded, or this visitor may not do it.
+    """
+    from core.formats import hub
+
+    if not may_type_path():
+        raise ModelError(tr("{name!r:.60} is none of the files and folders that this app offers.", name=name))
+    try:
+        return hub.download(name.strip()).folder
+    except (ValueError, ImportError) as error:
+        raise ModelError(str(error)) from error
 
 
 def file_in(folder: Path, name: str) -> Path | None:
