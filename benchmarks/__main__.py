@@ -61,6 +61,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "translate_file": Benchmark(("-m", "benchmarks.translate_file", SENTENCES)),
     "sentence_to_screen": Benchmark(("benchmarks/sentence_to_screen.py",), ("--runs", "1"), has_ratios=False),
     "app": Benchmark(("benchmarks/app.py",), ("--runs", "1"), has_ratios=False),
+    "pages": Benchmark(("-m", "benchmarks.pages")),
     "load": Benchmark(
         ("-m", "benchmarks.load"), ("--sessions", "2", "--minutes", "0.1", "--pause", "1"), has_ratios=False
     ),

@@ -168,7 +168,7 @@ def measure(browser: Browser, address: str, opened: Opened) -> None:
     opened.cpu.append(server_seconds(address) - used)
     opened.grows |= seen["grew"]
     page.context.close()
-    print(f"{opened.first[-1]:7.2f} {opened.last[-1]:7.2f}  {address}", flush=True)
+    print(f"{opened.first[-1]:7.2f} {opened.last[-1]:7.2f} {opened.cpu[-1]:7.2f}  {address}", flush=True)
 
 
 def of_turns(opened: Mapping[str, Opened]) -> dict[str, list[float]]:
