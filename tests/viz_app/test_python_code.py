@@ -371,7 +371,7 @@ def test_own_corpus_index(start: Start, rows: dict[str, Row], tmp_path: Path, mo
     model = Path(reading(app).model.path)
     monkeypatch.chdir(tmp_path)
     save_index(index_beside(tmp_path / model.name), own.opened.index)
-    assert "# the index that you saved or uploaded" in rows["corpus-heads"][1]("out.csv")
+    assert "# the file that you saved or uploaded" in rows["corpus-heads"][1]("out.csv")
     run_all(rows, 3)
 
 

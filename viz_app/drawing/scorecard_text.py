@@ -10,7 +10,7 @@ from core.analysis.heads.scorecards import ScoreCard
 from viz_app.drawing.head_names import LayerHead, name_of
 from viz_app.language import joined, language, localized, marked, tr, translated
 
-Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "label"]
+Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "distance", "label"]
 SORTS: dict[Sort, str] = {  # the address has these texts
     "layer": marked("By layer"),
     "confidence": marked("By confidence"),
@@ -20,6 +20,7 @@ SORTS: dict[Sort, str] = {  # the address has these texts
     "rare": marked("By rare tokens"),
     "links": marked("By links"),
     "aligner": marked("By AER"),
+    "distance": marked("By mean distance"),
     "label": marked("By label"),
 }
 SORT_TEXTS: dict[Sort, str] = {
@@ -34,6 +35,7 @@ SORT_TEXTS: dict[Sort, str] = {
         "Alignment error rate, low first: 0 means all gold links and no others. It needs gold links of this "
         "sentence or of a text: see the page Alignment. Heads without one are last."
     ),
+    "distance": marked("Mean distance, near first: how far the head attends, in tokens, special tokens left out."),
     "label": marked("By what heads do, the most specific first. Hover a head to read the criterion."),
 }
 
@@ -68,6 +70,11 @@ MEASURES: tuple[CardMeasure, ...] = (
     ),
     CardMeasure(marked("Most frequent distance"), marked("-1: the token before"), lambda card: offset_name(card)),
     CardMeasure(marked("Tokens at that distance"), marked("share of tokens"), lambda card: _number(card.offset_share)),
+    CardMeasure(
+        marked("Mean distance"),
+        marked("in tokens, special ones left out"),
+        lambda card: _number(card.distance),
+    ),
     CardMeasure(
         marked("Weight on the end mark </s>"), marked("share of the weight"), lambda card: _number(card.sink_end)
     ),
@@ -148,6 +155,7 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
             "rare": (-card.rare_token, 0.0),
             "links": (-card.agreement, 0.0),
             "aligner": (card.alignment_error_rate, 0.0),
+            "distance": (card.distance, 0.0),
             "label": (names.index(labels[0].base_name) if labels else len(names), -card.confidence),
         }[by]
         return (math.inf if math.isnan(first) else first, 0.0 if math.isnan(second) else second)
@@ -177,6 +185,7 @@ def _caption(card: ScoreCard, by: Sort) -> str:
                 "rare": card.rare_token,
                 "links": card.agreement,
                 "aligner": card.alignment_error_rate,
+                "distance": card.distance,
             }[by]
             return "" if math.isnan(value) else localized(value, ".2f")
 

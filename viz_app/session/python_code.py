@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from viz_app.session.gradient_output import Output
 
 
+UPLOADED, SAVED = "the file that you uploaded", "the file that you saved or uploaded"
+
+
 def shown_path(path: Path) -> str:
     """Return a path, from Headlight's folder if it is in it.
 
@@ -54,13 +57,13 @@ def translator(model: Model, name: str = "translator") -> Given:
     return Given(name, model.translator, lambda name: model_part(model, name))
 
 
-def given_path(name: str, path: Path, comment: str = "") -> Given:
+def given_path(name: str, path: Path, comment: str = UPLOADED) -> Given:
     """Return a path as an argument of recorded calls, as `shown_path` shows it.
 
     Args:
-        comment: beside it in the script.
+        comment: beside a relative one, which is the name of a file that is not on this machine.
     """
-    after = f"  # {comment}" if comment else ""
+    after = "" if path.is_absolute() else f"  # {comment}"
     return Given(name, path, lambda name: f"from pathlib import Path\n{name} = Path({shown_path(path)!r}){after}")
 
 
@@ -102,9 +105,7 @@ class RecordedPass:
         if about is not None and about.hypothesis.fed_ids is not None:
             return _iteration(about).returning(explained)
         if model.explanation is not None:
-            path = Path(model.path)
-            file = given_path("path", path, "" if path.is_absolute() else "the file that you uploaded")
-            arrays = Call("arrays", load_arrays, (file,))
+            arrays = Call("arrays", load_arrays, (given_path("path", Path(model.path)),))
             return Call("explanation", explanation_of_arrays, (arrays,)).returning(explained)
         return Call("explanation", "explain", self.arguments).returning(explained)
 

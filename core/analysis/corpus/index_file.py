@@ -47,6 +47,8 @@ MAX_FACT = 1_000  # characters of a fact
 MAX_HEADS, MAX_NEURONS, MAX_EXAMPLES = 2**14, 2**22, 100
 MAX_LENGTH = 1_024  # tokens of a sentence
 COLUMNS = tuple(field.name for field in dataclasses.fields(ScoreCard) if field.name != "head")
+LATER = ("distance",)  # columns that older files may lack; then the cards have NaN
+BEFORE = tuple(name for name in COLUMNS if name not in LATER)
 COUNTS = ("num_tokens", "offset")  # columns that are whole numbers
 Arrays = dict[str, NDArray[Any]]
 _Shape = dict[str, tuple[int, int]]  # layers, and heads or neurons of each, by kind or stack
@@ -138,7 +140,8 @@ def _index(arrays: Arrays) -> CorpusIndex:
         raise CorpusIndexError(
             f"its version is {header.get('version')!r:.20}, this Headlight reads {VERSION}: build it again"
         )
-    for name, expected in (("columns", COLUMNS), ("places", PLACES), ("quantiles", QUANTILES)):
+    columns = COLUMNS if header.get("columns") == list(COLUMNS) else BEFORE
+    for name, expected in (("columns", columns), ("places", PLACES), ("quantiles", QUANTILES)):
         if header.get(name) != list(expected):
             raise CorpusIndexError(f"its {name} are not those of this Headlight: build it again")
     heads, neurons = _shape(header, "heads", KINDS, MAX_HEADS), _shape(header, "neurons", STACKS, MAX_NEURONS)
@@ -160,7 +163,7 @@ def _index(arrays: Arrays) -> CorpusIndex:
     known |= {f"{stack}_{field.name}" for stack in STACKS for field in dataclasses.fields(NeuronTable)}
     if unknown := sorted(arrays.keys() - known):
         raise CorpusIndexError(f"the array {unknown[0]!r:.60} is unknown")
-    return CorpusIndex(_facts(header), sentences, _cards(arrays, heads), table, tables)
+    return CorpusIndex(_facts(header), sentences, _cards(arrays, heads, columns), table, tables)
 
 
 def _text(arrays: Arrays, name: str, most: int) -> str:
@@ -296,17 +299,17 @@ def _check_places(
             raise CorpusIndexError("it has an example beyond the end of its sentence")
 
 
-def _cards(arrays: Arrays, heads: _Shape) -> tuple[ScoreCard, ...]:
+def _cards(arrays: Arrays, heads: _Shape, columns: tuple[str, ...]) -> tuple[ScoreCard, ...]:
     names = [
         Head(kind, layer, head) for kind in KINDS for layer in range(heads[kind][0]) for head in range(heads[kind][1])
     ]
-    values = _array(arrays, "cards", np.float64, (len(names), len(COLUMNS)))
-    counts = values[:, [COLUMNS.index(name) for name in COUNTS]]
+    values = _array(arrays, "cards", np.float64, (len(names), len(columns)))
+    counts = values[:, [columns.index(name) for name in COUNTS]]
     if np.isinf(values).any() or not (np.abs(counts) < 2**53).all():
         raise CorpusIndexError("its cards have values that are infinite, or counts that are not numbers")
     return tuple(
         ScoreCard(
-            head, **{name: int(value) if name in COUNTS else value for name, value in zip(COLUMNS, row, strict=True)}
+            head, **{name: int(value) if name in COUNTS else value for name, value in zip(columns, row, strict=True)}
         )
         for head, row in zip(names, values.tolist(), strict=True)
     )

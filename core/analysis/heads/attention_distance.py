@@ -17,6 +17,7 @@ so the distance is that from the diagonal of the map, in source tokens,
 where i counts the predicted tokens and j the source tokens. 0 is a translation word by word in the same order.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -84,26 +85,41 @@ def head_distances(explanation: Explanation, options: DistanceOptions = Distance
     """The same for a translation that has been explained already."""
     measured: list[HeadDistance] = []
     for layers in explanation.maps.values():
+        spans = counted_spans(layers[0], options.special)
         for layer in layers:
-            distances, shares = _of_layer(layer, options.special)
-            for head, (distance, share) in enumerate(zip(distances.tolist(), shares.tolist(), strict=True)):
-                measured.append(HeadDistance(Head(layer.kind, layer.layer, head), distance, share))
+            sums, total = distance_sums(layer, spans), layer.weights.double().sum((1, 2))
+            for head, (weighted, counted, all_weight) in enumerate(zip(*sums.tolist(), total.tolist(), strict=True)):
+                distance = weighted / counted if counted else math.nan
+                name = Head(layer.kind, layer.layer, head)
+                measured.append(HeadDistance(name, distance, counted / all_weight))
     return HeadDistances(tuple(measured))
 
 
-def _of_layer(layer: AttentionMap, special: bool) -> tuple[Tensor, Tensor]:
-    """Distance and share of each head: [H] each, in float64."""
+def counted_spans(layer: AttentionMap, special: bool = False) -> Tensor:
+    """Distance between each query and key, and 1 where it is counted, else 0: [2, Q, K] in float64.
+
+    It is the same for all layers of a kind.
+    """
     queries = layer.row_tokens if layer.kind == "cross" else layer.query_tokens
     rows, keys = _counted(queries, special), _counted(layer.key_tokens, special)
-    weights = layer.weights.double()[:, rows][:, :, keys]  # [H, Q, K]
     if layer.kind == "cross":
         places, others = (torch.arange(len(each)).double() + 0.5 for each in (rows, keys))
         places = places * (len(keys) / max(len(rows), 1))
     else:
         places, others = rows.double(), keys.double()
-    spans = (places[:, None] - others).abs()  # [Q, K]
-    total = weights.sum((1, 2))
-    return (weights * spans).sum((1, 2)) / total, total / layer.weights.double().sum((1, 2))
+    spans = torch.zeros(2, len(queries), len(layer.key_tokens), dtype=torch.float64)
+    spans[0, rows[:, None], keys] = (places[:, None] - others).abs()
+    spans[1, rows[:, None], keys] = 1
+    return spans
+
+
+def distance_sums(layer: AttentionMap, spans: Tensor) -> Tensor:
+    """Sum of weight times distance, and of the weight that is counted, of each head: [2, H] in float64.
+
+    Args:
+        spans: as `counted_spans` returns them, for this kind.
+    """
+    return torch.einsum("hqk,sqk->sh", layer.weights.double(), spans)
 
 
 def _counted(tokens: Sequence[str], special: bool) -> Tensor:

@@ -29,6 +29,7 @@ class ScoreCard:
             `alignment.first_head.AgreementTally`.
         copies, translates: weight on tokens for which the head promotes the token itself, or the predicted token, from
             `corpus.promotion`.
+        distance: mean distance over which the head attends, in tokens, special ones left out, see `attention_distance`.
     """
 
     head: Head
@@ -49,6 +50,7 @@ class ScoreCard:
     agreement: float = math.nan
     copies: float = math.nan
     translates: float = math.nan
+    distance: float = math.nan
 
     @cached_property
     def sink_share(self) -> float:

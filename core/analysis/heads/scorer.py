@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from core.analysis.heads.attention_distance import counted_spans, distance_sums
 from core.analysis.heads.head import Maps
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
@@ -68,8 +69,10 @@ class Scorer:
     def add(self, maps: Maps) -> None:
         """Count one more sentence of the same model."""
         for layers in maps.values():
+            spans = counted_spans(layers[0])
             for layer in layers:
-                self._tallies.setdefault((layer.kind, layer.layer), _Tally(layer)).add(layer, self._frequencies)
+                tally = self._tallies.setdefault((layer.kind, layer.layer), _Tally(layer))
+                tally.add(layer, self._frequencies, spans)
 
     def cards(self, alignment_error_rates: Mapping[Head, float] | None = None) -> list[ScoreCard]:
         """One card per head, over all sentences added so far."""
@@ -132,9 +135,11 @@ class _Tally:
         self.num_tokens = 0
         self._sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(self.num_heads))
         self._counts: Counter[str] = Counter()
+        self._distances = torch.zeros(2, like.num_heads, dtype=torch.float64)  # as `distance_sums`
         self._offsets: list[Counter[int]] = [Counter() for _ in range(like.num_heads)]
 
-    def add(self, layer: AttentionMap, frequencies: Frequencies | None) -> None:
+    def add(self, layer: AttentionMap, frequencies: Frequencies | None, spans: Tensor) -> None:
+        self._distances += distance_sums(layer, spans)
         seen = MeasuredRows(layer)
         self.num_tokens += len(seen.rows)
         for name, values in seen.measures(frequencies).items():
@@ -150,12 +155,14 @@ class _Tally:
         }
         offsets, name = self._offsets[head], Head(self.kind, self.layer, head)
         offset = max(offsets, key=lambda offset: (offsets[offset], -abs(offset)), default=0)
+        weighted, counted = self._distances[:, head].tolist()
         return ScoreCard(
             head=name,
             num_tokens=self.num_tokens,
             offset=offset,
             offset_share=offsets[offset] / self.num_tokens if self.num_tokens else math.nan,
             alignment_error_rate=alignment_error_rates.get(name, math.nan),
+            distance=weighted / counted if counted else math.nan,
             **means,
         )
 

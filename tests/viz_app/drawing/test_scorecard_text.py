@@ -34,6 +34,7 @@ def cards(make_map: Any) -> list[ScoreCard]:
         ("rare", lambda card: -card.rare_token),
         ("links", lambda card: -card.agreement),
         ("aligner", lambda card: card.alignment_error_rate),
+        ("distance", lambda card: card.distance),
         ("label", lambda card: not head_labels(card)),
     ],
 )

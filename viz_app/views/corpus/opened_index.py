@@ -19,7 +19,7 @@ from viz_app.session.address import CORPUS_INDEX
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model, ModelError
-from viz_app.session.python_code import given_path
+from viz_app.session.python_code import SAVED, given_path
 from viz_app.session.state import MayHoldModel, session_object
 from viz_app.session.uploaded_text import decoded
 from viz_app.views.corpus.figures.corpus import Tokens
@@ -202,8 +202,6 @@ def sentence_tokens(model: Model, opened: OpenedIndex) -> Tokens:
 
 def index_call(opened: OpenedIndex) -> Call:
     """Return the call that opens the index; one that is in no file yet must be saved before."""
-    path, comment = opened.path, ""
-    if path is None:
-        name = Path(f"{opened.index.facts.checkpoint.removesuffix('.safetensors')}{SUFFIX}").name
-        path, comment = Path(name), "the index that you saved or uploaded"
-    return Call("index", load_index, (given_path("path", path, comment),)).returning(opened.index)
+    name = f"{opened.index.facts.checkpoint.removesuffix('.safetensors')}{SUFFIX}"
+    path = given_path("path", opened.path or Path(Path(name).name), SAVED)
+    return Call("index", load_index, (path,)).returning(opened.index)

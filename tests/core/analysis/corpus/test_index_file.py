@@ -1,7 +1,9 @@
 import io
 import json
+import math
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,17 @@ import numpy as np
 import pytest
 
 from core.analysis.corpus.index import PLACES, CorpusIndex
-from core.analysis.corpus.index_file import CorpusIndexError, index_bytes, load_index, parse_index, save_index
+from core.analysis.corpus.index_file import (
+    COLUMNS,
+    SUFFIX,
+    CorpusIndexError,
+    index_bytes,
+    load_index,
+    parse_index,
+    save_index,
+)
 from core.analysis.corpus.recording import Neuron
+from core.files.shipped_files import shipped_folder
 
 Arrays = dict[str, np.ndarray]
 
@@ -43,6 +54,24 @@ def header(**changes: object) -> Callable[[Arrays], None]:
         arrays["header"] = np.frombuffer(json.dumps(found).encode(), np.uint8)
 
     return change
+
+
+def test_a_file_from_before_the_mean_distance_is_read(index: CorpusIndex):
+    def change(arrays: Arrays) -> None:
+        header(columns=list(COLUMNS[:-1]))(arrays)
+        arrays["cards"] = arrays["cards"][:, :-1]
+
+    assert COLUMNS[-1] == "distance"
+    found = parse_index(rewritten(index, change), "old.corpus.npz")
+    assert list(map(repr, found.cards)) == [repr(replace(card, distance=math.nan)) for card in index.cards]
+    assert not any(math.isnan(card.distance) for card in index.cards)
+    with pytest.raises(CorpusIndexError, match="its columns are not those of this Headlight: build it again"):
+        parse_index(rewritten(index, header(columns=list(COLUMNS[1:]))), "other.corpus.npz")
+
+
+@pytest.mark.parametrize("path", sorted(shipped_folder("checkpoints").glob(f"*{SUFFIX}")), ids=lambda path: path.name)
+def test_shipped_indexes_are_read(path: Path):
+    assert load_index(path).cards
 
 
 def put(name: str, place: Any, value: object) -> Callable[[Arrays], None]:

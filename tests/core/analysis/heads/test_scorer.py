@@ -4,11 +4,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from core.analysis.heads.attention_distance import head_distances
 from core.analysis.heads.head import all_heads
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import Scorer, piece_counts, piece_frequencies, score_cards, to_frame
 from core.capture import AttentionMap
+from core.results import Explanation
 from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import Head
 from core.translator import Translator
@@ -127,6 +129,27 @@ def test_sentences_are_weighed_by_their_tokens():
     assert both.sink_end == pytest.approx((0 + 2) / 7)
     assert (both.offset, both.offset_share) == (-1, 4 / 7)
     assert both.confidence == pytest.approx((4 * 1 + 1 * 0) / 5)
+
+
+def test_the_mean_distance_is_over_the_weight_of_all_sentences():
+    """As the analysis of one sentence measures it, and then weighed by the weight between tokens of the text."""
+    sentences = [
+        encoder(PREVIOUS, EVEN),
+        encoder(EVEN, one_hot(4, 4, 4, 0, 0), tokens=("▁a", "▁b", "</s>", "▁c", "▁d")),
+    ]
+    found = score_cards(sentences)
+    for head in range(2):
+        moment = weight = 0.0
+        for (layer,) in (maps["encoder_self"] for maps in sentences):
+            text = [place for place, token in enumerate(layer.key_tokens) if token != "</s>"]
+            pairs = [(query, key) for query in text for key in text]
+            weight += sum(float(layer.weights[head, query, key]) for query, key in pairs)
+            moment += sum(float(layer.weights[head, query, key]) * abs(query - key) for query, key in pairs)
+        assert found[head].distance == pytest.approx(moment / weight)
+    explained = Explanation("", "", (), (), (), (), (), sentences[0])
+    measured = head_distances(explained).heads
+    assert [each.distance for each in score_cards(sentences[:1])] == [each.distance for each in measured]
+    assert math.isnan(card(one_hot(4, 4, 4, 4, 4)).distance)
 
 
 def test_a_single_token_leaves_nothing_to_measure():

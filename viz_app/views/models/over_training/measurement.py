@@ -183,9 +183,7 @@ def snapshot_pass(training: OpenedTraining, measured: Measurement, step: int) ->
 
 def history_call(training: OpenedTraining) -> Call:
     """Return the call that opens the snapshots."""
-    comment = "" if training.path.is_absolute() else "the file that you uploaded"
-    path = python_code.given_path("path", training.path, comment)
-    return Call("history", open_history, (path,)).returning(training.history)
+    return Call("history", open_history, (python_code.given_path("path", training.path),)).returning(training.history)
 
 
 def sentence_call(training: OpenedTraining, measured: Measurement) -> tuple[Given, Call]:

@@ -87,7 +87,7 @@ def _uploaded(reader: "LineReader") -> Picture | None:
     )
     if file is None:
         return None
-    path = python_code.given_path("path", Path(file.name), "the file that you uploaded")
+    path = python_code.given_path("path", Path(file.name))
     content = Call("content", "read_bytes", (path,)).returning(file.getvalue())
     image, call = _line(Call("picture", decode_png, (content,)), reader)
     return Picture(image, file.name, None, call)
