@@ -53,6 +53,7 @@ class AppPage(NamedTuple):
 
 
 PAGES = (
+    AppPage(marked("Overview"), (View("overview", "overview", marked("Overview"), NEXT_TOKENS),)),
     AppPage(
         marked("Translate"),
         (
@@ -62,7 +63,6 @@ PAGES = (
             View("score", "translate/score", marked("Score a file"), TRANSLATIONS),
         ),
     ),
-    AppPage(marked("Overview"), (View("overview", "overview", marked("Overview"), NEXT_TOKENS),)),
     AppPage(
         marked("Heads"),
         (

@@ -12,7 +12,7 @@ from viz_app.frame import badges, page_menu, place_in_model, sentence_input, sid
 from viz_app.frame.source_note import source_note
 from viz_app.frame.tour import lead, restart_button, tour
 from viz_app.language import tr
-from viz_app.page_list import View
+from viz_app.page_list import VIEWS, View
 from viz_app.session import fields, language, permalink, readings, shown_slide
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
@@ -99,7 +99,7 @@ elif model is not None:
                 st.error(sentence_case(str(error)))
             permalink.write(reading)
             sentence_input.show_words(reading, bar)
-        is_example = has_model and view.name == "translate" and sentence_input.are_examples_shown(bar.search.text)
+        is_example = has_model and view == VIEWS[0] and sentence_input.are_examples_shown(bar.search.text)
         if reading is None or is_example:
             sentence_input.examples(model)
     if wrong_task.kind_of(model) in view.models:

@@ -96,10 +96,13 @@ class SourceFiles:
 
 
 @contextmanager
-def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
+def open_source(paths: Sequence[str | Path], model: str = "") -> Generator[SourceFiles]:
     """Open a folder, a zip archive, or files given one by one.
 
     An archive, also one that is alone in its folder, is unpacked into a temporary folder, which is removed at the end.
+
+    Args:
+        model: the path, in an archive of several models, of the one to open, see `several_models.model_names`.
 
     Raises:
         CheckpointError: a link leads out of the folder, an archive is damaged, would unpack to far more than its own
@@ -119,7 +122,7 @@ def open_source(paths: Sequence[str | Path]) -> Generator[SourceFiles]:
         given = [alone]
     if len(given) == 1 and is_archive(given[0]):
         with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
-            yield SourceFiles(given[0].name, _unpacked(given[0], Path(folder)))
+            yield SourceFiles(given[0].name, _unpacked(given[0], Path(folder), model))
     else:
         label = ", ".join(path.name for path in given[:3]) + (", ..." if len(given) > 3 else "")
         for path in given:
@@ -184,10 +187,10 @@ def archive_errors(name: str) -> Generator[None]:
         raise CheckpointError(f"{name} is a damaged or unusual zip archive: {ADVICE} ({error})") from error
 
 
-def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
-    """Unpack the files of an archive that lie in its root or in its only folder."""
+def _unpacked(path: Path, folder: Path, model: str) -> dict[str, Path]:
+    """Unpack the files of an archive that lie in its root or in its only folder, or only those of one of its models."""
     with archive_errors(path.name), zipfile.ZipFile(path) as archive:
-        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        entries = [entry for entry in archive.infolist() if not entry.is_dir() and _is_of(model, entry.filename)]
         if any(entry.filename.endswith(f"/{INNER_FOLDER}/{INNER_FILE}") for entry in entries):
             entries = [entry for entry in entries if OTHER_FOLDER not in PurePosixPath(entry.filename).parts[:-1]]
         check_entries(path, entries)
@@ -221,3 +224,9 @@ def check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
             raise CheckpointError(f"{path.name}: the name {name!r:.60} is longer than {MAX_NAME_BYTES} bytes")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise CheckpointError(f"{path.name}: {name!r:.60} is a link, expected only files")
+
+
+def _is_of(model: str, name: str) -> bool:
+    """Whether a file of an archive belongs to one of its models; `model` is a file, a folder, or "" for all."""
+    path = PurePosixPath(name)
+    return not model or name == model or PurePosixPath(model) in (path.parent, path.parent.parent)

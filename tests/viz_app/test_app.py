@@ -2,6 +2,7 @@
 
 import logging
 import re
+import shutil
 import tomllib
 from collections import Counter
 from dataclasses import replace
@@ -32,7 +33,7 @@ from tests.viz_app.pages import (
 )
 from viz_app.frame import sentence_input
 from viz_app.page_list import VIEWS
-from viz_app.session import uploads
+from viz_app.session import model_paths, uploads
 from viz_app.session.readings import Current
 
 README = Path(__file__).parents[2] / "README.md"
@@ -70,6 +71,8 @@ def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
 def test_first_screen_shows_a_translation_and_a_head(start: Start) -> None:
     app = healthy(start(beam_size="2").run())
     assert app.text_input(key="text").value == sentence_input.EXAMPLES[0]
+    assert "figure1" in [each.key for each in app.get("bidi_component")]
+    opened(app, "translate")
     assert len(translations(app)) == 2
     assert 'class="hypotheses"' in shown(app)
     assert any("Example: head" in text.value for text in app.markdown)
@@ -257,6 +260,36 @@ def test_an_upload_that_a_click_interrupted_is_read_after_all(
         patch.setattr(uploads, "uploaded_models", interrupted)
         upload(app, ("other.safetensors", other_checkpoint.read_bytes()))
     assert "1 + 1 layers, 2 heads" in shown(app.run())
+
+
+@pytest.mark.parametrize("by_path", [False, True])
+def test_a_folder_or_archive_with_several_models_lists_them_to_choose_from(
+    app: AppTest,
+    other_checkpoint: Path,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+    by_path: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = tmp_path / "both"
+    folder.mkdir()
+    shutil.copy(other_checkpoint, folder / "other.safetensors")
+    shutil.copy(tiny_checkpoint, folder / "again.safetensors")
+    monkeypatch.setattr(model_paths, "may_type_path", lambda: True)
+    app.run()
+    if by_path:
+        app.text_input(key="path-0").set_value(str(folder))
+        app.button(key="open_path_button").click()
+        healthy(app.run())
+        healthy(app.run())
+    else:
+        upload(app, ("both", Path(shutil.make_archive(str(folder), "zip", folder)).read_bytes()))
+    assert "holds 2 models: choose one of them." in app.sidebar.error[0].value.replace("\\", "")
+    app.button(key="choose both other.safetensors").click()
+    healthy(app.run())
+    assert "1 + 1 layers, 2 heads" in shown(app)
+    assert not app.sidebar.error
+    assert not any(button.key and button.key.startswith("choose") for button in app.button)
 
 
 def test_a_bad_file_is_refused_with_its_reason_and_the_old_model_stays(

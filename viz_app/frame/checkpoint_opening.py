@@ -1,10 +1,11 @@
 """Opening of another checkpoint in the sidebar: by upload, or by a path on the machine that runs the app."""
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -15,6 +16,7 @@ from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.language import marked, tr
 from viz_app.session import model_paths, models, uploads
+from viz_app.session.model_memory import SeveralModelsError
 from viz_app.session.models import Model, ModelError
 from viz_app.session.open_models import OpenModels
 from viz_app.session.state import session_object
@@ -45,6 +47,8 @@ class Opening:
         missing: name of a model of the Hugging Face Hub that was named and is not on this machine, or "".
         fetched: name of one that is to be downloaded, or "".
         number: of the widgets; new ones are empty.
+        several: the models to choose from, by the name of the folder or archive that holds them.
+        chosen: the one to open of each, by the same name.
     """
 
     read: tuple[str, ...] = ()
@@ -53,6 +57,14 @@ class Opening:
     missing: str = ""
     fetched: str = ""
     number: int = 0
+    last_path: str = ""
+    several: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    chosen: dict[str, str] = field(default_factory=dict[str, str])
+
+    def choose(self, source: str, model: str) -> None:
+        """Open one of several models; call it in a callback."""
+        self.chosen[source] = model
+        self.read, self.path = (), self.last_path
 
 
 def opening_box(problem: "DeltaGenerator") -> str:
@@ -75,7 +87,7 @@ def opening_box(problem: "DeltaGenerator") -> str:
     _path_box(opening)
     ids = tuple(file.file_id for file in files)
     if not ids and opening.read:
-        opening.read, opening.refused = (), ""
+        opening.read, opening.refused, opening.several = (), "", {}
     if ids != opening.read:
         new = [file for file in files if file.file_id not in opening.read]
         opened, refusals = _read(files, problem)
@@ -89,13 +101,14 @@ def opening_box(problem: "DeltaGenerator") -> str:
                 refusals = [*refusals, ModelError(advice)]
         if opened and opening.read:  # the visitor knows that the files before them were refused
             refusals = []
+        opening.last_path = ""
         opening.read = ids  # after reading: if a click interrupts that, the next run starts again
         _finish(opening, opened, refusals, files)
     elif path := opening.path:
         opening.missing = path if model_paths.is_absent_hub_model(path) else ""
         with _reading(problem, path) as progress:
-            opened, refusals = _at_path(path, progress)
-        opening.path = ""
+            opened, refusals = _at_path(path, progress, opening.chosen)
+        opening.path, opening.last_path = "", path
         _finish(opening, opened, refusals)
     elif name := opening.fetched:
         with _reading(problem, name) as progress:
@@ -110,6 +123,7 @@ def opening_box(problem: "DeltaGenerator") -> str:
             on_click=_fetch,
             help=tr(ABOUT_DOWNLOAD),
         )
+    _choice_box(opening)
     return opening.refused
 
 
@@ -121,15 +135,31 @@ def _fetch() -> None:
 
 def _fetched(name: str, progress: Callable[[float], None]) -> tuple[list[Model], list[ModelError]]:
     try:
-        return [_opened(model_paths.downloaded(name), name, progress)], []
+        return [_opened(model_paths.downloaded(name), name, progress, {})], []
     except ModelError as error:
         return [], [error]
+
+
+def _choice_box(opening: Opening) -> None:
+    """Draw buttons for the models of a folder or an archive with several."""
+    for source, names in opening.several.items():
+        with st.container(key=f"several-{source}", gap=None):
+            st.caption(tr("Models in {name}", name=plain(shortened(source))))
+            for name in names:
+                st.button(
+                    plain(shortened(name)),
+                    key=f"choose {source} {name}",
+                    on_click=opening.choose,
+                    args=(source, name),
+                    type="tertiary",
+                )
 
 
 def _read(files: "Sequence[UploadedFile]", problem: "DeltaGenerator") -> tuple[list[Model], list[ModelError]]:
     name = files[0].name if len(files) == 1 else tr("{count} files", count=len(files))
     with _reading(problem, name) as progress:
-        return uploads.uploaded_models([(file.name, file) for file in files], progress)
+        chosen = session_object(Opening).chosen
+        return uploads.uploaded_models([(file.name, file) for file in files], progress, chosen)
 
 
 def _path_box(opening: Opening) -> None:
@@ -140,7 +170,7 @@ def _path_box(opening: Opening) -> None:
     is_typed, listed = model_paths.may_type_path(), list(model_paths.listed_paths())
     if not is_typed and not listed:
         return
-    with st.form("open_path", border=False):
+    with st.form("open_path", border=False), st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if is_typed:
             path = st.text_input(
                 tr("or by its path on this machine"),
@@ -156,20 +186,22 @@ def _path_box(opening: Opening) -> None:
                 key=f"offered-{opening.number}",
                 placeholder=tr("Select"),
             )
-        if st.form_submit_button(tr("Open"), width="stretch", key="open_path_button") and path and path.strip():
+        if st.form_submit_button(tr("Open"), key="open_path_button") and path and path.strip():
             opening.path = path
 
 
-def _at_path(path: str, progress: Callable[[float], None]) -> tuple[list[Model], list[ModelError]]:
+def _at_path(
+    path: str, progress: Callable[[float], None], chosen: Mapping[str, str]
+) -> tuple[list[Model], list[ModelError]]:
     try:
-        return [_opened(model_paths.openable_path(path), path, progress)], []
+        return [_opened(model_paths.openable_path(path), path, progress, chosen)], []
     except ModelError as error:
         return [], [error]
 
 
-def _opened(file: Path, typed: str, progress: Callable[[float], None]) -> Model:
+def _opened(file: Path, typed: str, progress: Callable[[float], None], chosen: Mapping[str, str]) -> Model:
     """Open a file or folder; that of a commit in the cache of Hugging Face is named as the visitor has named it."""
-    model = models.opened_model([file], str(file), progress)
+    model = models.opened_model([file], str(file), progress, chosen.get(file.name, ""))
     return replace(model, name=typed.strip()) if file.parent.name == "snapshots" else model
 
 
@@ -178,6 +210,8 @@ def _finish(
 ) -> None:
     """Keep the models open and show the last one; if there is one, the widgets are emptied."""
     opening.missing = "" if opened else opening.missing
+    opening.several = {each.source: each.models for each in refusals if isinstance(each, SeveralModelsError)}
+    opening.chosen = {}
     opening.refused = " ".join(models.with_advice(str(error)) for error in refusals)
     for model in opened:
         session_object(OpenModels).add(model)

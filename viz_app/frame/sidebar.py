@@ -4,6 +4,7 @@ import html
 import re
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,11 +13,11 @@ from viz_app.drawing.display_text import plain, shortened
 from viz_app.frame import checkpoint_opening, target_language
 from viz_app.language import compact, joined, tr
 from viz_app.page_list import script_of
-from viz_app.session import models
+from viz_app.session import model_task, models
 from viz_app.session.address import CHECKPOINT, UPLOADED
 from viz_app.session.core_import import import_core
 from viz_app.session.models import Model
-from viz_app.session.open_models import MissingFile, OpenModels, distinct_names
+from viz_app.session.open_models import MissingFile, OpenModels
 from viz_app.session.permalink import DIGITS
 from viz_app.session.readings import Current
 from viz_app.session.state import Widget, session_object
@@ -153,8 +154,9 @@ def _model_box(opened: OpenModels, model: Model) -> None:
     CHECKPOINT.put(opened.named)
     file = opened.missing or (None if is_start or opened.named else MissingFile(model.digest[:DIGITS], model.name))
     UPLOADED.put(f"{file.digits}.{file.name}" if file is not None else "")
-    closed = [name for path, name in shipped.items() if path not in {each.path for each in models_open}]
-    names = distinct_names(models_open) | {name: f"{name}.safetensors" for name in closed}
+    offers = [model_task.open_offer(each, is_shipped=each.path in shipped) for each in models_open]
+    closed = {path: name for path, name in shipped.items() if path not in {each.path for each in models_open}}
+    names = model_task.labels([*offers, *(model_task.file_offer(name, Path(path)) for path, name in closed.items())])
     OPEN_MODEL.set(model.digest)
     st.selectbox(
         tr("Model"),

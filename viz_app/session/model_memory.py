@@ -6,7 +6,7 @@ as long as there is room: the least recently used goes first, and is loaded agai
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,6 +27,20 @@ Key = tuple[str, "Precision"]  # digest of a model, and the precision of its sea
 
 class ModelError(Exception):
     """There is no model to work with; the message, which the page shows, says why."""
+
+
+class SeveralModelsError(ModelError):
+    """A folder or an archive holds several models.
+
+    Attributes:
+        source: name of the folder or archive.
+        models: their paths in it.
+    """
+
+    def __init__(self, message: str, source: str, models: Sequence[str]) -> None:
+        """Take the names of the source and of its models."""
+        super().__init__(message)
+        self.source, self.models = source, tuple(models)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import stat
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, get_args
 
 import streamlit as st
@@ -19,7 +19,7 @@ from viz_app.drawing.display_text import FULL_STOPS
 from viz_app.language import marked, tr
 from viz_app.session import model_memory
 from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
-from viz_app.session.model_memory import Loaded, ModelError
+from viz_app.session.model_memory import Loaded, ModelError, SeveralModelsError
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Explanation, Translator
@@ -185,15 +185,17 @@ def model_at(path: Path) -> Model:
     return _checked(path=str(path.absolute()), digest=digest, name=path.name)
 
 
-def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None) -> Model:
+def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None, chosen: str = "") -> Model:
     """Load a checkpoint of Headlight or of another project, or an array file; it may be hostile.
 
     Args:
         paths: a folder, a zip archive, or the files.
         path: of the model, see `Model`.
         progress: called with the share of the weights that has been read; not for a checkpoint of Headlight.
+        chosen: the model to open of a folder or an archive with several, by its path there.
 
     Raises:
+        SeveralModelsError: there are several, and none of them is chosen.
         ModelError: it is not a usable checkpoint, or too many models are in memory.
     """
     from core import Translator
@@ -201,15 +203,25 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
     from core.formats.importing import import_files
     from core.formats.opening import content_digest, own_file
     from core.formats.progress import reporting
+    from core.formats.several_models import model_names
     from core.formats.source_files import open_source
     from core.inference.device import best_device
 
     name = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
+    if len(paths) == 1:
+        with refusals(name):
+            several = model_names(paths[0])
+        if several and chosen not in several:
+            message = tr("{name} holds {count} models: choose one of them.", name=name, count=len(several))
+            raise SeveralModelsError(message, name, several)
+        if several:
+            name = PurePosixPath(chosen).name if chosen != "." else name
+            paths = [paths[0] / chosen] if paths[0].is_dir() else paths
     if len(paths) == 1 and holds_arrays(arrays := paths[0]):
         with refusals(name):
             digest = _sha256(arrays)
             return Model(name, digest, _shared(digest, lambda: explanation_of_arrays(load_arrays(arrays))), path)
-    with refusals(name), open_source(paths) as files:
+    with refusals(name), open_source(paths, chosen) as files:
         if (own := own_file(files)) is not None:
             digest = _sha256(own)
             return Model(name, digest, _shared(digest, lambda: _own_translator(own)), path)

@@ -1,7 +1,7 @@
 """Uploaded files, which may be hostile, copied to temporary files and loaded as models."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -22,7 +22,7 @@ NamedFile = tuple[str, BinaryIO]
 
 
 def uploaded_models(
-    files: Sequence[NamedFile], progress: "Progress | None" = None
+    files: Sequence[NamedFile], progress: "Progress | None" = None, chosen: Mapping[str, str] | None = None
 ) -> tuple[list[Model], list[ModelError]]:
     """Load the models in files that came together; return those that can be used, and the refusals.
 
@@ -31,6 +31,7 @@ def uploaded_models(
 
     Args:
         progress: as for `opened_model`.
+        chosen: of archives with several models, the one to open, by the name of the archive.
     """
     from core.export.attention_arrays import holds_arrays
     from core.formats.opening import as_sources
@@ -46,7 +47,8 @@ def uploaded_models(
             return [], [error]
         for source in sources:
             try:
-                models.append(opened_model(source, source[0].name if len(source) == 1 else TOGETHER, progress))
+                path = source[0].name if len(source) == 1 else TOGETHER
+                models.append(opened_model(source, path, progress, (chosen or {}).get(path, "")))
             except ModelError as error:
                 refusals.append(error)
     return models, refusals

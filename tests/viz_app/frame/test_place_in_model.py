@@ -32,7 +32,7 @@ def test_a_page_shows_its_place_and_leads_to_the_figure(start: Start, drawn: lis
     assert (sketch["encoder"], sketch["decoder"]) == (2, 2)
     assert sketch["place"]["kinds"] == ["cross"]
     assert (sketch["kind"], sketch["layer"]) == ("kind", "heads_{kind}")
-    assert sketch["link"].startswith("overview?")
+    assert sketch["link"].startswith("./?")
     assert "text=Where%3F" in sketch["link"]
 
 

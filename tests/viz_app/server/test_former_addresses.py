@@ -42,10 +42,11 @@ def client() -> Iterator[TestClient]:
 @pytest.mark.parametrize(
     ("asked", "led_to"),
     [
-        ("/translate", "/"),
-        ("/translate?text=A+dog%20runs.&word=target.2", "/?text=A+dog%20runs.&word=target.2"),
+        ("/overview", "/"),
+        ("/overview?text=A+dog%20runs.&word=target.2", "/?text=A+dog%20runs.&word=target.2"),
         ("/?text=A+dog%0Aruns.&beam_size=2", "?text=A+dog+runs.&beam_size=2"),  # a box has one line
-        ("/translate?text=A%0D%0A%0Adog", "/?text=A+dog"),
+        ("/overview?text=A%0D%0A%0Adog", "/?text=A+dog"),
+        ("/translate?text=A%0D%0A%0Adog", "?text=A+dog"),
         ("/compare?second_text=A%0Ddog", "?second_text=A+dog"),
         ("/bertviz", "/heads?view=bertviz"),
         ("/bertviz?kind=Encoder&text=A+dog%20runs.", "/heads?view=bertviz&kind=Encoder&text=A+dog%20runs."),

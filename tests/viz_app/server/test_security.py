@@ -91,7 +91,7 @@ def test_behind_a_forwarded_port_the_address_in_the_browser_counts(client: TestC
         ("/", {}, 200),
         ("/file", {}, 200),
         ("/own", {}, 200),  # a route cannot allow more
-        ("/translate", {}, 307),
+        ("/overview", {}, 307),
         ("/nowhere", {}, 404),
         ("/", {"host": "headlight.example"}, 400),
         ("/", {"origin": "http://localhost:9999"}, 403),

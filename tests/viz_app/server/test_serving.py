@@ -135,7 +135,7 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
     monkeypatch.setattr("core.Translator.translate", None)  # nor is what the first page shows translated again
     monkeypatch.setattr("core.Translator.explain", None)
     first_page = (
-        AppTest.from_string("from viz_app.frame import sentence_input; sentence_input.sentence_box()")
+        AppTest.from_string("from viz_app.frame import sentence_input; sentence_input.sentence_bar()")
         .run()
         .session_state
     )
@@ -223,7 +223,7 @@ def test_the_sentence_box_is_painted_before_torch_is_imported(started: Ended) ->
 def test_the_first_translation_is_painted_before_pandas_is_imported(started: Ended) -> None:
     """The tables of the first page come last, and so do their imports."""
     loaded = set(started.stdout.splitlines()[1].split())
-    assert {"core", "viz_app.views.translate.translation.token_steps"} <= loaded
+    assert {"core", "viz_app.views.overview.figure1"} <= loaded
     assert not {"pandas", "pyarrow", "matplotlib"} & loaded
 
 

@@ -22,7 +22,7 @@ OTHER = "A dog runs."
 def drawn(app: AppTest) -> dict[str, Any]:
     """The data of all components by their keys."""
     parts = [json.loads(each.proto.json) for each in app.get("bidi_component")]  # type: ignore[attr-defined]
-    return {part[3]: part[1] for part in parts if len(part) == 4}
+    return {part[3]: part[1] for part in parts if isinstance(part, list) and len(part) == 4}
 
 
 def preview(app: AppTest, text: str) -> dict[str, Any]:
@@ -107,7 +107,8 @@ def test_another_hypothesis_goes_with_the_sentence(heads: AppTest) -> None:
 
 
 @pytest.mark.parametrize("text", [OTHER, "Why not?"])
-def test_the_first_page_is_previewed_as_a_whole(app: AppTest, text: str) -> None:
+def test_the_page_translate_is_previewed_as_a_whole(app: AppTest, text: str) -> None:
+    opened(app, "translate")
     before = drawn(app)
     found = preview(app, text)
     assert found == drawn(enter(app, text))

@@ -18,7 +18,7 @@ TEXT = "Where is it?"
 
 @pytest.fixture
 def app(start: Start) -> AppTest:
-    return start(text=TEXT, beam_size="2")
+    return to_page(start(text=TEXT, beam_size="2"), "translate")
 
 
 def force(app: AppTest, *token_ids: int, go_on: bool) -> AppTest:
