@@ -55,19 +55,18 @@ def lines_payload(
 
 
 def attention_lines(
+    payload: dict[str, Any],
     attention: AttentionMap,
     heads: Sequence[int],
-    theme: Theme,
     *,
     key: str = "attention_lines",
     cutting: Cutting | None = None,
-    **options: Any,
 ) -> None:
     """Draw heads as lines on the page; a click on a word selects it in the sentence bar.
 
     Args:
+        payload: From `lines_payload`, of this map and these heads.
         key: Key of the component, as for any widget.
         cutting: Cuts to mark; a click then cuts weights instead of selecting a word.
-        options: Those of `lines_payload`.
     """
-    draw_attention(_component, lines_payload(attention, heads, theme, **options), attention, heads, key, cutting)
+    draw_attention(_component, payload, attention, heads, key, cutting)

@@ -56,11 +56,14 @@ def dated(key: str, data: Any) -> list[Any]:
     browser draws everything that has changed again. The two are a list: in a dictionary Streamlit looks for tables with
     pandas, whose import takes half a second of the first page.
     """
-    name, content = f"dated_{key}", json.dumps(data)
-    known, since = st.session_state.get(name, (None, 0))
-    if known != hash(content):
+    name = f"dated_{key}"
+    known, since, last = st.session_state.get(name, (None, 0, None))
+    if last is not None and last is data:  # kept from an earlier run
+        return [since, data]
+    content = hash(json.dumps(data))
+    if known != content:
         since = max(since + 1, time.time_ns() // 1000)
-        st.session_state[name] = (hash(content), since)
+    st.session_state[name] = (content, since, data)
     return [since, data]
 
 

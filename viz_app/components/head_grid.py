@@ -131,24 +131,22 @@ def grid_rows(
 
 
 def head_grid(
+    payload: dict[str, Any],
     maps: Sequence[AttentionMap],
-    theme: Theme,
     on_click: Callable[[LayerHead], None],
-    *,
-    selected: Collection[LayerHead] = (),
     key: str = "head_grid",
-    **options: Any,
 ) -> None:
     """Draw the grid on the page.
 
     Args:
+        payload: From `grid_payload`.
+        maps: Those of the grid.
         on_click: Called with the clicked head, before the page runs again.
-        selected, options: Those of `grid_payload`.
         key: Key of the component, as for any widget.
     """
     draw(
         _component,
-        grid_payload(maps, theme, selected, **options),
+        payload,
         key,
         "head",
         lambda value: clicked_head(value, maps),

@@ -73,23 +73,22 @@ def sentence_payload(
 
 
 def sentence_bar(
+    payload: dict[str, Any],
     explanation: Explanation,
     on_words: Callable[[Sequence[WordSelection]], None],
     on_translation: Callable[[int], None],
-    *,
     key: str = KEY,
-    **options: Any,
 ) -> None:
     """Draw the bar on the page.
 
     It is on every page, so it also handles words clicked in other drawings, and redraws the page in another theme.
 
     Args:
+        payload: From `sentence_payload`.
         on_words: Called with the words selected after a click, before the page runs again. Pass them back as
             `selected`.
         on_translation: Called with the index of the translation that was selected. Pass it back as `shown`.
         key: Key of the component, as for any widget.
-        options: Those of `sentence_payload`.
     """
 
     def clicked() -> None:
@@ -97,13 +96,13 @@ def sentence_bar(
         if words is not None:
             on_words(words)
 
+    offered = dict(payload["translations"])
+
     def chosen() -> None:
         index = st.session_state[key].get("translation")
         if type(index) is int and index in offered:
             on_translation(index)
 
-    payload = sentence_payload(explanation, **options)
-    offered = dict(payload["translations"])
     _component(data=payload, key=key, on_words_change=clicked, on_translation_change=chosen, on_theme_change=listening)
 
 

@@ -19,7 +19,7 @@ from viz_app.session.address import (
 )
 from viz_app.session.fields import Field, is_history_navigation
 from viz_app.session.models import Model
-from viz_app.session.state import session_object
+from viz_app.session.state import kept, session_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -302,13 +302,13 @@ def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
     is_editable = reading.model.explanation is None
     ticket = previews.begin(reading.model, reading.search, target_language.completion())
     previews.offer("words", lambda other: {KEY: sentence_payload(other.explain(), **_options(other, ticket))})
-    options = _options(reading, ticket) | {"selected": readings.selected_words(reading), "is_editable": is_editable}
+    options: dict[str, Any] = _options(reading, ticket) | {"selected": readings.selected_words(reading), "is_editable": is_editable}
     if is_editable:
         options["translations"] = session_object(_Translations).labels
+    explanation = reading.explain()
+    payload = kept(KEY, (reading.identity, options), lambda: sentence_payload(explanation, **options))
     with bar.words:
-        sentence_bar(
-            reading.explain(), partial(readings.select_words, reading), readings.HYPOTHESIS.set, key=KEY, **options
-        )
+        sentence_bar(payload, explanation, partial(readings.select_words, reading), readings.HYPOTHESIS.set)
     with bar.menus:
         share_menu.menu(reading)
 

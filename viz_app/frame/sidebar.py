@@ -20,7 +20,7 @@ from viz_app.session.models import Model
 from viz_app.session.open_models import MissingFile, OpenModels
 from viz_app.session.permalink import DIGITS
 from viz_app.session.readings import Current
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import Widget, kept, session_object
 
 OPEN_MODEL = Widget[str]("open_model")  # digest of an open model, or the name of a shipped one that is not open
 
@@ -169,7 +169,8 @@ def _model_box(opened: OpenModels, model: Model) -> None:
             "here. The page Compare shows two open ones side by side."
         ),
     )
-    st.html(facts_html(model))  # with the whole name, which the box may cut off
+    facts = kept("facts of the model", (model.digest, model.name), lambda: facts_html(model))
+    st.html(facts)  # with the whole name, which the box may cut off
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-links"):
         st.page_link(script_of("checkpoint"), label=tr("Report"), icon=":material/info:")
         if model.digest in opened.opened:

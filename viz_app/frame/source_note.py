@@ -9,6 +9,7 @@ from viz_app.drawing.display_text import isolated, plain, shortened
 from viz_app.language import joined, marked, tr, tr_count
 from viz_app.session import readings
 from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.state import kept
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -66,17 +67,9 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
     Args:
         place: an empty one, close to the sentence.
     """
-    model, source = reading.model, reading.translation.source
-    unseen, plainer = _unseen(model, source)
-    familiarity = _familiarity(model, source, reading.translation)
-    text = ""
-    if familiarity and familiarity.is_unknown:
-        text = f"{tr(UNKNOWN)} {_names(unseen)}".rstrip()
-    elif familiarity and familiarity.is_copied:
-        text = copied_text(familiarity)
-    elif unseen:
-        text = unseen_text(unseen)
-    has_fewer, by_modules = _has_fewer_sentences(reading), reading.translation.by_modules
+    model, by_modules = reading.model, reading.translation.by_modules
+    known_for = reading.identity, reading.forced
+    text, plainer, has_fewer = kept("notes on the source", known_for, lambda: _notes(reading))
     if not text and not has_fewer and not by_modules:
         return
     with place.container():
@@ -93,6 +86,20 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
             )
         if has_fewer:
             _sentences_note(reading)
+
+
+def _notes(reading: readings.Reading) -> tuple[str, str, bool]:
+    """What there is to say of the source, a plainer form of it, and whether the translation has fewer sentences."""
+    unseen, plainer = _unseen(reading.model, reading.translation.source)
+    familiarity = _familiarity(reading.model, reading.translation.source, reading.translation)
+    text = ""
+    if familiarity and familiarity.is_unknown:
+        text = f"{tr(UNKNOWN)} {_names(unseen)}".rstrip()
+    elif familiarity and familiarity.is_copied:
+        text = copied_text(familiarity)
+    elif unseen:
+        text = unseen_text(unseen)
+    return text, plainer, _has_fewer_sentences(reading)
 
 
 def copied_text(familiarity: "SourceFamiliarity") -> str:

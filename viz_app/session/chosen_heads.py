@@ -192,15 +192,20 @@ def write_selection(kind: Kind, weights: MethodChoice, heads: Sequence[LayerHead
 
 
 def with_combined(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:
-    """Append the mean and the maximum of all heads, and of the selected ones, as heads 0 and 1 of `ALL` and
+    """Append the `combinations` of heads to their maps."""
+    return [*maps, *combinations(maps, selected)]
+
+
+def combinations(maps: Sequence[AttentionMap], selected: Collection[LayerHead]) -> list[AttentionMap]:
+    """Return the mean and the maximum of all heads, and of the selected ones, as heads 0 and 1 of `ALL` and
     `CHOSEN`.
     """
     heads = {(layer, head) for layer, head in selected if layer >= 0}
-    with_all = [*maps, replace(maps[0], layer=ALL, weights=combined(maps), hidden=combined_hidden(maps))]
+    of_all = [replace(maps[0], layer=ALL, weights=combined(maps), hidden=combined_hidden(maps))]
     if not heads:
-        return with_all
+        return of_all
     weights, hidden = combined(maps, heads), combined_hidden(maps, heads)
-    return [*with_all, replace(maps[0], layer=CHOSEN, weights=weights, hidden=hidden)]
+    return [*of_all, replace(maps[0], layer=CHOSEN, weights=weights, hidden=hidden)]
 
 
 def layer_map(maps: Sequence[AttentionMap], layer: int) -> AttentionMap:

@@ -3,11 +3,13 @@
 Outside the components, the only module that reads or writes `st.session_state`.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
+
+from viz_app.language import language
 
 T = TypeVar("T")
 
@@ -25,6 +27,30 @@ def session_object(kind: type[T]) -> T:
     except KeyError:
         created = st.session_state[key] = kind()
         return created
+
+
+@dataclass
+class _Kept:
+    """Finished values of the session, by name, with what they were made for."""
+
+    values: dict[str, tuple[Any, Any]] = field(default_factory=dict[str, "tuple[Any, Any]"])
+
+
+def kept(name: str, made_for: object, make: Callable[[], T]) -> T:
+    """Return the value that an earlier run has made, while what it was made for is equal and the language is the same.
+
+    For texts and the data of drawings, which a run in which nothing has changed then neither computes nor formats.
+
+    Args:
+        name: of the value in the session; only the last one is kept.
+        made_for: all that the value depends on. Of a reading take its `identity`: the reading itself would keep a model
+            in memory that the visitor has closed. The value may not hold one either.
+    """
+    values, whole = session_object(_Kept).values, (language(), made_for)
+    known = values.get(name)
+    if known is None or known[0] != whole:
+        known = values[name] = whole, make()
+    return known[1]
 
 
 class MayHoldModel:

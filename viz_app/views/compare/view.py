@@ -11,7 +11,7 @@ from core.analysis import comparison
 from core.analysis.comparison import Difference, difference, mean_distance
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
-from viz_app.components.attention_lines import attention_lines
+from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
@@ -179,7 +179,8 @@ def one_side(
     """
     theme, name, key = page_theme(), view.weights.name, f"compare_{which}_{attention.kind}"
     if view.view == "Lines":
-        attention_lines(attention, [head], theme, name=name, key=key, **options)
+        payload = lines_payload(attention, [head], theme, name=name, **options)
+        attention_lines(payload, attention, [head], key=key)
         draw = partial(export_lines, attention, [head], theme=theme, name=name, selected=line_highlight(**options))
     else:
         of = no_products(side.model, view.weights.method, True) or text_pass(side.model, side.source, side.target)

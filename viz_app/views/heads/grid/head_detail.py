@@ -13,7 +13,7 @@ from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.components.attention_clicks import Cutting
-from viz_app.components.attention_lines import attention_lines
+from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.components.highlight import Highlight, Links, line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products, no_products
@@ -28,7 +28,7 @@ from viz_app.language import joined, marked, tr
 from viz_app.session import address, chosen_heads, python_code, readings
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
-from viz_app.session.state import session_object
+from viz_app.session.state import kept, session_object
 from viz_app.views.heads.grid import selected_words
 from viz_app.views.heads.grid.heads_view import HeadsView
 
@@ -67,11 +67,16 @@ def mass_box(view: str) -> float | None:
 
 def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | None:
     """Select a decoding step, as a row of the maps; None for all steps, as in the encoder."""
-    attention = tokens.apply(reading.explain().maps[kind][0])
-    if attention.predicted_tokens is None:
+    if kind == "encoder_self":
         return None
+
+    def rows() -> tuple[tuple[str, ...], tuple[str, ...]]:
+        attention = tokens.apply(reading.explain().maps[kind][0])
+        return attention.query_tokens, attention.predicted_tokens or ()
+
+    fed_tokens, predicted_tokens = kept("decoding steps", (reading.identity, kind, tokens), rows)
     count, words, previous = (
-        len(attention.predicted_tokens),
+        len(predicted_tokens),
         readings.selected_words(reading),
         session_object(StepWords),
     )
@@ -82,10 +87,7 @@ def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | 
         step = STEP.draw(st.slider, tr("Decoding step"), 0, count, width=200, label_visibility="collapsed")
         text = tr("All decoding steps")
         if step:
-            fed, predicted = (
-                isolated(plain(readable(names[step - 1])))
-                for names in (attention.query_tokens, attention.predicted_tokens)
-            )
+            fed, predicted = (isolated(plain(readable(names[step - 1]))) for names in (fed_tokens, predicted_tokens))
             text = tr(
                 "Step {step} of {count}: fed {fed} {arrow} predicts **{predicted}**",
                 step=step,
@@ -120,22 +122,33 @@ def large(
         heads = [(layer, head) for layer, head in heads if layer in by_layer]
     groups = grouped(view, heads)
     _links(reading, view, heads)
-    options = drawing_options(view, groups, view.highlight(reading), view.links(reading.explain()))
+    theme, words = page_theme(), readings.selected_words(reading)
+
+    def look() -> dict[str, Any]:
+        return drawing_options(view, groups, view.highlight(reading), view.links(reading.explain()))
+
+    options = kept("options of the heads", (reading.identity, view, groups, words), look)
+
+    def lines(attention: AttentionMap, group: Sequence[int], key: str) -> dict[str, Any]:
+        drawn = reading.identity, view, list(heads), list(group), words, theme.name
+        return kept(key, drawn, lambda: lines_payload(attention, group, theme, **options))
+
     for number, (layer, group) in enumerate(groups):
         attention, key = by_layer[layer], drawing_key(view, number)
         cuts = cutting(attention) if cutting and layer >= 0 else None
         if view.view == "Lines":
-            attention_lines(attention, group, page_theme(), key=key, cutting=cuts, **options)
+            attention_lines(lines(attention, group, key), attention, group, key=key, cutting=cuts)
         elif view.view == "Map":
             _map(reading, view, attention, group[0], key, cuts, options)
         else:
             _table(view, attention, group)
         _export_row(reading, view, attention, group, options)
-    selected_words.tables(
-        [(by_layer[layer], head) for layer, head in heads],
-        line_highlight(view.highlight(reading), view.links(reading.explain())),
-        view.weights.name,
-    )
+
+    def lit() -> Highlight:
+        return line_highlight(view.highlight(reading), view.links(reading.explain()))
+
+    lit_words = kept("lit words", (reading.identity, view, words), lit)
+    selected_words.tables([(by_layer[layer], head) for layer, head in heads], lit_words, view.weights.name)
 
 
 def grouped(view: HeadsView, heads: Sequence[head_names.LayerHead]) -> list[tuple[int, list[int]]]:
@@ -166,8 +179,11 @@ def drawing_options(
 def _links(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:
     """Describe the links of a single head of cross-attention, by its raw weights."""
     if view.kind == "cross" and len(heads) == 1 and heads[0][0] >= 0 and view.weights.method == "attention":
-        links = head_links(reading.explain().maps["cross"], *heads[0])
-        st.caption(links_text(view.weights.name(*heads[0]), links), help=tr(ABOUT_LINKS))
+
+        def text() -> str:
+            return links_text(view.weights.name(*heads[0]), head_links(reading.explain().maps["cross"], *heads[0]))
+
+        st.caption(kept("links of the head", (reading.identity, heads[0]), text), help=tr(ABOUT_LINKS))
 
 
 def _map(

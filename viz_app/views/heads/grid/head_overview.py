@@ -14,7 +14,7 @@ from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
 from core.drawing.drawing_data import shown_weights
-from viz_app.components.head_grid import grid_rows, head_grid
+from viz_app.components.head_grid import grid_payload, grid_rows, head_grid
 from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links
 from viz_app.controls.downloads import downloads
 from viz_app.controls.toolbar import method_box
@@ -38,6 +38,7 @@ from viz_app.session.attributions import (
     mean,
     rank_correlations,
 )
+from viz_app.session.state import kept
 from viz_app.views.heads.grid.heads_view import HeadsView
 
 ABOUT_CORRELATION = marked("""
@@ -91,23 +92,25 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
 
     Below the choice, the criteria are listed, with the number of heads that meet them.
     """
-    counts = label_counts(cards)
+
+    def criteria() -> str:
+        counts = label_counts(cards)
+        return "\n".join(
+            tr_count(
+                "- **{name}**, {count} head: {criterion}.",
+                "- **{name}**, {count} heads: {criterion}.",
+                count,
+                name=tr(name),
+                criterion=plain(translated(DEFINITIONS[name])),
+            )
+            for name, count in sorted(counts.items(), key=lambda each: each[1] == 0)
+        )
+
     with st.popover(tr("What heads do"), disabled=per_layer):
         selected: list[str] = address.LABELS.draw(
             st.pills, tr("Show only heads named"), list(DEFINITIONS), selection_mode="multi", format_func=tr
         )
-        st.caption(
-            "\n".join(
-                tr_count(
-                    "- **{name}**, {count} head: {criterion}.",
-                    "- **{name}**, {count} heads: {criterion}.",
-                    count,
-                    name=tr(name),
-                    criterion=plain(translated(DEFINITIONS[name])),
-                )
-                for name, count in sorted(counts.items(), key=lambda each: each[1] == 0)
-            )
-        )
+        st.caption(kept("criteria of labels", cards, criteria))
     return [] if per_layer else selected
 
 
@@ -170,8 +173,15 @@ def grid(
         chosen_heads.keep_heads(widget)
 
     shown = shown_maps(maps, order)
-    options = grid_options(view, arrangement, view.highlight(reading), view.links(reading.explain()))
-    head_grid(shown, page_theme(), click, selected=heads, key=grid_key(view), **options)
+    theme, words = page_theme(), readings.selected_words(reading)
+
+    def look() -> dict[str, Any]:
+        return grid_options(view, arrangement, view.highlight(reading), view.links(reading.explain()))
+
+    options = kept("options of the grid", (reading.identity, view, arrangement, words), look)
+    drawn = reading.identity, view, arrangement, words, list(heads), theme.name
+    payload = kept("head grid", drawn, lambda: grid_payload(shown, theme, heads, **options))
+    head_grid(payload, shown, click, grid_key(view))
     grid_files(reading, view, shown, grid_rows(shown, order), options["place"])
 
 

@@ -27,7 +27,7 @@ from viz_app.session import address, readings, sample_sentences
 from viz_app.session.aligner_ranking import TextRankings
 from viz_app.session.attributions import NOTHING_TO_RANK, rank_correlations
 from viz_app.session.fields import part
-from viz_app.session.state import session_object
+from viz_app.session.state import kept, session_object
 from viz_app.views.heads.gold_links import SentenceLinks
 from viz_app.views.heads.grid import sentence_sample
 from viz_app.views.heads.grid.head_overview import ABOUT_CORRELATION
@@ -141,11 +141,11 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     is_raw = view.weights.method == "attention"
     title = tr("**Score-cards**") if is_raw else tr("**Score-cards** of the raw weights")
     st.markdown(title, help=tr(ABOUT_CARDS))
-    for name, text in label_texts(by_basis, heads):
+    shown = by_basis, heads
+    for name, text in kept("labels of heads", shown, lambda: label_texts(by_basis, heads)):
         st.caption(f"**{name}** {plain(text)}")
-    show_table(
-        card_table(by_basis, heads), height="content", column_config={"measure": tr("Measure"), "scale": tr("Scale")}
-    )
+    table = kept("score-cards", shown, lambda: card_table(by_basis, heads))
+    show_table(table, height="content", column_config={"measure": tr("Measure"), "scale": tr("Scale")})
     if reading.model.explanation is None:
         sample_box(reading)
 

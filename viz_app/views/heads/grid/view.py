@@ -20,7 +20,7 @@ from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.fields import part
 from viz_app.session.readings import TokenView
-from viz_app.session.state import session_object
+from viz_app.session.state import kept, session_object
 from viz_app.views.heads.cuts import cut_panel
 from viz_app.views.heads.grid import (
     bertviz_view,
@@ -109,18 +109,19 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
                 st.toggle, tr("Select several"), help=tr("Clicking a head adds it to the selected ones, or removes it.")
             )
         try:
-            maps = reading.maps(kind, tokens, method, output)
+            maps_of_heads = reading.maps(kind, tokens, method, output)
         except (RuntimeError, ValueError) as error:
             st.error(sentence_case(str(error)))
             return
         head_overview.about_method(reading, kind, weights)
     with boxes:
-        heads = heads_box(reading, kind, weights, maps)
+        heads = heads_box(reading, kind, weights, maps_of_heads)
         top_mass = head_detail.mass_box(view)
         can_cut = has_model and method == "attention" and view in ("Lines", "Map")
         cuts = partial(cut_panel.cutting, reading, kind, tokens) if can_cut and cut_panel.cut_toggle() else None
     shown = HeadsView(kind, view, tokens, weights, top_mass, step, several)
-    maps = chosen_heads.with_combined(maps, heads)
+    of_heads = reading.identity, kind, tokens, weights, heads
+    maps = [*maps_of_heads, *kept("combined heads", of_heads, lambda: chosen_heads.combinations(maps_of_heads, heads))]
     session_object(ShownHeads).remember(reading, kind, weights, heads, view)
     arrangement = Arrangement(sort, cards, labels)
     heads_preview.offer(reading, shown, heads, arrangement, judge, is_cutting=cuts is not None)
@@ -155,7 +156,7 @@ def heads_box(
         return [weights.name(*((raw[-1].layer, 0) if weights.per_layer else chosen_heads.default_head(raw)))]
 
     chosen_heads.preset_heads(reading, widget, default)
-    names = head_names.names(maps, weights.name)
+    names = head_names.names(maps, head_names.layer_name if weights.per_layer else head_names.name_of)
     selected = widget.draw(
         st.multiselect,
         tr("Heads"),

@@ -8,7 +8,7 @@ from core.analysis.heads.head import Head
 from core.analysis.over_training.snapshot_reading import SnapshotReading
 from core.analysis.recorded_call import Call
 from core.drawing.drawing_data import shown_weights
-from viz_app.components.head_grid import head_grid
+from viz_app.components.head_grid import grid_payload, head_grid
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import show_table
@@ -66,7 +66,7 @@ def overview(training: OpenedTraining, measured: Measurement, now: SnapshotReadi
         session_object(SelectedHeads).select(kind, place)
 
     hover = notes([card for card in now.cards if card.head.kind == kind], "layer")
-    head_grid(maps, theme, click, selected=[head[1:]], key=f"trained_heads_{kind}", notes=hover)
+    head_grid(grid_payload(maps, theme, [head[1:]], notes=hover), maps, click, key=f"trained_heads_{kind}")
     title, scale = tr("All heads at step {step}", step=step_name(now.step)), tr("weight")
     panels = [
         [(head_name(layer.layer, number), matrix.numpy()) for number, matrix in enumerate(shown_weights(layer))]

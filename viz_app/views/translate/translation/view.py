@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
 from core.analysis.recorded_call import Call
-from viz_app.components.attention_lines import attention_lines
+from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
@@ -154,7 +154,8 @@ def example_head(reading: readings.Reading) -> None:
     )
     options = word_selection.drawing_options(reading, word_selection.links(reading.explain(), "cross", WHOLE_WORDS))
     attention, theme = reading.maps("cross", WHOLE_WORDS)[layer], page_theme()
-    attention_lines(attention, [head], theme, key=EXAMPLE, height=EXAMPLE_HEIGHT, **options)
+    payload = lines_payload(attention, [head], theme, height=EXAMPLE_HEIGHT, **options)
+    attention_lines(payload, attention, [head], key=EXAMPLE)
 
     def maps() -> Call:
         return python_code.recorded_pass(reading).maps("cross", WHOLE_WORDS)
