@@ -9,11 +9,14 @@ from streamlit.navigation.page import StreamlitPage
 from viz_app.controls.uploader_texts import uploaded_texts
 from viz_app.drawing.display_text import sentence_case, shortened
 from viz_app.frame import badges, page_menu, place_in_model, sentence_input, sidebar, target_language, wrong_task
+from viz_app.frame.question_line import question_line
 from viz_app.frame.source_note import source_note
 from viz_app.frame.tour import lead, restart_button, tour
 from viz_app.language import tr
 from viz_app.page_list import VIEWS, View
 from viz_app.session import fields, language, permalink, readings, shown_slide
+from viz_app.page_list import View
+from viz_app.session import fields, language, next_page, permalink, readings, shown_slide
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current, Reading
@@ -50,6 +53,7 @@ st.set_page_config(page_title="Headlight", page_icon=str(FRAME / "icon.svg"), la
 fields.begin()
 language.restore()
 scripts, script, view = page_menu.current_view()
+next_page.follow()
 fields.on_page(view.name)
 st.html(f"<style>{''.join(path.read_text(encoding='utf-8') for path in STYLES)}</style>")
 
@@ -99,6 +103,7 @@ elif model is not None:
                 st.error(sentence_case(str(error)))
             permalink.write(reading)
             sentence_input.show_words(reading, bar)
+            question_line(reading, view, wrong_task.kind_of(model))
         is_example = has_model and view == VIEWS[0] and sentence_input.are_examples_shown(bar.search.text)
         if reading is None or is_example:
             sentence_input.examples(model)

@@ -127,7 +127,7 @@ def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) 
     # A search of all objects for garbage: tests/viz_app/session/test_freed_memory.py has one.
     monkeypatch.setattr(open_models, "return_freed_memory", lambda: None)
 
-    def make(checkpoint: Path = tiny_checkpoint, **address: str) -> AppTest:
+    def make(checkpoint: Path = tiny_checkpoint, **address: str | list[str]) -> AppTest:
         monkeypatch.setenv(CHECKPOINT_VARIABLE, str(checkpoint))
         app = AppTest.from_file(SHELL, default_timeout=60)
         app.query_params.update(address)

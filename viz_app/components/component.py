@@ -68,7 +68,13 @@ def dated(key: str, data: Any) -> list[Any]:
 
 
 def draw(
-    drawing: Drawing, data: Any, key: str, event: str, read: Callable[[object], V | None], on_click: Callable[[V], None]
+    drawing: Drawing,
+    data: Any,
+    key: str,
+    event: str,
+    read: Callable[[object], V | None],
+    on_click: Callable[[V], None],
+    **others: Callable[[], None],
 ) -> None:
     """Draw a component on the page and handle its clicks.
 
@@ -77,6 +83,7 @@ def draw(
         event: Name of the trigger value that a click sets.
         read: Validates the value: a browser may send anything. Returns None for an invalid one.
         on_click: Called with the valid value, before the page runs again.
+        others: Listeners of other trigger values, as `on_NAME_change`.
     """
 
     def clicked() -> None:
@@ -84,7 +91,7 @@ def draw(
         if value is not None:
             on_click(value)
 
-    listeners: dict[str, Any] = {f"on_{event}_change": clicked}
+    listeners: dict[str, Any] = {f"on_{event}_change": clicked, **others}
     drawing(data=data, key=key, **listeners)
 
 

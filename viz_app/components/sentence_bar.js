@@ -23,7 +23,7 @@ const JOINER = "\u200d"; // zero-width joiner: shapes a letter as if it were joi
 /**
  * @typedef {"source" | "target"} Side
  * @typedef {{ spans: Span[], probability: number | null }} Piece
- * @typedef {{ start: number, glued: boolean, direction: string, pieces: Piece[] }} Word
+ * @typedef {{ start: number, glued: boolean, direction: string, leftOut: boolean, pieces: Piece[] }} Word
  *
  * @typedef {object} Data See `sentence_payload`.
  * @property {Word[]} source
@@ -203,14 +203,15 @@ function sentence(side, data, selected) {
  * @param {string[]} selected
  * @param {(event: KeyboardEvent) => void} onMove
  */
-function wordButton(side, { start, glued, direction, pieces }, selected, onMove) {
-  const node = button(`word${glued ? " glued" : ""}`);
+function wordButton(side, { start, glued, direction, leftOut, pieces }, selected, onMove) {
+  const node = button(`word${glued ? " glued" : ""}${leftOut ? " left-out" : ""}`);
   Object.assign(node.dataset, { side, start });
   mark(node, selected);
   node.setAttribute("aria-label", spoken(pieces));
+  if (leftOut) node.setAttribute("aria-description", leftOutText());
   node.dir = direction;
   node.append(...pieces.map((each, at) => pieceSpan(each, joins(pieces[at - 1], each), joins(each, pieces[at + 1]))));
-  node.title = pieces.flatMap(described).join("\n");
+  node.title = [...pieces.flatMap(described), ...(leftOut ? [leftOutText()] : [])].join("\n");
   node.onclick = (event) => select(nameOf(node), event);
   node.oncontextmenu = (event) => {
     if (/** @type {PointerEvent} */ (event).pointerType !== "touch") return;
@@ -219,6 +220,10 @@ function wordButton(side, { start, glued, direction, pieces }, selected, onMove)
   };
   node.onkeydown = (event) => (event.key === "Escape" ? select("", event) : onMove(event));
   return node;
+}
+
+function leftOutText() {
+  return tr("Probably left out: no word of the translation is linked to it. Attention shows that only roughly.");
 }
 
 /**

@@ -1,7 +1,7 @@
 """The sentence and its translation as words, with probabilities."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -41,6 +41,7 @@ def sentence_payload(
     selected: Iterable[WordSelection] = (),
     ticket: str = "",
     *,
+    left_out: Collection[range] = (),
     translations: Mapping[int, str] | None = None,
     shown: int = 0,
     is_editable: bool = False,
@@ -51,18 +52,19 @@ def sentence_payload(
 
     Args:
         ticket: See `session/previews.py`.
+        left_out: Positions of the source words to mark as probably left out.
         translations: Labels of all translations that were found, by index, the best first.
         shown: Index of the one in the explanation.
         is_editable: Whether the visitor can type another sentence.
 
     Returns:
         `source` and `target`: for each word its positions, whether it is `glued` to the word before, its reading
-        direction and its pieces; `directions` of the two sentences; `selected`: names of the words to mark; and the
-        arguments.
+        direction, its pieces, and whether it is `leftOut`; `directions` of the two sentences; `selected`: names of the
+        words to mark; and the arguments.
     """
     return {
-        "source": _words(explanation.source_tokens, None),
-        "target": _words(explanation.predicted_tokens, explanation.log_probs or None),
+        "source": _words(explanation.source_tokens, None, left_out),
+        "target": _words(explanation.predicted_tokens, explanation.log_probs or None, ()),
         "directions": {"source": direction(explanation.source), "target": direction(explanation.target)},
         "selected": [word_name(word) for word in selected],
         "ticket": ticket,
@@ -116,7 +118,9 @@ def selected_words(value: object, explanation: Explanation) -> list[WordSelectio
             return None
 
 
-def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dict[str, Any]]:
+def _words(
+    tokens: Sequence[str], log_probs: Sequence[float] | None, left_out: Collection[range] = ()
+) -> list[dict[str, Any]]:
     groups = word_groups(tokens)
     directions = [direction(label) for label in word_labels(tokens)]
     of_text = [token_role(tokens[group.start]) in ("text", "prefix") for group in groups]
@@ -132,6 +136,7 @@ def _words(tokens: Sequence[str], log_probs: Sequence[float] | None) -> list[dic
             "stop": group.stop,
             "glued": group.start > 0 and not tokens[group.start].startswith(SPACE_MARK) and is_of_text,
             "direction": reads,
+            "leftOut": group in left_out,
             "pieces": [pieces[position] for position in group if position in pieces],
         }
         for group, reads, is_of_text in zip(groups, directions, of_text, strict=True)

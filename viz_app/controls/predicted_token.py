@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.tokens.words import readable_all
+from core.analysis.word_scores.least_probable import least_probable_token
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, readings
@@ -33,14 +34,17 @@ class _Words:
 
 
 def token_box(about: Reading) -> int:
-    """Select a predicted token; a word selected on the page selects its first token."""
+    """Select a predicted token; a word selected on the page selects its first token.
+
+    At first it is the least probable one.
+    """
     tokens = about.explain().predicted_tokens
     state, words = session_object(_Words), readings.selected_words(about)
-    target = [group.start for side, group in words if side == "target"]
-    if target and words != state.words:
-        TOKEN.set(target[-1])
+    target = [group for side, group in words if side == "target"]
+    if target and words != state.words and TOKEN.requested not in target[-1]:
+        TOKEN.set(target[-1].start)
     state.words = words
-    TOKEN.preset_for(about.identity, lambda: _longest_token(about))
+    TOKEN.preset_for(about.identity, lambda: least_probable_token(about.explain()))
     names = [f"{number} {token}" for number, token in enumerate(readable_all(tokens), start=1)]
     return TOKEN.draw(
         st.selectbox,
@@ -50,13 +54,6 @@ def token_box(about: Reading) -> int:
         width=200,
         help=tr("Or click a word of the translation above."),
     )
-
-
-def _longest_token(about: Reading) -> int:
-    """Position of the longest predicted token, rarely a function word; forced tokens are not predicted."""
-    explanation = about.explain()
-    tokens, first = explanation.predicted_tokens, explanation.num_forced
-    return max(range(first, max(first + 1, len(tokens) - 1)), key=lambda position: len(tokens[position]))
 
 
 def alternatives(about: Reading, position: int) -> list[str]:

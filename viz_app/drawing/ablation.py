@@ -96,15 +96,20 @@ _TURNED = {"rtl": ' dir="rtl"', "ltr": "", "": ""}  # attribute of a paragraph, 
 def marked_text(words: Sequence[str], marks: Sequence[bool], tag: str) -> str:
     """Return words as HTML, the marked ones in `tag`: `del` or `ins`."""
 
+    line, texts = direction("".join(words)), marked_runs(words, marks, tag)
+    empty = f"<i>{tr('empty')}</i>"
+    return f'<p class="switched"{_TURNED[line]}>{texts or empty}</p>'
+
+
+def marked_runs(words: Sequence[str], marks: Sequence[bool], tag: str) -> str:
+    """Return words as HTML without a paragraph, the marked ones in `tag`."""
     line = direction("".join(words))
 
     def written(text: str, mark: bool) -> str:
         safe = html.escape(in_line(text.strip(), line))
         return " " * text.startswith(" ") + (f"<{tag}>{safe}</{tag}>" if mark else safe)
 
-    texts = [written(text, mark) for text, mark in zip(words, marks, strict=True)]
-    empty = f"<i>{tr('empty')}</i>"
-    return f'<p class="switched"{_TURNED[line]}>{"".join(texts) or empty}</p>'
+    return "".join(written(text, mark) for text, mark in zip(words, marks, strict=True))
 
 
 def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float], theme: Theme) -> str:

@@ -10,9 +10,12 @@ from core.analysis.heads.scorecards import ScoreCard
 from viz_app.drawing.head_names import LayerHead, name_of
 from viz_app.language import joined, language, localized, marked, tr, translated
 
-Sort = Literal["layer", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "distance", "label"]
+Sort = Literal[
+    "layer", "pair", "confidence", "entropy", "offset", "sink", "rare", "links", "aligner", "distance", "label"
+]
 SORTS: dict[Sort, str] = {  # the address has these texts
     "layer": marked("By layer"),
+    "pair": marked("By the two words"),
     "confidence": marked("By confidence"),
     "entropy": marked("By entropy"),
     "offset": marked("By offset"),
@@ -25,6 +28,7 @@ SORTS: dict[Sort, str] = {  # the address has these texts
 }
 SORT_TEXTS: dict[Sort, str] = {
     "layer": "",
+    "pair": marked("The weight between the two selected words, high first."),
     "confidence": marked("Confidence, high first: the mean of each row's largest weight."),
     "entropy": marked("Entropy, low first: 0: all weight on one token, 1: equal weights."),
     "offset": marked("Offset: where the largest weight is most often, -1 the token before, 0 the same position."),
@@ -141,7 +145,7 @@ def sentences(card: ScoreCard) -> str:
 
 def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
     """Return the heads ordered by a number of their cards, those without one last; by layer for None."""
-    if by == "layer":
+    if by in ("layer", "pair"):  # by two words that are selected, not by a card
         return None
     names = list(DEFINITIONS)
 
@@ -171,7 +175,7 @@ def notes(cards: Sequence[ScoreCard], by: Sort) -> Mapping[LayerHead, Note]:
 
 def _caption(card: ScoreCard, by: Sort) -> str:
     match by:
-        case "layer":
+        case "layer" | "pair":
             return ""
         case "offset":
             return offset_name(card)

@@ -316,4 +316,10 @@ def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
 def _options(reading: readings.Reading, ticket: str) -> dict[str, Any]:
     """Return what the bar shows beside the words of a reading that was searched, see `sentence_payload`."""
     translations = _labels(reading.translation.hypotheses)
-    return {"ticket": ticket, "translations": translations, "shown": reading.index, "is_editable": True}
+    return {
+        "ticket": ticket,
+        "translations": translations,
+        "shown": reading.index,
+        "is_editable": True,
+        "left_out": reading.left_out,
+    }

@@ -228,6 +228,11 @@ class Field(Widget[T]):
             self.set(value())
         made_for[self.key] = source
 
+    def set_for(self, source: Hashable, value: T) -> None:
+        """Set the widget to another value than `preset_for` would, for this source; call it in a callback."""
+        self.set(value)
+        session_object(Visit).made_for[self.key] = source
+
 
 FIELDS: dict[str, Field[Any]] = {}
 _parts: ContextVar[tuple[str, ...]] = ContextVar(

@@ -138,6 +138,11 @@ class Reading:
             return model_passes.iteration(self.model, self.translation.source, ids, self.hypothesis)
         return model_passes.explanation(self.model, self.translation.source, self.hypothesis.token_ids)
 
+    @property
+    def left_out(self) -> "tuple[range, ...]":
+        """Positions of the source words that the translation has probably left out, see `left_out_words`."""
+        return _left_out(self)
+
     def method_maps(self, method: "Method", output: "Output | None" = None) -> "Maps":
         """Return the maps of one attribution method, with all tokens, see `method_maps`."""
         return model_passes.method_maps(self.model, self.translation.source, self.hypothesis.token_ids, method, output)
@@ -218,6 +223,14 @@ def _shown_maps(
     reading: Reading, kind: "Kind", tokens: TokenView, method: "Method", output: "Output | None"
 ) -> "Sequence[AttentionMap]":
     return [tokens.apply(attention) for attention in reading.method_maps(method, output)[kind]]
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=READING_HASH)
+def _left_out(reading: Reading) -> "tuple[range, ...]":
+    from core.analysis.alignment.left_out import left_out_words
+
+    cross = reading.explain().maps.get("cross")
+    return tuple(left_out_words(cross)) if cross and reading.model.parser is None else ()
 
 
 @dataclass(frozen=True)

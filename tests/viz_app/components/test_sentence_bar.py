@@ -36,6 +36,13 @@ def test_words_hold_their_pieces_and_stand_where_the_text_has_them(explanation: 
     assert [(word["start"], word["stop"]) for word in payload["source"]] == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
 
+def test_words_that_are_left_out_are_marked_in_the_source(explanation: Explanation) -> None:
+    payload = sentence_payload(explanation, left_out=[range(1, 2)])
+    assert [word["leftOut"] for word in payload["source"]] == [False, True, False, False]
+    assert not any(word["leftOut"] for word in payload["target"])  # which has a word at the same positions
+    assert not any(word["leftOut"] for word in sentence_payload(explanation)["source"])
+
+
 def test_each_piece_of_the_translation_has_its_probability(explanation: Explanation) -> None:
     payload = sentence_payload(explanation)
     shown = [piece["probability"] for word in payload["target"] for piece in word["pieces"]]

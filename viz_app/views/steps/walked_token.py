@@ -7,6 +7,7 @@ from core.analysis.recorded_call import Call
 from core.analysis.token_path.steps import Stack, TokenPath
 from core.analysis.token_path.token_walk import follow_token
 from core.analysis.tokens.words import readable
+from core.analysis.word_scores.least_probable import least_probable_source_token, least_probable_token
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
@@ -57,7 +58,8 @@ def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
     if stack == "encoder":
         layers, heads = config.num_encoder_layers, config.encoder_heads.num_heads
     names = token_names(about.explain(), stack)
-    TOKEN.preset_for((about.identity, stack), lambda: max(names[:-1] or names, key=len))
+    first = least_probable_source_token if stack == "encoder" else least_probable_token
+    TOKEN.preset_for((about.identity, stack), lambda: names[first(about.explain())])
     if position is not None:
         TOKEN.set(names[position])
     return (

@@ -1,7 +1,7 @@
 """The overview on the page Heads: all heads as a grid, sorted and filtered."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -11,6 +11,7 @@ import streamlit as st
 from core.analysis.attribution.methods import Method
 from core.analysis.heads.labels import DEFINITIONS, head_labels, label_counts, labelled
 from core.analysis.heads.scorecards import ScoreCard
+from core.analysis.heads.word_pair import PairHeads, WordPair
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
 from core.drawing.drawing_data import shown_weights
@@ -23,10 +24,10 @@ from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.map_panels import export_panels
-from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Sort, notes, ordered
+from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Note, Sort, notes, ordered
 from viz_app.drawing.theme import Theme
 from viz_app.drawing.weight_tables import grid_table, with_columns
-from viz_app.language import marked, tr, tr_count, tr_lower, tr_values, translated
+from viz_app.language import localized, marked, tr, tr_count, tr_lower, tr_values, translated
 from viz_app.session import address, chosen_heads, gradient_output, python_code, readings
 from viz_app.session.attributions import (
     METHOD_NAMES,
@@ -55,30 +56,52 @@ class Arrangement:
     Attributes:
         cards: of all heads.
         labels: only heads with one of these are shown; none: all heads.
+        pair: all heads by their weight between the two selected words, if two are.
     """
 
     sort: Sort
     cards: Sequence[ScoreCard]
     labels: Sequence[str]
+    pair: PairHeads | None = None
 
     def order(self) -> Sequence[head_names.LayerHead] | None:
         """Return the heads to show in order; None: all heads, layer by layer."""
         order = ordered(self.cards, self.sort)
+        if self.sort == "pair" and self.pair is not None:
+            order = [(head.layer, head.head) for head, _ in self.pair.heads]
         if not self.labels:
             return order
         kept = labelled(self.cards, self.labels)
         heads = [(card.head.layer, card.head.head) for card in self.cards] if order is None else order
         return [head for head in heads if head in kept]
 
+    def notes(self) -> Mapping[head_names.LayerHead, Note]:
+        """Return captions and hover texts of all heads."""
+        found, pair = dict(notes(self.cards, self.sort)), self.pair
+        if pair is None:
+            return found
+        for head, weight in pair.heads:
+            place, caption = (head.layer, head.head), localized(weight, ".2f")
+            note = found.get(place, Note("", head_names.name_of(*place)))
+            line = tr("{query} \u2192 {key}: {weight}", query=pair.query_text, key=pair.key_text, weight=caption)
+            found[place] = Note(caption if self.sort == "pair" else note.caption, f"{note.text}\n{line}")
+        return found
 
-def grid_boxes(methods: Sequence[Method]) -> tuple[Sort, Method]:
-    """Select the order of the grid and one of the attribution methods."""
+
+def grid_boxes(methods: Sequence[Method], pair: WordPair | None) -> tuple[Sort, Method]:
+    """Select the order of the grid and one of the attribution methods.
+
+    Args:
+        pair: the two selected words, if two are; at first the grid is in their order.
+    """
     method = method_box(methods)
     per_layer = method in PER_LAYER
+    address.SORT.preset_for(pair, lambda: "layer" if pair is None else "pair")
     sort: Sort = address.SORT.draw(
         st.selectbox,
         tr("Sorted"),
-        SORTS,
+        [each for each in SORTS if each != "pair" or pair is not None],
+        default="layer" if pair is None else "pair",
         format_func=tr_values(SORTS).__getitem__,
         label_visibility="collapsed",
         disabled=per_layer,
@@ -200,7 +223,7 @@ def grid_options(view: HeadsView, arrangement: Arrangement, place: Highlight, li
     order, per_layer = arrangement.order(), view.weights.per_layer
     return {
         "order": order,
-        "notes": None if per_layer else notes(arrangement.cards, arrangement.sort),
+        "notes": None if per_layer else arrangement.notes(),
         "row_height": 58 if order is None else 74,
         "per_layer": per_layer,
         "place": place,

@@ -42,7 +42,9 @@ class _Preview:
         """Return the data of the grid and of the large drawings, as `head_overview.grid` and `head_detail.large`
         draw them.
         """
-        heads, arrangement = self.heads(other), replace(self.arrangement, cards=self.judge(other))
+        sort = "layer" if self.arrangement.sort == "pair" else self.arrangement.sort  # a new sentence has no selection
+        arrangement = replace(self.arrangement, sort=sort, cards=self.judge(other), pair=None)
+        heads = self.heads(other)
         maps = chosen_heads.with_combined(other.maps(self.view.kind, self.view.tokens), heads)
         steps = maps[0].predicted_tokens or ()
         view = self.view if (self.view.step or 0) < len(steps) else replace(self.view, step=None)

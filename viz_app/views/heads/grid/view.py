@@ -6,15 +6,17 @@ from typing import Literal
 
 import streamlit as st
 
+from core.analysis.heads.word_pair import PairHeads
 from core.capture import AttentionMap, Kind
 from core.drawing.head_explorer import View
 from viz_app.components import word_links
+from viz_app.controls.pair_answer import pair_answer
 from viz_app.controls.toolbar import kind_or_joint_box, token_boxes
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import sentence_case
 from viz_app.language import marked, tr
-from viz_app.session import address, chosen_heads, previews, readings
+from viz_app.session import address, chosen_heads, previews, readings, selected_pair
 from viz_app.session.address import VIEW
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
@@ -100,7 +102,9 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
         name, text = tr(head_names.KIND_NAMES[kind]), tr(head_names.KIND_TEXTS[kind])
         st.markdown(tr("**{kind} attention**: {text}", kind=name, text=text), help=tr(HOW_TO_READ))
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            sort, method = head_overview.grid_boxes(reading.methods)
+            linked = selected_pair.selected_pair(reading)
+            pair = linked if linked is not None and linked.kind == kind else None
+            sort, method = head_overview.grid_boxes(reading.methods, pair)
             output = output_box(reading, step_tokens(reading, kind, tokens, step)) if method == "gradient" else None
             weights = MethodChoice(method, output)
             labels = head_overview.label_box(cards, weights.per_layer)
@@ -114,8 +118,9 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
             st.error(sentence_case(str(error)))
             return
         head_overview.about_method(reading, kind, weights)
+        found = None if linked is None or weights.per_layer else selected_pair.linking_heads(reading, linked, weights)
     with boxes:
-        heads = heads_box(reading, kind, weights, maps_of_heads)
+        heads = heads_box(reading, kind, weights, maps_of_heads, found if pair is not None else None)
         top_mass = head_detail.mass_box(view)
         can_cut = has_model and method == "attention" and view in ("Lines", "Map")
         cuts = partial(cut_panel.cutting, reading, kind, tokens) if can_cut and cut_panel.cut_toggle() else None
@@ -123,9 +128,11 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
     of_heads = reading.identity, kind, tokens, weights, heads
     maps = [*maps_of_heads, *kept("combined heads", of_heads, lambda: chosen_heads.combinations(maps_of_heads, heads))]
     session_object(ShownHeads).remember(reading, kind, weights, heads, view)
-    arrangement = Arrangement(sort, cards, labels)
+    arrangement = Arrangement(sort, cards, labels, found if pair is not None else None)
     heads_preview.offer(reading, shown, heads, arrangement, judge, is_cutting=cuts is not None)
     with overview:
+        if found is not None:
+            pair_answer(reading, found, kind)
         head_overview.grid(reading, shown, maps, heads, arrangement)
         distance_panel.distances(reading, kind, heads)
     with detail:
@@ -143,16 +150,25 @@ def step_tokens(reading: readings.Reading, kind: Kind, tokens: TokenView, step: 
 
 
 def heads_box(
-    reading: readings.Reading, kind: Kind, weights: MethodChoice, maps: Sequence[AttentionMap]
+    reading: readings.Reading,
+    kind: Kind,
+    weights: MethodChoice,
+    maps: Sequence[AttentionMap],
+    linking: PairHeads | None = None,
 ) -> list[head_names.LayerHead]:
     """Select heads by name, or layers for a method with one map per layer.
 
     At first, a default head is selected, see `preset_heads`; of layers the last one.
+
+    Args:
+        linking: all heads by their weight between the two selected words, if two are: then the first is the default.
     """
     raw = reading.explain().maps[kind]
     widget = chosen_heads.heads_widget(kind, weights.per_layer)
 
     def default() -> list[str]:
+        if linking is not None:
+            return [weights.name(*linking.heads[0].head[1:])]
         return [weights.name(*((raw[-1].layer, 0) if weights.per_layer else chosen_heads.default_head(raw)))]
 
     chosen_heads.preset_heads(reading, widget, default)

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 import torch
 
-from core.analysis.tokens.words import is_special
+from core.analysis.heads.word_pair import WordPair, pair_weights, word_pair
+from core.analysis.tokens.words import is_special, text_word_groups, word
 from core.capture import AttentionMap
+from core.results import Explanation
 from viz_app.language import marked, tr
 from viz_app.session.model_passes import explanation
 from viz_app.session.models import Model
@@ -14,6 +16,8 @@ from viz_app.views.paper.paper_figures.figures import LinePanel
 
 LAYER = 5  # of the paper's 6, counted from 1
 PAPER_LAYERS = 6
+PRONOUNS = ("it", "its", "they", "them", "their")  # of things and groups
+DETERMINERS = ("the", "a", "an", "this", "that", "my", "your", "his", "her", "our")
 MAKING_SENTENCE = (
     "It is in this spirit that a majority of American governments have passed new laws since 2009 making the "
     "registration or voting "
@@ -93,6 +97,34 @@ def nearest_layer(num_layers: int) -> tuple[int, str]:
             layer=layer,
         ),
     )
+
+
+def antecedent_pair(explanation: Explanation) -> WordPair | None:
+    """Return the pair of words that Figure 4 is about in a sentence: a pronoun, and the noun that it may refer to.
+
+    The pronoun is the first of `PRONOUNS` behind a noun. Nouns are known by an article or possessive before them; of
+    those the pronoun's, in the upper half of the encoder's layers, is the one that a head attends to most. The model
+    was never taught what a pronoun refers to: the pair says where the heads look, and may be wrong.
+
+    Returns:
+        None if the sentence, which is to be English, has no such words.
+    """
+    tokens, nouns = explanation.source_tokens, list[range]()
+    layers, before = explanation.maps.get("encoder_self", ()), ""
+    for group in text_word_groups(tokens):
+        text = str(word(tokens[group.start : group.stop])).lower()
+        if text in PRONOUNS and nouns:
+            pairs = [word_pair(explanation, ("source", group), ("source", noun)) for noun in nouns]
+            found = [
+                (max(max(pair_weights(layer, pair)) for layer in layers[len(layers) // 2 :]), pair)
+                for pair in pairs
+                if pair
+            ]
+            return max(found, key=lambda each: each[0])[1] if found else None
+        if before in DETERMINERS and any(map(str.isalpha, text)):
+            nouns.append(group)
+        before = text
+    return None
 
 
 def sharpest_heads(attention: AttentionMap, query: int | None, count: int | None) -> list[int]:

@@ -1,30 +1,38 @@
 """Figures: figures 3 to 5 of the paper, and the selection of the page Heads."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
 
+from core.analysis.heads.head import Head
+from core.analysis.heads.word_pair import PairHeads
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.aggregation import mean_of_rows
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
+from viz_app.components.sentence_bar import word_name
 from viz_app.controls.downloads import downloads
+from viz_app.controls.pair_answer import pair_answer
 from viz_app.controls.tables import show_table
 from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.language import joined, localized, marked, tr, tr_lower
-from viz_app.session import address, chosen_heads, python_code, readings, word_selection
+from viz_app.session import address, chosen_heads, next_page, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.fields import part
-from viz_app.session.readings import TokenView
+from viz_app.session.readings import Reading, TokenView
+from viz_app.session.selected_pair import linking_heads, selected_pair
+from viz_app.session.state import session_object
 from viz_app.views.paper.paper_figures import figure_heads
 from viz_app.views.paper.paper_figures.figure_heads import FIGURES
 from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_figure, appendix_table, figure_width
 
 SELECTION = marked("Selection on Heads")
+ANSWERED = "Figure 4"  # opens with the pair of words that it is about in the sentence at hand
 VIEWS = PICTURE, _ = marked("Picture"), marked("Table")
 PIXELS, MAX_PIXELS = 100, 950  # of an inch of the figure on the page, and of all of it
 LARGEST = marked("Largest weight of each head: {weights}.")
@@ -40,9 +48,63 @@ paper's proves nothing by itself.
 """)
 
 
+@dataclass(frozen=True)
+class Answer:
+    """The heads that link two words of the encoder in the sentence at hand."""
+
+    reading: Reading
+    found: PairHeads
+
+    @property
+    def source(self) -> str:
+        """The sentence."""
+        return self.reading.translation.source
+
+    @property
+    def first(self) -> Head:
+        """The head with the most weight."""
+        return self.found.heads[0].head
+
+    def row(self, tokens: TokenView) -> int:
+        """Return the row of the word that attends, in a map of these tokens."""
+        links = word_selection.links(self.reading.explain(), "encoder_self", tokens)
+        return links["query"].index(word_name(self.found.pair.query))
+
+    def heads(self, layer: int) -> list[int]:
+        """Return the heads of a layer, most weight first."""
+        return [head.head for head, _ in self.found.heads if head.layer == layer]
+
+
+@dataclass
+class ShownAnswer:
+    """The words of the answer that the figure was last set to."""
+
+    known: Hashable = None
+
+    def is_new(self, answer: Answer) -> bool:
+        """Note an answer, and say whether to show it: it is another one, and no address says what to show."""
+        words = answer.reading.identity, answer.found.pair
+        number = ANSWERED.removeprefix("Figure ")
+        is_new = words != self.known and not address.PAPER_TEXTS[number].texts
+        self.known = words
+        return is_new
+
+
+def own_answer() -> Answer | None:
+    """Return the heads that link two words of the sentence at hand: the selected ones, or the pair of Figure 4."""
+    reading = readings.reading()
+    if reading is None:
+        return None
+    pair = selected_pair(reading)
+    if pair is None or pair.kind != "encoder_self":
+        pair = figure_heads.antecedent_pair(reading.explain())
+    return None if pair is None else Answer(reading, linking_heads(reading, pair))
+
+
 @part
 def page() -> None:
-    """Draw the page below the sentence, which matters only for the selection of the page Heads."""
+    """Draw the page below the sentence, which matters for the selection of the page Heads, and for Figure 4."""
+    next_page.follow()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         figure = setting_segments(
             address.FIGURE, tr("Figure"), {each: figure_name(each) for each in (*FIGURES, SELECTION)}, hide_label=True
@@ -121,7 +183,16 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
     about, model = FIGURES[figure], readings.model()
     st.markdown(tr("**{name}**: {text}.", name=figure_name(figure), text=tr(about.about)), help=tr(HOW_TO_READ))
     number = figure.removeprefix("Figure ")
+    answer = own_answer() if figure == ANSWERED else None
+    is_new = answer is not None and session_object(ShownAnswer).is_new(answer)
+    if answer is not None and is_new:
+        address.PAPER_TEXTS[number].set(answer.source)
+        address.PAPER_LAYER.set(head_names.layer_name(answer.first.layer, 0))
     sentence = address.PAPER_TEXTS[number].draw(st.text_input, tr("Sentence of the figure"), default=about.sentence)
+    if answer is not None and sentence == answer.source:
+        pair_answer(answer.reading, answer.found)
+    else:
+        answer = None
     maps = figure_heads.encoder_maps(model, sentence or "")
     nearest, note = figure_heads.nearest_layer(len(maps))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -130,8 +201,10 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
             address.PAPER_LAYER.draw(st.selectbox, tr("Encoder layer"), layers, default=layers[nearest], width=130)
         )
         attention = tokens.apply(maps[layer])
-        query = word_box(attention, about.word, number) if about.word else None
-        heads = heads_box(attention, query, about.num_heads, number, (sentence, layer, query, model.digest))
+        row = None if answer is None else answer.row(tokens)
+        query = word_box(attention, about.word, number, row if is_new else None) if about.word else None
+        linking = () if answer is None or query != row else answer.heads(layer)
+        heads = heads_box(attention, query, about.num_heads, number, (sentence, layer, query, model.digest), linking)
     if note and layer == nearest:
         st.caption(note)
     if not heads:
@@ -141,21 +214,43 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
     return figure_heads.panels(figure, attention, heads, query), f"figure{number}-layer{layer}", recorded
 
 
-def word_box(attention: AttentionMap, default: str, number: str) -> int:
-    """Select the word whose lines are drawn, as a position; at first the paper's word, if the sentence has it."""
+def word_box(attention: AttentionMap, default: str, number: str, row: int | None = None) -> int:
+    """Select the word whose lines are drawn, as a position; at first the paper's word, if the sentence has it.
+
+    Args:
+        row: of the word to select now.
+    """
     texts = [readable(token) for token in attention.query_tokens]
     names = [text if text not in texts[:place] else f"{text} ({place + 1})" for place, text in enumerate(texts)]
     first = names.index(default) if default in names else 0
+    if row is not None:
+        address.PAPER_WORDS[number].set(names[row])
     return names.index(
         address.PAPER_WORDS[number].draw(st.selectbox, tr("Lines from"), names, default=names[first], width=170)
     )
 
 
-def heads_box(attention: AttentionMap, query: int | None, count: int | None, number: str, about: Hashable) -> list[int]:
-    """Select heads, counted from 0; at first, and whenever `about` changes, the sharpest ones."""
+def heads_box(
+    attention: AttentionMap,
+    query: int | None,
+    count: int | None,
+    number: str,
+    about: Hashable,
+    linking: Sequence[int] = (),
+) -> list[int]:
+    """Select heads, counted from 0; at first, and whenever `about` changes, the sharpest ones.
+
+    Args:
+        linking: heads that link the two words of an answer, best first, which are selected instead.
+    """
     names = [head_names.name_of(attention.layer, head) for head in range(attention.num_heads)]
     widget = address.PAPER_HEADS[number]
-    widget.preset_for(about, lambda: [names[head] for head in figure_heads.sharpest_heads(attention, query, count)])
+
+    def default() -> list[str]:
+        heads = sorted(linking[:count]) if linking else figure_heads.sharpest_heads(attention, query, count)
+        return [names[head] for head in heads]
+
+    widget.preset_for((about, tuple(linking[:count])), default)
     selected = widget.draw(st.multiselect, tr("Heads"), names, select_all=False, placeholder=tr("Select"))
     return [names.index(name) for name in selected]
 

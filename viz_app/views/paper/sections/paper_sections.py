@@ -26,14 +26,14 @@ class PaperSection:
     see: str
     page: str
     link: str
-    settings: dict[str, str] = field(default_factory=dict[str, str])
+    settings: dict[str, str | list[str]] = field(default_factory=dict[str, "str | list[str]"])
 
     @property
     def address(self) -> str:
         """Address of the page in this state and language, relative to the app's."""
         own = {} if language() == ENGLISH else {"language": language()}
         settings = {"tour": "off", "text": self.sentence, **self.settings, **own}
-        return f"{self.page}?{urlencode(settings)}"
+        return f"{self.page}?{urlencode(settings, doseq=True)}"
 
 
 SECTIONS = (
@@ -73,12 +73,13 @@ SECTIONS = (
         ),
         sentence="The animal didn't cross the street because it was too tired.",
         see=marked(
-            "All heads of all layers as small pictures. Some are a diagonal, that is one position before or after; "
-            "some a column, that is one token that most words attend to. Click a few."
+            "All heads of all layers as small pictures, first those that link \u201cit\u201d to \u201canimal\u201d. "
+            "Some are a diagonal, that is one position before or after; some a column, that is one token that most "
+            "words attend to. Click a few."
         ),
         page="heads",
-        link=marked("All heads at a glance"),
-        settings={"kind": "encoder_self"},
+        link=marked("Which head links it to animal?"),
+        settings={"kind": "encoder_self", "word": ["source.8", "source.2"]},
     ),
     PaperSection(
         number="3.2.3",

@@ -8,6 +8,7 @@ from viz_app.language import marked, tr
 from viz_app.session import readings
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
+from viz_app.session.next_page import lead_to
 from viz_app.session.state import MayHoldModel
 
 MAX_BYTES = 2**20
@@ -71,7 +72,8 @@ class ScoredFile(MayHoldModel):
             self.model, self.lines, self.job = None, [], None
 
     def open(self, score: WordScore) -> None:
-        """Show a word in its translation, on all pages; call it in a callback."""
+        """Open a word in its translation, on the page Translate; call it in a callback."""
         assert self.model is not None
         search = readings.Search(score.line.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
         readings.show_target(self.model, search, score.line.target.token_ids, [("target", score.tokens)])
+        lead_to("translate")

@@ -1,4 +1,4 @@
-"""Score a file: the words of a file of sentences, worst first; a click shows a word in its translation."""
+"""Score a file: the words of a file of sentences, worst first; a click opens a word in its translation."""
 
 from typing import Any
 
@@ -12,7 +12,6 @@ from viz_app.controls.tables import decimals, selectable_table, show_table
 from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr
-from viz_app.page_list import script_of
 from viz_app.session import python_code, readings
 from viz_app.session.fields import part
 from viz_app.session.models import Model
@@ -123,9 +122,9 @@ def results(scored: ScoredFile) -> None:
     )
     shown = "" if len(words) <= SHOWN else " " + tr("The first {count} are shown; the CSV has all.", count=SHOWN)
     if scored.model.digest == readings.model().digest:
-        with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            st.caption(tr("Select a row to see the word in its sentence above, and on every page.") + shown)
-            st.page_link(script_of("translate"), label=tr("See it on Translate"), icon=":material/arrow_forward:")
+        st.caption(
+            tr("Select a row to open its word on Translate, with the alternatives and other translations.") + shown
+        )
         selectable_table(word_table(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), **columns())
     else:
         st.caption(tr("Scored by another checkpoint than the current one. Score them again to open them.") + shown)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from core import Explanation, ScoredText
 from core.analysis.tokens.edited_target import align_targets
 from core.analysis.tokens.words import readable
+from viz_app.drawing.ablation import difference, marked_runs, words_of
 from viz_app.drawing.display_text import decimal, isolated
 from viz_app.language import joined, localized, marked, tr, tr_count
 
@@ -40,15 +41,28 @@ def token_table(explanation: Explanation) -> "pd.DataFrame":
     )
 
 
-def _clamped(text: str) -> str:
-    safe = html.escape(text)
-    return f'<div class="text" title="{safe}">{safe}</div>' if text else f"<i>{tr('empty')}</i>"
+def _clamped(text: str, written: str) -> str:
+    return f'<div class="text" title="{html.escape(text)}">{written}</div>' if text else f"<i>{tr('empty')}</i>"
+
+
+def _written(first: ScoredText, other: ScoredText) -> str:
+    """Return a hypothesis as HTML, marked where it differs from the first, with the words that it simply lacks."""
+    old, new = words_of(first.tokens), words_of(other.tokens)
+    lacking, added = difference([word.strip() for word in old], [word.strip() for word in new])
+    if not any(lacking) and not any(added):
+        return html.escape(other.text)
+    written = marked_runs(new, added, "ins")
+    if any(added) or not new:
+        return written
+    lost = "".join(word for word, is_lacking in zip(old, lacking, strict=True) if is_lacking).strip()
+    return f"{written} <small>\u2212 {html.escape(lost)}</small>"
 
 
 def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
-    """Return the n-best list as HTML, best first, the selected one marked."""
+    """Return the n-best list as HTML, best first, the selected one marked, and words that differ from the first."""
     rows = "".join(
-        f"<tr{' class=chosen' if index == chosen else ''}><td>{index + 1}</td><td>{_clamped(hypothesis.text)}</td>"
+        f"<tr{' class=chosen' if index == chosen else ''}><td>{index + 1}</td>"
+        f"<td>{_clamped(hypothesis.text, _written(hypotheses[0], hypothesis))}</td>"
         f"<td>{decimal(hypothesis.score, 2)}</td><td>{decimal(hypothesis.log_prob, 2)}</td>"
         f"<td>{len(hypothesis.tokens)}</td></tr>"
         for index, hypothesis in enumerate(hypotheses)

@@ -49,6 +49,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   root.replaceChildren(line, panel);
 
   const send = (/** @type {Parameters<Send>[0]} */ choice) => setTriggerValue("choice", { position, ...choice });
+  const ask = (/** @type {string} */ token) => setTriggerValue("why", { position, token });
   const open = (/** @type {number} */ goal) => {
     position = goal;
     selections.set(root, { about, position });
@@ -57,7 +58,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
       token.setAttribute("aria-pressed", String(at === position));
       token.tabIndex = at === position ? 0 : -1; // Tab reaches the line, arrow keys its tokens
     });
-    fill(panel, data, position, send);
+    fill(panel, data, position, send, ask);
   };
   tokens.forEach((token, at) => {
     token.onclick = () => open(at);
@@ -123,8 +124,9 @@ function tokenButton({ spans, name, logProb, probability, options }, forced) {
  * @param {Data} data
  * @param {number} position
  * @param {Send} send
+ * @param {(token: string) => void} ask
  */
-function fill(panel, { tokens, problem }, position, send) {
+function fill(panel, { tokens, problem }, position, send, ask) {
   const { name, begun, options } = tokens[position];
   const head = element("div", "head");
   const title = element("b", "", tr("Token {number} of {count}", { number: position + 1, count: tokens.length }));
@@ -133,6 +135,13 @@ function fill(panel, { tokens, problem }, position, send) {
   list.append(
     ...options.map((option, index) => optionButton(option, index === 0, () => send({ token: option.token }))),
   );
+  const questions = group("questions", tr("Why {name} and not another word?", { name }));
+  const first = options.findIndex(({ written }) => !written);
+  questions.append(
+    ...options.map((option, index) => (option.written ? element("span") : whyButton(option, index === first, ask))),
+  );
+  const rows = element("div", "rows");
+  rows.append(list, questions);
 
   const form = element("form", "own");
   const input = element("input");
@@ -152,7 +161,7 @@ function fill(panel, { tokens, problem }, position, send) {
     event.preventDefault();
     send({ text: input.value });
   };
-  panel.replaceChildren(head, list, form);
+  panel.replaceChildren(head, rows, form);
   if (problem?.position === position) {
     input.value = problem.text;
     input.setAttribute("aria-invalid", "true");
@@ -196,6 +205,21 @@ function optionButton({ spans, name, logProb, probability, written }, first, sen
   return node;
 }
 
+/**
+ * A button that asks why an alternative was not written; the page Why A rather than B answers.
+ * @param {Option} option
+ * @param {boolean} first
+ * @param {(token: string) => void} ask
+ */
+function whyButton({ token, name }, first, ask) {
+  const node = button("why", first);
+  node.textContent = tr("Why not?");
+  node.setAttribute("aria-label", tr("Why not {name}?", { name }));
+  node.title = tr("Why not {name}?", { name });
+  node.onclick = () => ask(token);
+  return node;
+}
+
 /** @param {HTMLElement} panel */
 function optionsOf(panel) {
   return /** @type {HTMLElement[]} */ ([...panel.querySelectorAll(".option")]);
@@ -208,11 +232,37 @@ function optionsOf(panel) {
  */
 function moveOptions(panel, token, event) {
   const options = optionsOf(panel);
+  const questions = /** @type {HTMLElement[]} */ ([...(panel.querySelector(".questions")?.children ?? [])]);
+  const row = questions.findIndex((question) => question === event.target);
   const index = options.findIndex((option) => option === event.target);
+  if (row >= 0 || event.key === "ArrowRight") return moveQuestions(questions, options, Math.max(row, index), event);
   /** @type {Record<string, number>} */
   const goals = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: options.length - 1 };
   const goal = goals[event.key];
   if (index < 0 || goal === undefined) return;
   event.preventDefault();
   (options[goal] ?? (goal < 0 ? token : panel.querySelector("input"))).focus();
+}
+
+/**
+ * Move between the questions, and from and to the options beside them.
+ * @param {HTMLElement[]} questions
+ * @param {HTMLElement[]} options
+ * @param {number} row
+ * @param {KeyboardEvent} event
+ */
+function moveQuestions(questions, options, row, event) {
+  const asked = questions.filter((each) => each.matches(".why"));
+  const place = asked.indexOf(questions[row]);
+  /** @type {Record<string, HTMLElement | undefined>} */
+  const goals = {
+    ArrowLeft: options[row],
+    ArrowRight: asked[place],
+    ArrowDown: asked[place + 1],
+    ArrowUp: asked[place - 1],
+  };
+  const goal = goals[event.key];
+  if (row < 0 || !goal) return;
+  event.preventDefault();
+  goal.focus();
 }

@@ -4,8 +4,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import streamlit as st
+
 from core.analysis.tokens.edited_target import begun_word
 from core.analysis.tokens.words import is_special, word
+from core.analysis.word_scores.least_probable import least_probable_token
 from core.drawing.drawing_data import label_spans, run_spans, spoken
 from core.text.byte_pieces import token_role
 from core.text.tokenizer import SPACE_MARK
@@ -16,6 +19,7 @@ from viz_app.drawing.display_text import direction
 WRITTEN = ("text", "end")  # roles of the tokens that a search writes
 # a position, a text, and whether it was typed; otherwise it is one of the alternatives there
 OptionChoice = tuple[int, str, bool]
+Doubt = tuple[int, str]  # a position, and an alternative there: why not this?
 
 KEY = "token_steps"
 
@@ -29,7 +33,7 @@ def steps_payload(
 
     Args:
         num_forced: Number of forced tokens at the start.
-        step: Position selected first; by default that of the least probable token.
+        step: Position selected first; by default that of the least probable word.
         problem: Position, text and error message of a typed word that was refused.
 
     Returns:
@@ -38,7 +42,6 @@ def steps_payload(
         never writes are left out; the written token is added last if it is not among the alternatives. `direction`:
         reading direction of the translation.
     """
-    least = min(range(len(explanation.log_probs)), key=explanation.log_probs.__getitem__)
     return {
         "tokens": [
             {
@@ -64,7 +67,7 @@ def steps_payload(
         ],
         "direction": direction(explanation.target),
         "forced": num_forced,
-        "step": least if step is None else step,
+        "step": least_probable_token(explanation) if step is None else step,
         "problem": None if problem is None else dict(zip(("position", "text", "message"), problem, strict=True)),
     }
 
@@ -72,6 +75,7 @@ def steps_payload(
 def token_steps(
     explanation: Explanation,
     on_choice: Callable[[OptionChoice], None],
+    on_doubt: Callable[[Doubt], None],
     *,
     num_forced: int = 0,
     step: int | None = None,
@@ -82,11 +86,26 @@ def token_steps(
 
     Args:
         on_choice: Called with the selected or typed word, before the page runs again.
+        on_doubt: Called with the alternative that is asked about, likewise.
         num_forced, step, problem: See `steps_payload`.
         key: Key of the component, as for any widget.
     """
     payload = steps_payload(explanation, num_forced, step, problem)
-    draw(_component, payload, key, "choice", lambda value: chosen_option(value, explanation), on_choice)
+
+    def asked() -> None:
+        value = chosen_option(st.session_state[key].get("why"), explanation)
+        if value is not None and not value[2]:
+            on_doubt(value[:2])
+
+    draw(
+        _component,
+        payload,
+        key,
+        "choice",
+        lambda value: chosen_option(value, explanation),
+        on_choice,
+        on_why_change=asked,
+    )
 
 
 def chosen_option(value: object, explanation: Explanation) -> OptionChoice | None:

@@ -18,10 +18,11 @@ from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.drawing.theme import head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr
-from viz_app.session import chosen_heads, python_code, readings, word_selection
+from viz_app.session import chosen_heads, python_code, questions, readings, word_selection
 from viz_app.session.fields import part
 from viz_app.views.translate.translation import figures as hypothesis_tables
 from viz_app.views.translate.translation import forced_target, translate_preview
+from viz_app.views.translate.translation.penalty_note import penalty_note
 from viz_app.views.translate.translation.token_steps import token_steps
 from viz_app.views.translate.translation.translate_preview import EXAMPLE, EXAMPLE_HEIGHT, WHOLE_WORDS
 
@@ -39,7 +40,8 @@ two. It says how probable the model finds the word, not whether the translation 
 ABOUT_SCORES = marked("""
 The **log-prob** of a hypothesis is the sum over its tokens. It is lower for longer sentences, so hypotheses are ranked
 by their **score**: the log-probability divided by ((5 + length) / 6) to the power of the length penalty (Wu et al.
-2016). The best is the one nearest 0.
+2016). The best is the one nearest 0. Words are underlined that the first hypothesis does not have; those that it alone
+has stand behind a minus.
 """)
 ABOUT_OWN = marked("""
 **Forced decoding**: the model reads this translation and gives the probability of each token; nothing is searched.
@@ -64,6 +66,7 @@ def translation(reading: readings.Reading) -> None:
     token_steps(
         explanation,
         lambda chosen: forced_target.force_token(reading, *chosen),
+        lambda doubt: questions.ask_why(reading, *doubt),
         num_forced=forced_target.num_forced(reading),
         step=forced_target.selected_position(reading),
         problem=forced_target.word_problem(reading),
@@ -78,6 +81,7 @@ def translation(reading: readings.Reading) -> None:
         ),
     )
     st.markdown(tr("**Hypotheses**"), help=tr(ABOUT_SCORES))
+    penalty_note(reading)
     st.html(hypothesis_tables.hypothesis_table(reading.translation.hypotheses, reading.index))
 
 

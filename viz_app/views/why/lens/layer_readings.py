@@ -8,6 +8,7 @@ import streamlit as st
 from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
 from core.analysis.lens.logit_lens import LENS, LensOptions, LogitLens
 from core.analysis.recorded_call import Call
+from core.analysis.word_scores.least_probable import least_probable_token
 from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import READING_HASH, Reading, Search, SearchProgress
@@ -58,7 +59,10 @@ def translations_by_level(model: Model, search: Search, _progress: SearchProgres
 
 
 def selected_cell(lens: LogitLens) -> tuple[int, int]:
-    """Return the selected cell, by default the one where a token was decided last, and write it to the address."""
+    """Return the selected cell, and write it to the address.
+
+    By default it is that of the least probable word, just before its token was decided.
+    """
     state = session_object(SelectedCell)
     if (named := CELL.take()) is not None:
         state.place = parsed_cell(named.value)
@@ -69,7 +73,7 @@ def selected_cell(lens: LogitLens) -> tuple[int, int]:
     if state.place:
         return state.place
     levels = [lens.num_layers if level is None else level for level in lens.decided]
-    row = max(range(rows), key=levels.__getitem__)
+    row = least_probable_token(lens.explanation)
     return row, max(levels[row] - 1, 0)
 
 

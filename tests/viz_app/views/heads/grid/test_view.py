@@ -211,3 +211,55 @@ def test_without_bertviz_its_view_says_how_to_install_it(
     monkeypatch.setattr(bertviz_view, "find_spec", lambda _: None)
     app = opened(start(uneven_checkpoint, view="bertviz"), "heads")
     assert any("pip install bertviz" in box.value for box in app.info)
+
+
+ANSWERED = {"text": "The dog runs because it is old.", "word": ["source.5", "source.2"]}
+
+
+def test_two_words_of_an_address_sort_the_grid_and_each_head_says_its_weight(
+    start: Start, uneven_checkpoint: Path
+) -> None:
+    app = opened(start(uneven_checkpoint, beam_size="1", kind="encoder_self", **ANSWERED), "heads")
+    assert app.selectbox(key="sort").value == "pair"
+    assert "sort" not in app.query_params  # it is the default while two words are selected
+    (answer,) = (each.value for each in app.markdown if "has the most weight" in each.value)
+    assert answer.startswith("**it \u2192 dog**: **L")
+    app.selectbox(key="sort").set_value("layer")
+    healthy(app.run())
+    assert app.query_params["sort"] == "layer"
+    state = state_of(app, Current)
+    state.words = SelectedWords(reading(app).identity, state.words.words[:1])
+    healthy(app.run())
+    assert app.selectbox(key="sort").value == "layer"
+    assert "pair" not in app.selectbox(key="sort").proto.options
+    assert not any("has the most weight" in each.value for each in app.markdown)
+
+
+def test_with_another_kind_of_attention_the_answer_names_its_own_and_a_button_shows_it(
+    start: Start, uneven_checkpoint: Path
+) -> None:
+    app = opened(start(uneven_checkpoint, beam_size="1", **ANSWERED), "heads")
+    assert app.segmented_control(key="kind").value == "cross"
+    assert app.selectbox(key="sort").value == "layer"
+    (answer,) = (each.value for each in app.markdown if "has the most weight" in each.value)
+    assert answer.startswith("**it \u2192 dog**, encoder attention: **L")
+    app.button(key="show_first_head").click()
+    healthy(app.run())
+    assert app.segmented_control(key="kind").value == "encoder_self"
+    assert app.selectbox(key="sort").value == "pair"
+    assert "show_first_head" not in {each.key for each in app.button}  # it is shown
+
+
+def test_figure_4_opens_with_the_answer_for_the_sentence_at_hand(start: Start, uneven_checkpoint: Path) -> None:
+    app = opened(start(uneven_checkpoint, beam_size="1", figure="4", text=ANSWERED["text"]), "paper_figures")
+    assert app.text_input(key="paper_text_4").value == ANSWERED["text"]
+    assert app.selectbox(key="paper_word_4").value == "it"
+    (answer,) = (each.value for each in app.markdown if "has the most weight" in each.value)
+    assert answer.startswith("**it \u2192 dog**, encoder attention: **L")
+    first = answer.split("**")[3]
+    assert first in app.multiselect(key="paper_heads_4").value
+    assert app.selectbox(key="paper_layer").value == first.split()[0]
+    app.text_input(key="paper_text_4").set_value("A cat sleeps.")
+    assert not any("has the most weight" in each.value for each in healthy(app.run()).markdown)
+    plain_app = opened(start(uneven_checkpoint, beam_size="1", figure="4", text="A dog runs."), "paper_figures")
+    assert plain_app.text_input(key="paper_text_4").value.startswith("The Law will never be perfect")

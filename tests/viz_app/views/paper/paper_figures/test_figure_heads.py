@@ -4,9 +4,16 @@ import torch
 from core.analysis.tokens.words import merge_words
 from core.capture import AttentionMap
 from core.model import Transformer
+from core.results import Explanation
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
-from viz_app.views.paper.paper_figures.figure_heads import FIGURES, nearest_layer, panels, sharpest_heads
+from viz_app.views.paper.paper_figures.figure_heads import (
+    FIGURES,
+    antecedent_pair,
+    nearest_layer,
+    panels,
+    sharpest_heads,
+)
 
 TOKENS = ("▁a", "▁b", "▁c", "</s>")
 
@@ -57,3 +64,30 @@ def test_the_paper_s_words_are_words_of_its_sentences(
     for figure in FIGURES.values():
         words = merge_words(translator.explain(figure.sentence, "").maps["encoder_self"][0]).query_tokens
         assert figure.word is None or figure.word in words
+
+
+def explained(text: str, *weights: tuple[int, int, float]) -> Explanation:
+    """A sentence with a token for each word, and an encoder of two layers with these weights in the upper one."""
+    tokens = (*(f"\u2581{word}" for word in text.split()), "</s>")
+    upper = torch.full((1, len(tokens), len(tokens)), 0.01)
+    for row, key, weight in weights:
+        upper[0, row, key] = weight
+    lower = torch.full_like(upper, 0.01)
+    lower[0, :, 0] = 0.9
+    maps = tuple(AttentionMap("encoder_self", layer, each, tokens, tokens) for layer, each in enumerate((lower, upper)))
+    return Explanation(text, "", tokens, (), (), (), (), {"encoder_self": maps})
+
+
+def test_the_pronoun_and_the_noun_before_it_that_a_head_attends_to_most_are_the_pair_of_figure_4() -> None:
+    text = "The animal did not cross the street because it was tired"
+    pair = antecedent_pair(explained(text, (8, 1, 0.5), (8, 6, 0.2), (8, 4, 0.9)))  # `cross` is no noun
+    assert pair is not None
+    assert (pair.rows, pair.keys) == (range(8, 9), range(1, 2))
+    pair = antecedent_pair(explained(text, (8, 1, 0.2), (8, 6, 0.5)))
+    assert pair is not None
+    assert pair.keys == range(6, 7)
+
+
+@pytest.mark.parametrize("text", ["It was tired because the animal ran", "Das Tier war m\u00fcde", ""])
+def test_without_a_pronoun_behind_a_noun_there_is_no_pair(text: str) -> None:
+    assert antecedent_pair(explained(text)) is None

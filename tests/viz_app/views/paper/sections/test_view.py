@@ -32,7 +32,7 @@ def drawings(app: AppTest) -> list[str]:
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.number)
 def test_a_link_leads_to_what_it_promises(start: Start, section: PaperSection) -> None:
     page, settings = section.address.split("?")
-    app = start(**{name: value for name, (value,) in parse_qs(settings).items()})
+    app = start(**parse_qs(settings))
     to_page(app, page or "translate")
     healthy(app.run())
     assert reading(app).translation.source == section.sentence
@@ -42,4 +42,4 @@ def test_a_link_leads_to_what_it_promises(start: Start, section: PaperSection) -
     for name in section.settings.keys() & widgets.keys():
         value = widgets[name].value  # "encoder_self" is labelled "Encoder"
         shown = ",".join(value) if isinstance(value, list) else str(value)
-        assert shown.lower().startswith(section.settings[name].lower())
+        assert shown.lower().startswith(str(section.settings[name]).lower())

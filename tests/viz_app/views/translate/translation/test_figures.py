@@ -104,3 +104,16 @@ def test_a_beginning_is_not_ranked_among_whole_translations() -> None:
     assert "cannot be compared" in hypothesis_tables.verdict(
         scored("a", [-1.0, -1.0]), scored("a", [-1.0], finished=False)
     )
+
+
+def test_hypotheses_show_where_they_differ_from_the_first() -> None:
+    def hypothesis(text: str) -> ScoredText:
+        tokens = (*(f"\u2581{word}" for word in text.split()), "</s>")
+        return ScoredText(text, tuple(range(len(tokens))), tokens, (-1.0,) * len(tokens), -1.0)
+
+    texts = ["Ich war in Rom", "Ich bin in Rom", "Ich war", "Ich war in Rom und <Wien>", "Ich war in Rom"]
+    rows = hypothesis_tables.hypothesis_table([hypothesis(text) for text in texts], 0).split("<tr")[2:]
+    assert "<ins>" not in rows[0] + rows[4]
+    assert "Ich <ins>bin</ins> in Rom" in rows[1]
+    assert "Ich war <small>\u2212 in Rom</small>" in rows[2]
+    assert "in Rom <ins>und</ins> <ins>&lt;Wien&gt;</ins>" in rows[3]

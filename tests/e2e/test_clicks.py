@@ -1,0 +1,115 @@
+"""From the first screen to an answer, in a few clicks: what is typed does not count."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.e2e.idle import open_page, wait_until_idle
+from viz_app.server.launch import running_app
+
+COREFERENCE = "The animal didn't cross the street because it was too tired."
+LOST = "Tom is thinking of moving to a cabin out in the middle of nowhere."  # the shipped model leaves out the cabin
+
+
+class Clicks:
+    """Clicks on a page, each after the app has answered the one before."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.count = page, 0
+
+    def on(self, target: Locator, *, also: bool = False) -> None:
+        """Click, with Ctrl to add a word to the selected ones."""
+        target.click(modifiers=["Control"] if also else [])
+        self.count += 1
+        wait_until_idle(self.page)
+
+
+def type_sentence(page: Page, text: str) -> None:
+    box = page.get_by_role("textbox", name="Sentence", exact=True)
+    box.fill(text)
+    box.press("Enter")
+    source = page.get_by_role("group", name="Source", exact=True)
+    expect(source.get_by_role("button", name=text.split()[1], exact=True)).to_be_visible()
+    wait_until_idle(page)
+
+
+def test_the_slide_of_the_head_that_links_it_to_animal_in_four(page: Page, app: str) -> None:
+    open_page(page, f"{app}/?tour=off&beam_size=1")
+    type_sentence(page, COREFERENCE)
+    clicks, source = Clicks(page), page.get_by_role("group", name="Source", exact=True)
+    clicks.on(source.get_by_role("button", name="it", exact=True))
+    clicks.on(source.get_by_role("button", name="animal", exact=True), also=True)
+    clicks.on(page.get_by_role("button", name="Which head links \u201cit\u201d and \u201canimal\u201d?"))
+    answer = page.get_by_text(re.compile(r"^it \u2192 animal: L\d H\d has the most weight")).first
+    expect(answer).to_be_visible()
+    first = re.findall(r"L\d H\d", answer.inner_text())[0]
+    expect(page).to_have_url(re.compile(f"kind=encoder_self&heads_encoder_self={first.replace(' ', '.')}"))
+    grid = page.get_by_role("group", name="Heads", exact=True)
+    expect(grid.get_by_role("button").first).to_have_attribute("aria-label", first)
+    expect(grid.get_by_role("button").first).to_have_attribute("aria-pressed", "true")
+    clicks.on(page.get_by_role("button", name="Slide").last)
+    slide = page.get_by_role("dialog")
+    expect(slide.get_by_role("img").first).to_be_visible()
+    expect(slide).to_contain_text(f"Encoder attention, {first}")
+    assert clicks.count == 4
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_from_a_wrong_word_to_the_head_that_wrote_it_in_three(page: Page, app: str) -> None:
+    open_page(page, f"{app}/?tour=off&beam_size=1&text=Where+is+the+station%3F")
+    clicks = Clicks(page)
+    word = page.get_by_role("group", name="Translation", exact=True).get_by_role("button").nth(1)
+    text = word.get_attribute("aria-label")
+    clicks.on(word)
+    clicks.on(page.get_by_role("button", name=f"Why \u201c{text}\u201d?"))
+    expect(page.get_by_role("combobox", name="Predicted token")).to_be_visible()
+    clicks.on(page.get_by_test_id("stMain").get_by_role("link", name="What heads write"))
+    expect(page.get_by_text(re.compile(r"^(Cross|Decoder) L\d H\d contributes")).first).to_be_visible()
+    expect(word).to_have_attribute("aria-pressed", "true")
+    assert clicks.count == 3
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+@pytest.fixture
+def shipped_app() -> Iterator[str]:
+    """The address of the app on the shipped model: an untrained one loses no words."""
+    with running_app() as address:
+        yield address
+
+
+@pytest.mark.new_tab
+def test_from_a_lost_word_to_the_setting_that_brings_it_back_in_four(page: Page, shipped_app: str) -> None:
+    open_page(page, f"{shipped_app}/?tour=off")
+    type_sentence(page, LOST)
+    clicks, target = Clicks(page), page.get_by_role("group", name="Translation", exact=True)
+    expect(target).not_to_contain_text("Kabin")
+    note = page.get_by_text("at a length penalty of 1.0 it returns")
+    expect(note).to_contain_text("You lost an ein Kabin")
+    clicks.on(page.get_by_role("button", name="Set 1.0"))
+    expect(page).to_have_url(re.compile(r"length_penalty=1(&|$)"))
+    expect(page.get_by_role("combobox", name="Hypothesis")).to_have_value(re.compile("^1: "))
+    expect(page.locator(".hypotheses .chosen")).to_contain_text("Kabin")
+    assert clicks.count <= 4
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_from_an_alternative_to_its_comparison_in_one(page: Page, app: str) -> None:
+    open_page(page, f"{app}/?tour=off&beam_size=1&text=Where+is+the+station%3F")
+    clicks = Clicks(page)
+    why = page.get_by_role("group", name=re.compile("and not another word")).get_by_role("button")
+    option = why.nth(1).get_attribute("aria-label") or ""
+    why.first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(why.nth(1)).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".option").first).not_to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(why.nth(1)).to_be_focused()
+    clicks.on(why.nth(1))
+    expect(page).to_have_url(re.compile(r"/contrast\?.*rather_than="))
+    chosen = page.get_by_test_id("stMain").get_by_role("radio", checked=True)
+    assert option.removeprefix("Why not ").removesuffix("?").strip() in chosen.all_inner_texts()[0] or chosen.count()
+    assert clicks.count == 1
+    expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -1,0 +1,75 @@
+"""The questions below the sentence, and the pages that they lead to."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.analysis.tokens.words import text_word_groups
+from core.analysis.word_scores.least_probable import least_probable_token
+from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from viz_app.session.readings import Current, Reading, SelectedWords
+
+TEXT = "Where is the old station?"
+
+
+@pytest.fixture
+def app(start: Start) -> AppTest:
+    return opened(start(text=TEXT, beam_size="2"), "translate")
+
+
+def labels(app: AppTest) -> list[str]:
+    return [each.label for each in app.button if str(each.key).startswith("ask_")]
+
+
+def select(app: AppTest, *words: tuple[str, range]) -> AppTest:
+    state_of(app, Current).words = SelectedWords(reading(app).identity, words)  # type: ignore[arg-type]
+    return healthy(app.run())
+
+
+def test_the_least_probable_word_is_asked_about_and_its_question_opens_why(app: AppTest) -> None:
+    explanation = reading(app).explain()
+    position = least_probable_token(explanation)
+    assert len(labels(app)) >= 1
+    assert labels(app)[0].startswith("Why \u201c")
+    app.button(key="ask_why").click()
+    healthy(app.run())
+    assert app.selectbox(key="token").value == position
+    ((side, group),) = readings_of(app)
+    assert side == "target"
+    assert position in group
+    assert "ask_why" not in {each.key for each in app.button}  # the page itself
+
+
+def readings_of(app: AppTest) -> tuple[tuple[str, range], ...]:
+    return state_of(app, Current).words.words
+
+
+def test_two_words_are_asked_about_and_the_question_opens_their_first_head(app: AppTest) -> None:
+    groups = text_word_groups(reading(app).explain().source_tokens)
+    select(app, ("source", groups[3]), ("source", groups[1]))
+    assert labels(app)[0] == "Which head links \u201cold\u201d and \u201cis\u201d?"
+    app.button(key="ask_head").click()
+    healthy(app.run())
+    assert app.segmented_control(key="kind").value == "encoder_self"
+    assert app.selectbox(key="sort").value == "pair"
+    text = next(each.value for each in app.markdown if "has the most weight" in each.value)
+    (name,) = app.multiselect(key="heads_encoder_self").value
+    assert text.startswith(f"**old \u2192 is**: **{name}** has the most weight, ")
+
+
+def test_a_word_that_is_left_out_is_asked_about(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = text_word_groups(reading(app).explain().source_tokens)[4]
+    monkeypatch.setattr(Reading, "left_out", (group,))
+    healthy(app.run())
+    assert "Where did \u201cstation\u201d go?" in labels(app)
+    app.button(key=f"ask_where_{group.start}").click()
+    healthy(app.run())
+    assert readings_of(app) == (("source", group),)
+    assert any("what each target word attends to" in each.value for each in app.markdown)
+
+
+def test_a_question_has_no_page_that_is_not_for_the_model(start: Start, tree_checkpoint: Path) -> None:
+    app = opened(start(tree_checkpoint, text="A dog runs."), "heads")
+    assert [each.split()[0] for each in labels(app)] == ["Why"]  # which explains any next token
+    assert reading(app).left_out == ()

@@ -1,0 +1,99 @@
+"""The answer to "Which head links these two words?", in a line."""
+
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.heads.word_pair import HeadWeight, PairHeads
+from core.capture import Kind
+from viz_app.controls.downloads import downloads
+from viz_app.controls.tables import decimals, show_table
+from viz_app.drawing import head_names
+from viz_app.drawing.display_text import decimal, isolated, plain
+from viz_app.language import joined, marked, tr, tr_lower
+from viz_app.session import chosen_heads, selected_pair
+from viz_app.session.questions import ask_which_head
+from viz_app.session.readings import Reading
+
+NAMED = 3  # heads after the first
+ABOUT = marked("""
+The **weight** from one word to the other, summed over the pieces of the word attended to and averaged over the rows of
+the word that attends. Two words of the source are linked by the encoder, from the word selected first; two of the
+translation by the decoder's self-attention, from the later word, which can see the earlier; one of each by
+cross-attention. A head with a large weight may have passed something on, or not: Cut and Switches try what happens
+without it.
+""")
+
+
+def pair_text(found: PairHeads, *, with_kind: bool) -> str:
+    """Name the heads with the largest weights between two words, in Markdown.
+
+    Args:
+        with_kind: whether to name the kind of attention, too.
+    """
+    first, *others = found.heads[: NAMED + 1]
+    names = {
+        "query": plain(isolated(found.query_text)),
+        "key": plain(isolated(found.key_text)),
+        "first": head_names.name_of(*first.head[1:]),
+        "weight": decimal(first.weight, 2),
+        "others": joined(map(_named, others)),
+        "kind": tr_lower(head_names.KIND_NAMES[found.pair.kind]),
+    }
+    if with_kind and others:
+        return tr(
+            "**{query} \u2192 {key}**, {kind} attention: **{first}** has the most weight, {weight}; then {others}.",
+            **names,
+        )
+    if others:
+        return tr("**{query} \u2192 {key}**: **{first}** has the most weight, {weight}; then {others}.", **names)
+    return tr("**{query} \u2192 {key}**, {kind} attention: **{first}** has the weight {weight}.", **names)
+
+
+def _named(each: HeadWeight) -> str:
+    return f"{head_names.name_of(*each.head[1:])} {decimal(each.weight, 2)}"
+
+
+def pair_answer(reading: Reading, found: PairHeads, kind: Kind | None = None) -> None:
+    """Draw the answer, with a button that shows the first head, and all heads as a table.
+
+    Args:
+        kind: of attention that the page Heads shows; None on other pages.
+    """
+    first = found.heads[0].head
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="pair-answer"):
+        st.markdown(pair_text(found, with_kind=kind != found.pair.kind), width="content", help=tr(ABOUT))
+        name = head_names.name_of(first.layer, first.head)
+        if kind is None:
+            asked = partial(ask_which_head, reading, found)
+            st.button(tr("Open on Heads"), on_click=asked, type="tertiary", key="pair_on_heads")
+        elif kind != first.kind or chosen_heads.heads_widget(first.kind).value != [name]:
+            text = tr("Show {head}", head=name)
+            st.button(text, on_click=partial(show_first, found), type="tertiary", key="show_first_head")
+        with st.popover(tr("All heads"), type="tertiary", key="pair_heads"):
+            all_heads(reading, found)
+
+
+def show_first(found: PairHeads) -> None:
+    """Select the first head on the page Heads; call it in a callback."""
+    head = found.heads[0].head
+    chosen_heads.select_head(head)
+    chosen_heads.keep_heads(chosen_heads.heads_widget(head.kind))
+
+
+def all_heads(reading: Reading, found: PairHeads) -> None:
+    """Draw the table of all heads, by their attention weight."""
+    call = selected_pair.linking_call(reading, found.pair)
+    result = call.run()
+    show_table(
+        {
+            "head": [head_names.name_of(*head[1:]) for head, _ in result.heads],
+            "weight": [weight for _, weight in result.heads],
+        },
+        height=300,
+        column_config={
+            "head": st.column_config.TextColumn(tr("Head"), width=70),
+            "weight": st.column_config.ProgressColumn(tr("Weight"), **decimals(3), min_value=0, max_value=1),
+        },
+    )
+    downloads("heads-of-two-words", call=lambda: call.returning(result).then("table"))

@@ -1,0 +1,85 @@
+"""The questions that the sentence raises, in a line below its words, each a way to the page that answers."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+import streamlit as st
+
+from viz_app.drawing.display_text import isolated, plain, shortened
+from viz_app.language import tr
+from viz_app.page_list import VIEWS, View
+from viz_app.session import readings
+from viz_app.session.readings import Reading
+
+MOST_LEFT_OUT = 2  # words that are asked about; all are marked
+LONGEST = 24  # characters of a word
+
+
+class Question(NamedTuple):
+    """A question, and the view that answers it.
+
+    Attributes:
+        key: of its button.
+        ask: goes there.
+    """
+
+    key: str
+    text: str
+    view: str
+    ask: Callable[[], None]
+
+
+def question_line(reading: Reading, view: View, kind: str) -> None:
+    """Draw the questions that lead to other views than this one.
+
+    Args:
+        kind: of the model: a view that is not for it answers nothing.
+    """
+    views = {each.name for each in VIEWS if kind in each.models} - {view.name}
+    asked = [each for each in questions(reading) if each.view in views]
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center", key="questions"):
+        for each in asked:
+            st.button(each.text, type="tertiary", key=f"ask_{each.key}", on_click=each.ask)
+
+
+def quoted(text: str) -> str:
+    """Return a word in quotation marks."""
+    return f"\u201c{plain(isolated(shortened(text, LONGEST)))}\u201d"
+
+
+def questions(reading: Reading) -> Iterator[Question]:
+    """Return the questions about the selected words or, with none selected, about the least probable one; then those
+    about words that were probably left out.
+    """
+    from core.analysis.tokens.words import word
+    from core.analysis.word_scores.least_probable import least_probable_token
+    from viz_app.session import selected_pair
+    from viz_app.session.questions import ask_where, ask_which_head, ask_why
+
+    def name(tokens: tuple[str, ...], group: range) -> str:
+        return quoted(word(tokens[group.start : group.stop]))
+
+    explanation, selected = reading.explain(), readings.selected_words(reading)
+    source, target = explanation.source_tokens, explanation.predicted_tokens
+    if (pair := selected_pair.selected_pair(reading)) is not None:
+        found = selected_pair.linking_heads(reading, pair)
+        texts = {"query": quoted(found.query_text), "key": quoted(found.key_text)}
+        yield Question(
+            "head", tr("Which head links {query} and {key}?", **texts), "heads", partial(ask_which_head, reading, found)
+        )
+    elif explanation.log_probs:
+        from core.analysis.tokens.words import word_groups
+
+        words = [group for side, group in selected if side == "target"]
+        first = least_probable_token(explanation)
+        group = words[-1] if words else next(each for each in word_groups(target) if first in each)
+        position = min(group, key=explanation.log_probs.__getitem__)
+        yield Question(
+            "why", tr("Why {word}?", word=name(target, group)), "contrast", partial(ask_why, reading, position)
+        )
+    left_out = reading.left_out
+    named = [group for side, group in selected if side == "source" and group in left_out]
+    for group in (named or left_out)[:MOST_LEFT_OUT]:
+        text = tr("Where did {word} go?", word=name(source, group))
+        yield Question(f"where_{group.start}", text, "alignment", partial(ask_where, reading, group))
