@@ -14,8 +14,6 @@ from viz_app.frame.source_note import source_note
 from viz_app.frame.tour import lead, restart_button, tour
 from viz_app.language import tr
 from viz_app.page_list import VIEWS, View
-from viz_app.session import fields, language, permalink, readings, shown_slide
-from viz_app.page_list import View
 from viz_app.session import fields, language, next_page, permalink, readings, shown_slide
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels

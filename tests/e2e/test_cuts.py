@@ -27,7 +27,7 @@ def test_weights_are_cut_and_restored(page: Page, app: str) -> None:
     page.get_by_text("Lines", exact=True).first.click()
     expect(page.locator(".lines path.cut")).to_have_count(1)
     wait_until_idle(page)
-    page.locator(".lines .queries .word").first.click()
+    page.locator(".lines [data-axis=query]").first.click()
     expect(page.get_by_text(re.compile(r"Cross L2 H1 row 1(-\d+)? to 0"))).to_be_visible()
     wait_until_idle(page)
     page.get_by_role("button", name="Remove all").click()

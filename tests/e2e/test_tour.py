@@ -18,7 +18,7 @@ def test_each_step_opens_its_page_and_points_at_its_part_by_the_keyboard(page: P
         expect(part).to_have_css("outline-style", "solid")
         expect(part).to_be_in_viewport()
         wait_until_idle(page)
-        other = page.locator(".st-key-sentence_bar" if step is STEPS[-1] else ".st-key-text").first
+        other = page.locator(".st-key-figure1" if step is STEPS[-1] else ".st-key-sentence_bar").first
         page.mouse.move(0, 0)
         expect(other).to_have_css("opacity", "0.28")
         if step is not STEPS[-1]:

@@ -25,7 +25,7 @@ def mixed(over: str, under: str, share: float) -> str:
 
 def shares(css: str, color: str) -> list[float]:
     """The parts of a colour in all mixtures that are a text's colour."""
-    found = re.findall(rf"(?:color|--faint): color-mix\(in srgb, {re.escape(color)} (\d+)%", css)
+    found = re.findall(rf"(?<![\w-])(?:color|--faint): color-mix\(in srgb, {re.escape(color)} (\d+)%", css)
     return [int(share) / 100 for share in found]
 
 

@@ -302,7 +302,10 @@ def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
     is_editable = reading.model.explanation is None
     ticket = previews.begin(reading.model, reading.search, target_language.completion())
     previews.offer("words", lambda other: {KEY: sentence_payload(other.explain(), **_options(other, ticket))})
-    options: dict[str, Any] = _options(reading, ticket) | {"selected": readings.selected_words(reading), "is_editable": is_editable}
+    options: dict[str, Any] = _options(reading, ticket) | {
+        "selected": readings.selected_words(reading),
+        "is_editable": is_editable,
+    }
     if is_editable:
         options["translations"] = session_object(_Translations).labels
     explanation = reading.explain()
