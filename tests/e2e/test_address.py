@@ -62,7 +62,7 @@ def test_sentence_and_settings_stay_in_the_address_on_every_page(page: Page, app
 
 
 def test_an_impossible_setting_in_the_address_is_ignored(page: Page, app: str) -> None:
-    page.goto(f"{app}/?tour=off&text=Where%3F&beam_size=many&hypotheses=1")
+    page.goto(f"{app}/translate?tour=off&text=Where%3F&beam_size=many&hypotheses=1")
     expect(page.locator(".hypotheses")).to_be_visible()
     expect(page).not_to_have_url(re.compile("beam_size"))
 

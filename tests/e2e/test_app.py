@@ -69,7 +69,7 @@ def test_the_first_screen_shows_a_translation_without_external_requests(
     page.goto(app)
     expect(page.locator("#frame").get_by_text("Heads", exact=True)).to_be_visible()
     page.unroute("**/*.js")
-    open_page(page, app)
+    open_page(page, f"{app}/translate")
     expect(page.locator("#frame")).to_have_count(0)
     expect(page.locator(".hypotheses tbody tr")).to_have_count(4)
     expect(page.get_by_text("Example: head")).to_be_visible()

@@ -48,6 +48,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   const focused = focusedIn(root)?.dataset;
   const scrolled = new Map(sidesOf(root).map((each) => [each.textContent, each.scrollTop]));
   const before = highlighted(root);
+  const isFirst = !selections.has(root);
   const selected = currentSelection(root, data);
   const target = element("div", "target");
   const menu = translationMenu(data.translations, data.shown, (number) => setTriggerValue("translation", number));
@@ -71,7 +72,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   }
   const stops = [
     previewOnEnter(data.ticket),
-    wordsAfterEnter(() => root.querySelector(".edit")),
+    wordsAfterEnter(() => root.querySelector(".edit"), isFirst),
     onSelected(root, (word, also) => change(root, word, also, (words) => setTriggerValue("words", words))),
     listen(root, (place) => {
       for (const word of wordsOf(root)) word.classList.toggle("pointed", Boolean(place?.words.includes(nameOf(word))));

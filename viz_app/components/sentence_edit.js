@@ -30,14 +30,16 @@ export function edit() {
 /**
  * Show the words again after Enter, and after Escape, which leaves the sentence as it was.
  * @param {() => HTMLElement | null | undefined} next What has the focus then.
+ * @param {boolean} isFirst Whether there were no words before: then Enter has been pressed already.
  * @returns {() => void} Stops that.
  */
-export function wordsAfterEnter(next) {
+export function wordsAfterEnter(next, isFirst) {
   let before = box()?.value ?? "";
   const leave = () => {
     next()?.focus({ preventScroll: true });
     box()?.blur();
   };
+  if (isFirst && document.activeElement === box()) leave();
   const began = (/** @type {FocusEvent} */ { target }) => {
     if (target === box()) before = box()?.value ?? "";
   };
