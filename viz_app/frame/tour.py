@@ -71,7 +71,8 @@ OFF = "off"  # in the address
 # What is not the part that a step speaks of is dimmed, unless it is pointed at or has the focus.
 DIMMED = """
 .stApp:has({part}) :is(.stMain, .stSidebar) :is(.stElementContainer, .stPopover):not(
-  :is({part}, {part} *, .st-key-tour *, :has({part}), :hover, :focus-within)
+  :is({part}, {part} *, :has({part}), .st-key-tour *, :hover, :focus-within),
+  [class*="st-key-export_"] > :not(:first-child)
 ) {{ opacity: 0.28; transition: opacity 0.2s; }}
 {part} {{ outline: 2px solid var(--primary-color, #2456a6); outline-offset: 6px; border-radius: 4px; }}
 """
