@@ -48,7 +48,7 @@ FIXED: dict[str, dict[str, object]] = {
         "static_position_embeddings": True,
     },
 }
-SUMMARISES, FILLS_IN, TRANSLATES = "summarises", "fills in", "translates"  # tasks of a model, one of its facts
+SUMMARISES, DENOISES, TRANSLATES = "summarises", "denoises", "translates"  # tasks of a model, one of its facts
 
 
 def recognises(files: SourceFiles) -> bool:
@@ -177,9 +177,9 @@ def _task(kind: str, settings: Settings, search: Settings) -> str:
         return SUMMARISES
     if kind == "mbart":
         chosen = (each.values.get(name) for each in (settings, search) for name in _CHOOSING)
-        return TRANSLATES if any(value not in (None, 2) for value in chosen) else FILLS_IN
+        return TRANSLATES if any(value not in (None, 2) for value in chosen) else DENOISES
     options = search.values.get("min_length"), search.values.get("length_penalty")
-    return SUMMARISES if options[0] not in (None, 0) or options[1] not in (None, 1, 1.0) else FILLS_IN
+    return SUMMARISES if options[0] not in (None, 0) or options[1] not in (None, 1, 1.0) else DENOISES
 
 
 _CHOOSING = ("decoder_start_token_id", "forced_bos_token_id")  # options that say the language of the target

@@ -22,7 +22,7 @@ ORDERS = {
 PENALTIES = {"paper": "((5 + length) / 6)^alpha", "length": "length^alpha"}
 TASKS = {  # of `core.formats.bart`
     "summarises": Phrase("summarises: writes a shorter text"),
-    "fills in": Phrase("fills in: restores a text with <mask> in place of words, or with words in disorder"),
+    "denoises": Phrase("fills in: restores a text with <mask> in place of words, or with words in disorder"),
     "translates": Phrase("translates"),
 }
 LISTED = 4  # token ids of a list

@@ -42,7 +42,7 @@ TASK_EXAMPLES = {
         "A dog that was lost in the mountains for three weeks has found its way home. Its owner had put up pictures of "
         "it in every village. Nobody knows how it survived the cold nights.",
     ),
-    "fills in": (
+    "denoises": (
         "A little girl in a pink dress is <mask> up a set of stairs.",
         "The train was <mask> because of the snow.",
         "I don't know where he <mask>.",
@@ -50,7 +50,7 @@ TASK_EXAMPLES = {
 }
 TASK_NOTES = {
     "summarises": marked("This model summarises: give it several sentences, and it writes a shorter text."),
-    "fills in": marked("This model fills in: write <mask> where words are missing, and it writes the whole sentence."),
+    "denoises": marked("This model fills in: write <mask> where words are missing, and it writes the whole sentence."),
 }
 SHOWN_EXAMPLE = 70  # characters of an example on its button
 Number = TypeVar("Number", int, float)
