@@ -102,7 +102,7 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
         return
     headline(reading, result)
     done: list[ContrastMethod] = [method for method in methods if method in result.scores]
-    left, right = st.container(key="scores-and-curves").columns([7, 5], gap="large")
+    left, right = st.container(key="scores-and-curves").columns([8, 5], gap="large")
     if done:
         with left:
             scores(reading, result, done, tokens)
