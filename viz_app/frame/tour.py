@@ -68,10 +68,11 @@ STEPS = (
     ),
 )
 OFF = "off"  # in the address
-# What is not the part that a step speaks of is dimmed, unless it is pointed at or has the focus.
+# What is not the part that a step speaks of is dimmed, unless it is pointed at or has the focus; the sentence box has an
+# opacity of its own.
 DIMMED = """
 .stApp:has({part}) :is(.stMain, .stSidebar) :is(.stElementContainer, .stPopover):not(
-  :is({part}, {part} *, :has({part}), .st-key-tour *, :hover, :focus-within),
+  :is({part}, {part} *, :has({part}), .st-key-tour *, .st-key-text, :hover, :focus-within),
   [class*="st-key-export_"] > :not(:first-child)
 ) {{ opacity: 0.28; transition: opacity 0.2s; }}
 {part} {{ outline: 2px solid var(--primary-color, #2456a6); outline-offset: 6px; border-radius: 4px; }}
@@ -128,7 +129,7 @@ def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
         return
     view, text, part, _ = STEPS[step]
     is_last = step == len(STEPS) - 1
-    if pages[view] == current:
+    if pages[view] == current and state.moves:  # a visitor who has not asked for the tour sees the whole page
         st.html(f"<style>{DIMMED.format(part=part)}</style>")
     with st.container(key="tour", horizontal=True, vertical_alignment="center", gap="small"):
         number = tr("{number} of {count}", number=step + 1, count=len(STEPS))
