@@ -131,7 +131,7 @@ def download(name: str, revision: str = MAIN, report: Callable[[str], None] = la
         import huggingface_hub
         from huggingface_hub import constants
     except ImportError as error:
-        raise ImportError("huggingface_hub is not installed: pip install 'headlight[hub]'") from error
+        raise ImportError("huggingface_hub is not installed: pip install huggingface_hub") from error
     hub, switches = cast("Any", huggingface_hub), cast("Any", constants)
     options = {"endpoint": os.environ.get("HF_ENDPOINT"), "cache_dir": cache_folder()}
     # Without it, the library asks the Hub for a list of programs, to name this one in its requests.

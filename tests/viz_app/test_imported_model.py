@@ -83,8 +83,9 @@ def test_a_folder_an_archive_and_files_are_one_model(app: AppTest, folder: Path,
     for bring in (upload, open_path):
         bring(app, tmp_path / "opus.zip")
         assert reading(app).model.translator is first.translator
-    assert app.selectbox(key="open_model").options[:2] == ["tiny.safetensors", first.name]
-    assert first.name not in app.selectbox(key="open_model").options[2:]
+    offered = app.selectbox(key="open_model").options
+    assert offered[:2] == ["tiny.safetensors", f"English to German ({first.name})"]
+    assert first.name not in "".join(offered[2:])
     assert not app.sidebar.error
 
 

@@ -92,7 +92,7 @@ def app(start: Start) -> AppTest:
 
 
 def test_translate(app: AppTest, rows: dict[str, Row]) -> None:
-    healthy(app.run())
+    opened(app, "translate")
     run_all(rows, 2)
 
 
@@ -350,7 +350,7 @@ def test_corpus(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp_p
         del rows[name]  # of the page Translate
     run_all(rows, 3)
     app.button_group(key="corpus_view").set_value("Neurons")
-    healthy(app.run())
+    opened(app, "translate")
     run_all(rows, 2)
 
 

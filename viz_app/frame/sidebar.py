@@ -169,7 +169,7 @@ def _model_box(opened: OpenModels, model: Model) -> None:
             "here. The page Compare shows two open ones side by side."
         ),
     )
-    facts = kept("facts of the model", (model.digest, model.name), lambda: facts_html(model))
+    facts = kept("facts_of_the_model", (model.digest, model.name), lambda: facts_html(model))
     st.html(facts)  # with the whole name, which the box may cut off
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-links"):
         st.page_link(script_of("checkpoint"), label=tr("Report"), icon=":material/info:")

@@ -69,7 +69,7 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
     """
     model, by_modules = reading.model, reading.translation.by_modules
     known_for = reading.identity, reading.forced
-    text, plainer, has_fewer = kept("notes on the source", known_for, lambda: _notes(reading))
+    text, plainer, has_fewer = kept("notes_on_the_source", known_for, lambda: _notes(reading))
     if not text and not has_fewer and not by_modules:
         return
     with place.container():

@@ -33,7 +33,7 @@ def session_object(kind: type[T]) -> T:
 class _Kept:
     """Finished values of the session, by name, with what they were made for."""
 
-    values: dict[str, tuple[Any, Any]] = field(default_factory=dict[str, "tuple[Any, Any]"])
+    values: dict[str, tuple[Any, Any]] = field(default_factory=dict[str, tuple[Any, Any]])
 
 
 def kept(name: str, made_for: object, make: Callable[[], T]) -> T:

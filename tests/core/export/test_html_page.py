@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import torch
 
-from core.drawing.drawing_data import STEPS, encoded_weights
+from core.drawing.drawing_data import NO_WEIGHT, STEPS, encoded_weights
 from core.export import ExplanationRecord, as_bytes
 from core.export.html_page import page
 from viz_app.drawing.theme import DARK, LIGHT
@@ -62,8 +62,10 @@ def test_every_weight_is_there(record: ExplanationRecord) -> None:
     data = json.loads(Elements(page(record)).texts["script"][0])
     for kind in data["kinds"]:
         for layer, heads in zip(record.explanation.maps[kind["kind"]], kind["weights"], strict=True):
-            found = [np.frombuffer(base64.b64decode(head), "<i2") / STEPS for head in heads]
-            np.testing.assert_allclose(np.stack(found), layer.weights.flatten(1), atol=2e-5)
+            steps = np.stack([np.frombuffer(base64.b64decode(head), "<i2") for head in heads])
+            visible = np.broadcast_to(layer.visible.flatten(), steps.shape)
+            assert (steps[~visible] == NO_WEIGHT).all()
+            np.testing.assert_allclose(steps[visible] / STEPS, layer.weights.flatten(1)[visible], atol=2e-5)
 
 
 def test_a_long_sentence_of_the_paper_s_depth_stays_small() -> None:

@@ -347,7 +347,7 @@ def test_probabilities_of_excluded_tokens_can_be_shared_out(
             {"encoder_ffn_dim": 60},
             r"of another shape \(6\): model.encoder.layers.0.fc1.bias: \[64\], ex",
         ),
-        ("config.json", {"model_type": "bart"}, r"model_type is 'bart', which Headlight does not import. For"),
+        ("config.json", {"model_type": "led"}, r"model_type is 'led', which Headlight does not import. For"),
         ("vocab.json", {"<pad>": None}, r"vocab.json: it has no <pad>, which every model needs"),
         ("vocab.json", {"<pad>": 10**6}, r"vocab.json: the id of '<pad>' is 1000000, expected an integer from 0 to"),
         ("vocab.json", {"<pad>": 0}, r"vocab.json: two pieces have the same id"),

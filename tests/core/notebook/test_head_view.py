@@ -11,7 +11,7 @@ import torch
 from traitlets import TraitError
 
 from core import Explanation, Translator
-from core.drawing.drawing_data import STEPS
+from core.drawing.drawing_data import NO_WEIGHT, STEPS
 from core.notebook import HeadView
 from core.trace import Head
 
@@ -44,8 +44,10 @@ def test_rows_of_the_decoder_are_named_by_the_predicted_token(explanation: Expla
 def test_the_browser_gets_every_weight(explanation: Explanation) -> None:
     for kind in explanation.show().get_state()["_data"]["kinds"]:
         for layer, heads in zip(explanation.maps[kind["kind"]], kind["weights"], strict=True):
-            found = [np.frombuffer(base64.b64decode(head), "<i2") / STEPS for head in heads]
-            np.testing.assert_allclose(np.stack(found), layer.weights.flatten(1), atol=2e-5)
+            steps = np.stack([np.frombuffer(base64.b64decode(head), "<i2") for head in heads])
+            visible = np.broadcast_to(layer.visible.flatten(), steps.shape)
+            assert (steps[~visible] == NO_WEIGHT).all()
+            np.testing.assert_allclose(steps[visible] / STEPS, layer.weights.flatten(1)[visible], atol=2e-5)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ ATTRIBUTE = re.compile(r'(<\w+)?\s(class|style|id|role|href)="[^"]*"?')  # of HT
 NO_TEXT = re.compile(
     r"[.#@]?[\w-]+\s*\{|<svg|<style|^import |^from |\n(import|from|table|def) |\b(rgba?|translate|calc|var|url)\("
     r"|^\s*[a-z-]+: [^ ]+;|^[\w-]+( [\w-]+)* (solid|bold|normal|sans-serif)|^application/|--[a-z]+ "
+    r"|^\.[\w-]+ \w+$"
     r"|(^|\n)\w+(, \w+)* = |\)\.\w+[\[(]|\bfor \w+(, \w+)* in \w+\]|\] for \w+ in |\n    for \w+, "
     r"|^(const|window|Object)\b|^(Noto|DejaVu) |(sans-serif|monospace)$|@\w+\.\w|^<!doctype|<(th|table|meta|script)\b"
     r"|\b\w+=$|# or \.npz|default-src"

@@ -74,7 +74,7 @@ def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | 
         attention = tokens.apply(reading.explain().maps[kind][0])
         return attention.query_tokens, attention.predicted_tokens or ()
 
-    fed_tokens, predicted_tokens = kept("decoding steps", (reading.identity, kind, tokens), rows)
+    fed_tokens, predicted_tokens = kept("decoding_steps", (reading.identity, kind, tokens), rows)
     count, words, previous = (
         len(predicted_tokens),
         readings.selected_words(reading),
@@ -127,7 +127,7 @@ def large(
     def look() -> dict[str, Any]:
         return drawing_options(view, groups, view.highlight(reading), view.links(reading.explain()))
 
-    options = kept("options of the heads", (reading.identity, view, groups, words), look)
+    options = kept("options_of_the_heads", (reading.identity, view, groups, words), look)
 
     def lines(attention: AttentionMap, group: Sequence[int], key: str) -> dict[str, Any]:
         drawn = reading.identity, view, list(heads), list(group), words, theme.name
@@ -147,7 +147,7 @@ def large(
     def lit() -> Highlight:
         return line_highlight(view.highlight(reading), view.links(reading.explain()))
 
-    lit_words = kept("lit words", (reading.identity, view, words), lit)
+    lit_words = kept("lit_words", (reading.identity, view, words), lit)
     selected_words.tables([(by_layer[layer], head) for layer, head in heads], lit_words, view.weights.name)
 
 
@@ -183,7 +183,7 @@ def _links(reading: readings.Reading, view: HeadsView, heads: Sequence[head_name
         def text() -> str:
             return links_text(view.weights.name(*heads[0]), head_links(reading.explain().maps["cross"], *heads[0]))
 
-        st.caption(kept("links of the head", (reading.identity, heads[0]), text), help=tr(ABOUT_LINKS))
+        st.caption(kept("links_of_the_head", (reading.identity, heads[0]), text), help=tr(ABOUT_LINKS))
 
 
 def _map(

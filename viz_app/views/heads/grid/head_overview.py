@@ -133,7 +133,7 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
         selected: list[str] = address.LABELS.draw(
             st.pills, tr("Show only heads named"), list(DEFINITIONS), selection_mode="multi", format_func=tr
         )
-        st.caption(kept("criteria of labels", cards, criteria))
+        st.caption(kept("criteria_of_labels", cards, criteria))
     return [] if per_layer else selected
 
 
@@ -201,9 +201,9 @@ def grid(
     def look() -> dict[str, Any]:
         return grid_options(view, arrangement, view.highlight(reading), view.links(reading.explain()))
 
-    options = kept("options of the grid", (reading.identity, view, arrangement, words), look)
+    options = kept("options_of_the_grid", (reading.identity, view, arrangement, words), look)
     drawn = reading.identity, view, arrangement, words, list(heads), theme.name
-    payload = kept("head grid", drawn, lambda: grid_payload(shown, theme, heads, **options))
+    payload = kept("head_grid", drawn, lambda: grid_payload(shown, theme, heads, **options))
     head_grid(payload, shown, click, grid_key(view))
     grid_files(reading, view, shown, grid_rows(shown, order), options["place"])
 

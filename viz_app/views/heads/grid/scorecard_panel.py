@@ -142,7 +142,7 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     title = tr("**Score-cards**") if is_raw else tr("**Score-cards** of the raw weights")
     st.markdown(title, help=tr(ABOUT_CARDS))
     shown = by_basis, heads
-    for name, text in kept("labels of heads", shown, lambda: label_texts(by_basis, heads)):
+    for name, text in kept("labels_of_heads", shown, lambda: label_texts(by_basis, heads)):
         st.caption(f"**{name}** {plain(text)}")
     table = kept("score-cards", shown, lambda: card_table(by_basis, heads))
     show_table(table, height="content", column_config={"measure": tr("Measure"), "scale": tr("Scale")})

@@ -96,6 +96,7 @@ def test_a_stopped_measurement_shows_the_last_snapshot(
     start: Start, history_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job_control, "TURN", 0.0)
+    measurement._sample.clear()  # of other tests
     app = start(beam_size="1", text="A sentence that no test measures.", trained_steps="100")
     opened(typed(app, history_file), "over_training")
     job = measured(app).job
