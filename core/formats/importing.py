@@ -98,7 +98,7 @@ def import_files(files: SourceFiles) -> Checkpoint:
         refuse_wrapper(content, name)
     names = ", ".join(f"{name!r:.60}" for name in sorted(files.names)[:8])
     raise CheckpointError(
-        f"{files.label}: its files ({names or 'none'}) are of no known format. For a model of your own, `python -m "
-        f"core inspect FILE --draft config.json` writes a description to fill in. Headlight imports "
-        f"{', '.join(each.name for each in FORMATS)}: give the folder, a zip archive of it, or all its files"
+        f"{files.label}: its files ({names or 'none'}) are of no known format: give the folder, a zip archive of "
+        f"it, or all its files. For a model of your own, `python -m core inspect FILE --draft config.json` writes a "
+        f"description to fill in. Headlight imports {', '.join(each.name for each in FORMATS)}"
     )

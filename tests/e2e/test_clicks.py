@@ -58,7 +58,7 @@ def test_the_slide_of_the_head_that_links_it_to_animal_in_four(page: Page, app: 
 
 
 def test_from_a_wrong_word_to_the_head_that_wrote_it_in_three(page: Page, app: str) -> None:
-    open_page(page, f"{app}/?tour=off&beam_size=1&text=Where+is+the+station%3F")
+    open_page(page, f"{app}/translate?tour=off&beam_size=1&text=Where+is+the+station%3F")
     clicks = Clicks(page)
     word = page.get_by_role("group", name="Translation", exact=True).get_by_role("button").nth(1)
     text = word.get_attribute("aria-label")
@@ -85,6 +85,7 @@ def test_from_a_lost_word_to_the_setting_that_brings_it_back_in_four(page: Page,
     type_sentence(page, LOST)
     clicks, target = Clicks(page), page.get_by_role("group", name="Translation", exact=True)
     expect(target).not_to_contain_text("Kabin")
+    clicks.on(page.get_by_role("navigation", name="Pages").get_by_role("link", name="Translate"))
     note = page.get_by_text("at a length penalty of 1.0 it returns")
     expect(note).to_contain_text("You lost an ein Kabin")
     clicks.on(page.get_by_role("button", name="Set 1.0"))
@@ -95,7 +96,7 @@ def test_from_a_lost_word_to_the_setting_that_brings_it_back_in_four(page: Page,
 
 
 def test_from_an_alternative_to_its_comparison_in_one(page: Page, app: str) -> None:
-    open_page(page, f"{app}/?tour=off&beam_size=1&text=Where+is+the+station%3F")
+    open_page(page, f"{app}/translate?tour=off&beam_size=1&text=Where+is+the+station%3F")
     clicks = Clicks(page)
     why = page.get_by_role("group", name=re.compile("and not another word")).get_by_role("button")
     option = why.nth(1).get_attribute("aria-label") or ""

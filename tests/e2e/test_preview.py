@@ -17,7 +17,9 @@ HOLD = """() => {
   };
 }"""
 # What is drawn in the components: all text, the pictures, and the marks of words and heads.
-DRAWN = """() => [...document.querySelectorAll(".stMain *")].filter((each) => each.shadowRoot).map(({ shadowRoot }) => [
+DRAWN = """() => [...document.querySelectorAll(".stMain *")].filter(
+  (each) => each.shadowRoot?.querySelector(".root").innerHTML,
+).map(({ shadowRoot }) => [
   shadowRoot.querySelector(".root").innerHTML,
   ...[...shadowRoot.querySelectorAll("canvas")].map((canvas) => canvas.toDataURL()),
 ])"""

@@ -13,14 +13,14 @@ def test_each_step_opens_its_page_and_points_at_its_part_by_the_keyboard(page: P
     tour = page.locator(".st-key-tour")
     for number, step in enumerate(STEPS, 1):
         expect(tour).to_contain_text(f"{number} of {len(STEPS)}")
-        expect(page).to_have_url(re.compile(f"/{step.view}"))
+        expect(page).to_have_url(re.compile(r"/(\?|$)" if step.view == "overview" else f"/{step.view}"))
         part = page.locator(step.part).first
-        expect(part).to_have_css("outline-style", "solid")
+        expect(part).to_have_css("outline-style", "none" if number == 1 else "solid")
         expect(part).to_be_in_viewport()
         wait_until_idle(page)
         other = page.locator(".st-key-figure1" if step is STEPS[-1] else ".st-key-sentence_bar").first
         page.mouse.move(0, 0)
-        expect(other).to_have_css("opacity", "0.28")
+        expect(other).to_have_css("opacity", "1" if number == 1 else "0.28")  # nobody has asked for the first step
         if step is not STEPS[-1]:
             page.get_by_role("button", name="Next").press("Enter")
     box = page.get_by_role("textbox", name="Sentence")

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.idle import open_page, wait_until_idle
 from tests.e2e.navigation import go_to, shown_translation
 
-ADDRESS = "{}/?text=Where+is+the+station%3F&beam_size=2"
+ADDRESS = "{}/translate?text=Where+is+the+station%3F&beam_size=2"
 
 
 def tokens(page: Page) -> Locator:

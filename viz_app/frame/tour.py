@@ -68,8 +68,8 @@ STEPS = (
     ),
 )
 OFF = "off"  # in the address
-# What is not the part that a step speaks of is dimmed, unless it is pointed at or has the focus; the sentence box has an
-# opacity of its own.
+# What is not the part that a step speaks of is dimmed, unless it is pointed at or has the focus; the sentence box has
+# an opacity of its own.
 DIMMED = """
 .stApp:has({part}) :is(.stMain, .stSidebar) :is(.stElementContainer, .stPopover):not(
   :is({part}, {part} *, :has({part}), .st-key-tour *, .st-key-text, :hover, :focus-within),
@@ -153,12 +153,12 @@ def lead(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
     """Let the browser open the page of a new step, and show its part; call it when the model is loaded."""
     from viz_app.components.tour_lead import tour_lead  # imports core
 
-    state = session_object(TourState)
+    state, place = session_object(TourState), st.container(key="tour-lead")  # always: what follows must not move
     if state.step is None:
         return
     step = STEPS[state.step]
     is_here = pages[step.view] == current
-    with st.container(key="tour-lead"):
+    with place:
         part = (step.part, step.focus) if is_here else None
         tour_lead(part, follow=not is_here and state.is_due, move=state.moves, on_leave=state.leave)
     state.is_due = state.is_due and not is_here

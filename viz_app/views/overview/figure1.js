@@ -47,7 +47,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement }
     const now = drawing.chosen();
     const last = drawn.get(root);
     if (last) last.chosen = now;
-    keep(STEP, now.step + 1, aboutOf(data));
+    keep(STEP, now.step === data.first ? null : now.step + 1, aboutOf(data)); // the first is not in the address
     showControls(bar, data, drawing);
   };
   bar.replaceChildren(...newControls(data, drawing, show, place));
