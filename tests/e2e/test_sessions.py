@@ -71,8 +71,9 @@ def test_sessions_have_their_own_sentences_and_checkpoints(
         for step, (words, html) in enumerate(seen):
             checkpoint = own_checkpoints[number // 2] if number % 2 and step else tiny_checkpoint
             translator, text = Translator.from_checkpoint(checkpoint), sentence(number, step)
-            target = translator.translate(text, 1).hypotheses[0].token_ids
-            payload = sentence_payload(translator.explain(text, target))
+            (best,) = translator.translate(text, 1).hypotheses
+            explanation = translator.explain(text, best.token_ids)
+            payload = sentence_payload(explanation, translations={0: f"1: {best.text}"}, is_editable=True)
             assert words == json.loads(json.dumps({**payload, "ticket": words["ticket"]}))
             assert checkpoint.name in html
 
