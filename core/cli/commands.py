@@ -14,6 +14,7 @@ from core.analysis.alignment.align import ALIGN
 from core.analysis.attribution.attribute import ATTRIBUTE, FAITHFULNESS
 from core.analysis.attribution.logit_attribution import CONTRIBUTIONS
 from core.analysis.attribution.logit_lexicon import LEXICON
+from core.analysis.attribution.score_components import SCORE_COMPONENTS
 from core.analysis.composition.paths import PATHS
 from core.analysis.corpus import cli as corpus_cli
 from core.analysis.heads.attention_distance import DISTANCE
@@ -216,6 +217,7 @@ COMMANDS: dict[str, Command] = {
     ALIGN.name: ALIGN.command,
     CONTRIBUTIONS.name: CONTRIBUTIONS.command,
     LEXICON.name: LEXICON.command,
+    SCORE_COMPONENTS.name: SCORE_COMPONENTS.command,
     ATTRIBUTE.name: ATTRIBUTE.command,
     FAITHFULNESS.name: FAITHFULNESS.command,
     LENS.name: LENS.command,

@@ -1,0 +1,367 @@
+"""The analysis `score-components`: why a head looks there, a score as a sum over the parts of two streams.
+
+The state that a query or a key is computed from is a sum of what was written into the residual stream: the token's
+embedding, its position, what each head and each network before it has added, and biases (Elhage et al. 2021, "A
+Mathematical Framework for Transformer Circuits"). A norm is linear once its scale is held at its value in this pass,
+
+    D_i u = gain * (u - mean(u)) / sigma_i        (an RMSNorm subtracts no mean),
+
+so a part x that is written at position i enters the projection as D_i ... D_i x, through the norms after it: those of
+every sub-layer in a post-norm model, in a pre-norm model that of the sub-layer that reads it. With q_i the query, k_j
+the key, and u_b(j) the parts of the key's stream,
+
+    s_ij = q_i . k_j / sqrt(d_k) = sum_b q_i . W_K u_b(j) / sqrt(d_k) + q_i . b_K / sqrt(d_k),
+
+and likewise over the parts of the query's stream, with b_Q among its constants. What is the same for all keys of a row
+cancels in the softmax. So a bar says by how much a part raises the score above the mean over the visible keys or, if
+`instead_of` is given, above the score of another key: then the bars sum to log a_ij - log a_ij2, exactly, and answer
+why the head looks here and not there.
+
+One key is split at a time, with the query whole, and one query with the keys whole. Models with relative positions add
+a score of the distance, which is a part of both sums.
+
+The split is exact, but not causal: the norms and the other parts would change without a part. A part of an upper layer
+has read the sentence, so its bar is not that of the token at its position.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from core.analysis.attribution.forward_trace import added_bias
+from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.heads.head import attention_layers
+from core.analysis.linear_norm import centred, norm_bias, squared_scale
+from core.analysis.relative_scores import relative_scores
+from core.analysis.token_path.score_products import exact
+from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
+from core.trace import KINDS, SUBLAYERS, Head, Stack, attention_place, parse_head, record, stack_of
+from core.translator import Translator
+
+Side = Literal["key", "query"]
+Part = Literal["token", "position", "distance", "constant", "feed_forward", "encoder_self", "decoder_self", "cross"]
+Summand = tuple[Part, int | None, int | None]  # part, layer and head of a term
+TOLERANCE = 1e-3  # largest gap to the model's score, as a share of the sum of absolute terms
+
+
+class ScoreTerm(NamedTuple):
+    """One summand of a score.
+
+    Attributes:
+        part: a kind of attention is a head of it; `distance` is the score of relative positions; `constant` is all
+            biases.
+        layer: counted from 0; None for what is of no layer.
+        head: counted from 0; None unless `part` is a kind of attention.
+        value: by how much it raises the score.
+    """
+
+    part: Part
+    layer: int | None
+    head: int | None
+    value: float
+
+
+@dataclass(frozen=True)
+class ScoreComponents:
+    """A score as two sums, over the parts of the key and over those of the query.
+
+    Attributes:
+        query, key: positions, from 0.
+        instead_of: position of the key that it is compared with; None: the mean over the visible keys.
+        query_tokens, key_tokens: what each stack is fed.
+        visible: positions of the keys that the query may attend to.
+        terms: of each side, from the embedding upwards, constants last.
+        score: of the model itself, above what it is compared with.
+        weights: of the whole row, as the model computed them.
+    """
+
+    head: Head
+    query: int
+    key: int
+    instead_of: int | None
+    query_tokens: tuple[str, ...]
+    key_tokens: tuple[str, ...]
+    visible: tuple[int, ...]
+    terms: Mapping[Side, tuple[ScoreTerm, ...]]
+    score: float
+    weights: tuple[float, ...]
+
+    def total(self, side: Side) -> float:
+        """Sum of the terms of a side."""
+        return math.fsum(term.value for term in self.terms[side])
+
+    @property
+    def gap(self) -> float:
+        """Larger deviation of the two sums from the model's score."""
+        return max(abs(self.total(side) - self.score) for side in self.terms)
+
+    def groups(self, side: Side) -> tuple[tuple[ScoreTerm, ...], ...]:
+        """Terms of a side, heads of one layer and kind together, in their order."""
+        grouped: dict[tuple[Part, int | None], list[ScoreTerm]] = {}
+        for term in self.terms[side]:
+            grouped.setdefault(term[:2], []).append(term)
+        return tuple(map(tuple, grouped.values()))
+
+    def table(self) -> Columns:
+        """A row for each term, those of the key first; layers and heads are counted from 0."""
+        rows = [(side, *term) for side, terms in self.terms.items() for term in terms]
+        names = ("side", "part", "layer", "head", "contribution")
+        return {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+
+    def summary(self) -> str:
+        """The score beside the sums, and the largest part of each side."""
+        other = "the mean over all visible keys"
+        if self.instead_of is not None:
+            other = f"that of {self.instead_of + 1}:{self.key_tokens[self.instead_of]}"
+        return (
+            f"{self.head}, from {self.query + 1}:{self.query_tokens[self.query]} to "
+            f"{self.key + 1}:{self.key_tokens[self.key]}, weight {self.weights[self.key]:.3f}: the score minus {other} "
+            f"is {self.score:+.6f}; the parts of the key sum to {self.total('key'):+.6f}, those of the query to "
+            f"{self.total('query'):+.6f}"
+        )
+
+
+@dataclass(frozen=True)
+class ScoreComponentsOptions:
+    """Options of `score-components`; positions are counted from 0, in the decoder as the tokens are fed."""
+
+    head: Head = option(help="the head, such as 'cross L5 H3'", metavar="HEAD", type=str, parse=parse_head)
+    query: int = option(help="number of the token that attends, counted from 1", metavar="N", from_1=True)
+    key: int = option(help="number of the token that is attended to, counted from 1", metavar="N", from_1=True)
+    instead_of: int | None = option(
+        None,
+        "number of another key to compare with, counted from 1, instead of the mean over all",
+        metavar="N",
+        minimum=1,
+        counts="it is counted from 1",
+        parse=lambda number: number - 1,
+    )
+
+
+@torch.inference_mode()
+def score_components(
+    translator: Translator, source: str, target: str | Sequence[int], options: ScoreComponentsOptions
+) -> ScoreComponents:
+    """Split the score of one query and one key of a head, see the module docstring.
+
+    Raises:
+        ValueError: as `Translator.explain`; the model has no such head, or its row no such key.
+        RuntimeError: the terms do not sum to the score.
+    """
+    source_ids, fed, _ = translator.token_ids(source, target)
+    head = options.head
+    with translator.inspect() as model:
+        attention = attention_layers(model).get(head[:2])
+        if attention is None or not 0 <= head.head < attention.num_heads:
+            raise ValueError(f"this model has no head {head}")
+        reader = head.layer, "cross_attention" if head.kind == "cross" else "self_attention"
+        of_query = _stream(model, stack_of(head.kind), reader)
+        of_key = _stream(model, "encoder", None) if head.kind == "cross" else of_query
+        own = [head.place(each) for each in ("queries", "keys", "scores", "weights")]
+        with record(model, [*own, *of_query.places, *of_key.places]) as recorded:
+            model(translator.batch([source_ids]), translator.batch([fed]))
+        values = {place: exact(value[0]) for place, value in recorded.items()}
+        relative = relative_scores(model, head.kind, len(values[head.place("keys")]))
+        for stack, embedding, ids in (("encoder", model.embedding, source_ids), ("decoder", model.fed_embedding, fed)):
+            embedded = embedding.tokens(torch.tensor(ids, device=model.device))
+            values[f"{stack}.tokens"] = exact(embedded) * embedding.scale
+    sides = {"encoder": translator.source_pieces(source_ids), "decoder": translator.fed_pieces(fed)}
+    query_tokens, key_tokens = sides[of_query.stack], sides[of_key.stack]
+    visible = _visible(options, query_tokens, key_tokens, values[head.place("scores")])
+    compared = torch.zeros(len(key_tokens), dtype=torch.float64)  # 1 for the key, minus what it is compared with
+    others = visible if options.instead_of is None else (options.instead_of,)
+    compared[list(others)] = -1 / len(others)
+    compared[options.key] += 1
+
+    terms = _terms(options, attention, of_query, of_key, values, compared)
+    if relative is not None:
+        for of_side in terms.values():
+            of_side["distance", None, None] = float(relative[head.head, options.query] @ compared)
+    found = ScoreComponents(
+        head=head,
+        query=options.query,
+        key=options.key,
+        instead_of=options.instead_of,
+        query_tokens=query_tokens,
+        key_tokens=key_tokens,
+        visible=visible,
+        terms={side: tuple(ScoreTerm(*name, each) for name, each in of.items()) for side, of in terms.items()},
+        score=float(values[head.place("scores")][options.query].masked_fill(compared == 0, 0) @ compared),
+        weights=tuple(values[head.place("weights")][options.query].tolist()),
+    )
+    size = max(math.fsum(abs(term.value) for term in of_side) for of_side in found.terms.values())
+    if not found.gap <= TOLERANCE * max(1.0, size):
+        raise RuntimeError(
+            f"the parts of the key sum to {found.total('key'):.4f}, those of the query to {found.total('query'):.4f}, "
+            f"but the score is {found.score:.4f}: scores can be split for post-norm and pre-norm models with LayerNorm "
+            f"or RMSNorm, and this model is neither"
+        )
+    return found
+
+
+def _terms(
+    options: ScoreComponentsOptions,
+    attention: MultiHeadAttention,
+    of_query: "_Stream",
+    of_key: "_Stream",
+    values: Mapping[str, Tensor],
+    compared: Tensor,
+) -> dict[Side, dict[Summand, float]]:
+    """Terms of both sides.
+
+    Args:
+        values: of the places of the streams and the head, as `_Stream.terms` takes them.
+        compared: [K] factors of the scores, which sum to 0.
+    """
+    queries, keys = (values[options.head.place(each)] for each in ("queries", "keys"))  # [Q, d_k], [K, d_k]
+    rows, scale = slice(options.head.head * keys.size(1), (options.head.head + 1) * keys.size(1)), keys.size(1) ** 0.5
+    w_query, b_query, w_key = (
+        exact(each)[rows] / scale
+        for each in (attention.q_proj.weight, added_bias(attention.q_proj), attention.k_proj.weight)
+    )
+    of_keys = of_key.terms(values, (queries[options.query] @ w_key).expand(len(keys), -1))
+    difference = compared @ keys  # [d_k]
+    here = slice(options.query, options.query + 1)
+    of_queries = of_query.terms(values, (difference @ w_query)[None], here)
+    of_queries["constant", None, None] += b_query @ difference
+    return {
+        "key": {name: float(each @ compared) for name, each in of_keys.items()},
+        "query": {name: float(each) for name, each in of_queries.items()},
+    }
+
+
+def _visible(
+    options: ScoreComponentsOptions, query_tokens: Sequence[str], key_tokens: Sequence[str], scores: Tensor
+) -> tuple[int, ...]:
+    """Positions of the keys that the query may attend to: [Q, K] -> positions.
+
+    Raises:
+        ValueError: there is no such query, or it may not attend to a key of the options.
+    """
+    if not 0 <= options.query < len(query_tokens):
+        names = _numbered(query_tokens, range(len(query_tokens)))
+        raise ValueError(f"query {options.query + 1}, counted from 1, must be one of the tokens that attend: {names}")
+    visible = tuple(torch.nonzero(scores[options.query] > -math.inf)[:, 0].tolist())
+    for name, key in (("key", options.key), ("instead_of", options.instead_of)):
+        if key is not None and key not in visible:
+            names = _numbered(key_tokens, visible)
+            raise ValueError(f"{name} {key + 1}, counted from 1, must be a token that the query may attend to: {names}")
+    if options.key == options.instead_of:
+        raise ValueError(f"key and instead_of are both {options.key + 1}, counted from 1: give two different keys")
+    return visible
+
+
+def _numbered(tokens: Sequence[str], positions: Sequence[int]) -> str:
+    return " ".join(f"{position + 1}:{tokens[position]}" for position in positions)
+
+
+# --- the parts of a stream ------------------------------------------------------------------------------------------
+
+
+class _Step(NamedTuple):
+    """A sub-layer that writes into a stream, or a norm that the stream passes.
+
+    Attributes:
+        place: of the heads before W_O, of the network's output, or of the norm's input.
+        part, layer: of a sub-layer; without meaning for a norm.
+    """
+
+    module: MultiHeadAttention | FeedForward | Norm
+    place: str
+    part: Part = "constant"
+    layer: int | None = None
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """A stream from the embedding to the projection that reads it.
+
+    Attributes:
+        steps: in the order in which they act.
+        has_positions: whether positions are added to the embeddings.
+    """
+
+    stack: Stack
+    steps: tuple[_Step, ...]
+    has_positions: bool
+
+    @property
+    def places(self) -> list[str]:
+        return [f"{self.stack}.input", *(step.place for step in self.steps)]
+
+    def terms(self, values: Mapping[str, Tensor], read: Tensor, rows: slice = slice(None)) -> dict[Summand, Tensor]:
+        """Products of a direction with each part of the state that is read.
+
+        The direction is taken back through the norms, by the transpose of each.
+
+        Args:
+            values: of the places, without the batch axis, and `encoder.tokens` or `decoder.tokens`, scaled embeddings.
+            read: [L, D] direction of each row.
+            rows: the L rows.
+
+        Returns:
+            [L] by part.
+        """
+        written: dict[Summand, Tensor] = {}  # the last one first
+        constant = read.new_zeros(len(read))
+        for module, place, part, layer in reversed(self.steps):
+            if isinstance(module, MultiHeadAttention):
+                by_head = (read @ exact(module.out_proj.weight)).unflatten(1, (module.num_heads, -1))  # [L, H, d_v]
+                of_heads = torch.einsum("lhv,hlv->hl", by_head, values[place][:, rows])
+                written |= {(part, layer, head): of_heads[head] for head in reversed(range(module.num_heads))}
+                constant = constant + read @ exact(added_bias(module.out_proj))
+            elif isinstance(module, FeedForward):
+                bias = exact(added_bias(module.outer))
+                written[part, layer, None] = ((values[place][rows] - bias) * read).sum(1)
+                constant = constant + read @ bias
+            else:
+                constant = constant + read @ exact(norm_bias(module))
+                scale = squared_scale(module, values[place][rows]).rsqrt()
+                read = centred(module, exact(module.weight) * read) * scale  # subtracting a mean is its own transpose
+        tokens, entered = values[f"{self.stack}.tokens"][rows], values[f"{self.stack}.input"][rows]
+        found: dict[Summand, Tensor] = {("token", None, None): (tokens * read).sum(1)}
+        if self.has_positions:
+            found["position", None, None] = ((entered - tokens) * read).sum(1)
+        return {**found, **dict(reversed(written.items())), ("constant", None, None): constant}
+
+
+def _stream(model: Transformer, stack: Stack, reader: tuple[int, str] | None) -> _Stream:
+    """The stream that a sub-layer reads, given by its layer and its name; None: the output of the stack."""
+    whole = model.encoder if stack == "encoder" else model.decoder
+    steps: list[_Step] = []
+
+    def add(norm: nn.Module, place: str) -> None:
+        if isinstance(norm, Norm):
+            steps.append(_Step(norm, place))
+
+    add(whole.input_norm, f"{stack}.input")
+    place = ""
+    for layer, name in ((layer, name) for layer in range(len(whole.layers)) for name in SUBLAYERS[stack]):
+        block, place = whole.layers[layer], f"{stack}.{layer}.{name}"
+        norm, module = block.get_submodule(f"{name}_norm"), block.get_submodule(name)
+        if (layer, name) == reader:
+            if model.config.norm == "pre":
+                add(norm, f"{place}.norm_input")
+            break
+        if isinstance(module, MultiHeadAttention):
+            kind: Part = next(each for each in KINDS if attention_place(each, layer, "heads") == f"{place}.heads")
+            steps.append(_Step(module, f"{place}.heads", kind, layer))
+        elif isinstance(module, FeedForward):
+            steps.append(_Step(module, f"{place}.output", "feed_forward", layer))
+        if model.config.norm == "post":
+            add(norm, f"{place}.norm_input")
+    else:
+        add(whole.output_norm, f"{place}.residual_after")
+    return _Stream(stack, tuple(steps), model.config.positions != "relative")
+
+
+SCORE_COMPONENTS = Analysis(
+    "score-components",
+    "split the score of one query and key of a head over the parts of both",
+    score_components,
+    ScoreComponentsOptions,
+)
