@@ -25,6 +25,7 @@ from core.analysis.attribution.contrast_methods import METHODS, attribute_contra
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_lexicon import head_lexicon, rank_lexicons
 from core.analysis.attribution.logit_trace import trace_logits
+from core.analysis.attribution.score_components import ScoreComponentsOptions, score_components
 from core.analysis.composition.replacement import record_replacement
 from core.analysis.composition.survey import survey
 from core.analysis.interventions.cut_search import find_cuts
@@ -75,6 +76,11 @@ class Subject:
         for agreement in rank_lexicons(trace):
             head_lexicon(trace, agreement.head)
 
+    def score_components(self) -> None:
+        """Split the score of the token and the first key over both streams."""
+        options = ScoreComponentsOptions(head=self.head, query=self.position, key=0)
+        score_components(self.translator, self.text, self.target, options)
+
     def cut(self) -> None:
         """Cut a head: its effect on every token, and the new translation."""
         cuts = [Cut(self.head)]
@@ -109,6 +115,7 @@ def analyses(subject: Subject) -> dict[str, tuple[Callable[[], object], bool]]:
     return {
         "contributions": (subject.contributions, True),
         "lexicons, all heads": (subject.lexicons, True),
+        "score components": (subject.score_components, True),
         "lens": (partial(logit_lens, *given), True),
         "lens, encoder": (partial(encoder_translations, subject.translator, subject.text), True),
         "cut, with its translation": (subject.cut, True),

@@ -75,6 +75,7 @@ PAGES = (
         (
             View("contrast", "why/contrast", marked("Why A rather than B"), NEXT_TOKENS),
             View("contributions", "why/contributions", marked("What heads write"), NEXT_TOKENS),
+            View("score_components", "why/score_components", marked("Why a head looks there"), NEXT_TOKENS),
             View("lens", "why/lens", marked("Layer by layer"), TRANSLATIONS),
         ),
     ),

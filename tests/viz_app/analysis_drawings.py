@@ -11,6 +11,7 @@ from core.analysis.attribution.faithfulness import RANDOM, deletion_curves, rank
 from core.analysis.attribution.logit_attribution import attribute_logit
 from core.analysis.attribution.logit_lexicon import lexicon_of, rank_lexicons
 from core.analysis.attribution.logit_trace import trace_logits
+from core.analysis.attribution.score_components import ScoreComponentsOptions, score_components
 from core.analysis.composition.edge_effects import exact_effects
 from core.analysis.composition.edges import sender_side
 from core.analysis.composition.replacement import record_replacement
@@ -64,6 +65,7 @@ from viz_app.views.translate.generation.figures import export_rows
 from viz_app.views.translate.score import figures as word_table
 from viz_app.views.why.contrast import figures as contrast
 from viz_app.views.why.contributions import figures as contributions
+from viz_app.views.why.score_components import figures as score_bars
 
 
 def search(of: Subject) -> Iterator[Drawn]:
@@ -119,6 +121,15 @@ def written(of: Subject) -> Iterator[Drawn]:
     head = Head("cross", *of.place)
     yield contributions.head_table(found, of.explanation, head, lexicon_of(trace, head, 5))
     yield contributions.lexicon_table(rank_lexicons(trace))
+
+
+def scores(of: Subject) -> Iterator[Drawn]:
+    """Why a head looks there."""
+    options = ScoreComponentsOptions(head=Head("cross", *of.place), query=of.position, key=0)
+    found = score_components(of.translator, of.text, of.target, options)
+    for side in ("key", "query"):
+        yield score_bars.bars_grid(found, side, ["key.encoder_self.1", "query.cross.1"], of.theme)
+    yield pd.DataFrame(found.table())
 
 
 def contrasts(of: Subject) -> Iterator[Drawn]:
@@ -286,6 +297,7 @@ DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
         faster_searches,
         switches,
         written,
+        scores,
         contrasts,
         layers,
         distances,

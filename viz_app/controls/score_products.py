@@ -34,6 +34,7 @@ from viz_app.session import address, readings
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.map_pass import Cell, MapPass
 from viz_app.session.models import Model
+from viz_app.session.questions import ask_why_there
 from viz_app.session.readings import TokenView
 from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
@@ -166,7 +167,11 @@ class MapCells:
                     gap=products.gap,
                 )
                 check_badge(marked("products sum to the score"), products.gap < TOLERANCE, ABOUT_BADGE, gap)
-            if self._is_current():
+            reading = readings.reading()
+            if reading is not None and self._is_current():
+                if not products.is_hidden:
+                    ask = partial(ask_why_there, reading, *cell)
+                    st.button(tr("Why does it look there?"), type="tertiary", key=f"why-{self.key}", on_click=ask)
                 icon = ":material/arrow_forward:"
                 st.page_link(script_of("step_through"), label=tr("All steps"), icon=icon, width="content")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import streamlit as st
@@ -54,8 +55,9 @@ def questions(reading: Reading) -> Iterator[Question]:
     """
     from core.analysis.tokens.words import word
     from core.analysis.word_scores.least_probable import least_probable_token
+    from viz_app.drawing.head_names import head_title
     from viz_app.session import selected_pair
-    from viz_app.session.questions import ask_where, ask_which_head, ask_why
+    from viz_app.session.questions import ask_where, ask_which_head, ask_why, ask_why_there
 
     def name(tokens: tuple[str, ...], group: range) -> str:
         return quoted(word(tokens[group.start : group.stop]))
@@ -68,6 +70,11 @@ def questions(reading: Reading) -> Iterator[Question]:
         yield Question(
             "head", tr("Which head links {query} and {key}?", **texts), "heads", partial(ask_which_head, reading, found)
         )
+        first = found.heads[0].head
+        weights = explanation.maps[first.kind][first.layer].weights[first.head]
+        cell = max(product(pair.rows, pair.keys), key=lambda each: float(weights[each]))
+        text = tr("Why does {head} look from {query} at {key}?", head=head_title(first), **texts)
+        yield Question("there", text, "score_components", partial(ask_why_there, reading, first, *cell))
     elif explanation.log_probs:
         from core.analysis.tokens.words import word_groups
 

@@ -111,12 +111,16 @@ GENERATION_STEP, GENERATION_HEAD = Field("generation_step", INTEGER), _text("gen
 GENERATION_KIND = _text("generation_kind", "decoder_self")
 GATE, SWITCHED = Field("gate", NUMBER, 0.0), _text("switched", "")
 
-# What heads write, Why A rather than B, Layer by layer
+# What heads write, Why A rather than B, Layer by layer, Why a head looks there
 TERM, MINUS = _text("term", ""), _text("against")
 RATHER_THAN = _text("rather_than")
 CONTRAST_METHODS: Field[list[Any]] = Field("contrast_methods", several(TEXT))
 FAITHFUL_SAMPLE = _text("faithful_sample", "")
 CELL, ENCODER_LEVEL = _text("cell", ""), Field("encoder_level", INTEGER)
+ATTENDING_HEAD, INSTEAD_OF = _text("attending_head", is_preset=True), _text("instead_of", "mean")
+ATTENDING: Field[int] = Field("attending", COUNTED, is_preset=True)
+ATTENDED: Field[int] = Field("attended", COUNTED, is_preset=True)
+OPENED_TERMS: Field[list[str]] = Field("opened_terms", several(TEXT), [])
 
 # Patching, Head to head
 CORRUPTED = _text("corrupted", is_preset=True)

@@ -37,7 +37,6 @@ from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.heads.head import attention_layers
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
 from core.analysis.relative_scores import relative_scores
-from core.analysis.token_path.score_products import exact
 from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
 from core.trace import KINDS, SUBLAYERS, Head, Stack, attention_place, parse_head, record, stack_of
 from core.translator import Translator
@@ -164,11 +163,11 @@ def score_components(
         own = [head.place(each) for each in ("queries", "keys", "scores", "weights")]
         with record(model, [*own, *of_query.places, *of_key.places]) as recorded:
             model(translator.batch([source_ids]), translator.batch([fed]))
-        values = {place: exact(value[0]) for place, value in recorded.items()}
+        values = {place: _exact(value[0]) for place, value in recorded.items()}
         relative = relative_scores(model, head.kind, len(values[head.place("keys")]))
         for stack, embedding, ids in (("encoder", model.embedding, source_ids), ("decoder", model.fed_embedding, fed)):
             embedded = embedding.tokens(torch.tensor(ids, device=model.device))
-            values[f"{stack}.tokens"] = exact(embedded) * embedding.scale
+            values[f"{stack}.tokens"] = _exact(embedded) * embedding.scale
     sides = {"encoder": translator.source_pieces(source_ids), "decoder": translator.fed_pieces(fed)}
     query_tokens, key_tokens = sides[of_query.stack], sides[of_key.stack]
     visible = _visible(options, query_tokens, key_tokens, values[head.place("scores")])
@@ -220,7 +219,7 @@ def _terms(
     queries, keys = (values[options.head.place(each)] for each in ("queries", "keys"))  # [Q, d_k], [K, d_k]
     rows, scale = slice(options.head.head * keys.size(1), (options.head.head + 1) * keys.size(1)), keys.size(1) ** 0.5
     w_query, b_query, w_key = (
-        exact(each)[rows] / scale
+        _exact(each)[rows] / scale
         for each in (attention.q_proj.weight, added_bias(attention.q_proj), attention.k_proj.weight)
     )
     of_keys = of_key.terms(values, (queries[options.query] @ w_key).expand(len(keys), -1))
@@ -310,18 +309,18 @@ class _Stream:
         constant = read.new_zeros(len(read))
         for module, place, part, layer in reversed(self.steps):
             if isinstance(module, MultiHeadAttention):
-                by_head = (read @ exact(module.out_proj.weight)).unflatten(1, (module.num_heads, -1))  # [L, H, d_v]
+                by_head = (read @ _exact(module.out_proj.weight)).unflatten(1, (module.num_heads, -1))  # [L, H, d_v]
                 of_heads = torch.einsum("lhv,hlv->hl", by_head, values[place][:, rows])
                 written |= {(part, layer, head): of_heads[head] for head in reversed(range(module.num_heads))}
-                constant = constant + read @ exact(added_bias(module.out_proj))
+                constant = constant + read @ _exact(added_bias(module.out_proj))
             elif isinstance(module, FeedForward):
-                bias = exact(added_bias(module.outer))
+                bias = _exact(added_bias(module.outer))
                 written[part, layer, None] = ((values[place][rows] - bias) * read).sum(1)
                 constant = constant + read @ bias
             else:
-                constant = constant + read @ exact(norm_bias(module))
+                constant = constant + read @ _exact(norm_bias(module))
                 scale = squared_scale(module, values[place][rows]).rsqrt()
-                read = centred(module, exact(module.weight) * read) * scale  # subtracting a mean is its own transpose
+                read = centred(module, _exact(module.weight) * read) * scale  # subtracting a mean is its own transpose
         tokens, entered = values[f"{self.stack}.tokens"][rows], values[f"{self.stack}.input"][rows]
         found: dict[Summand, Tensor] = {("token", None, None): (tokens * read).sum(1)}
         if self.has_positions:
@@ -357,6 +356,11 @@ def _stream(model: Transformer, stack: Stack, reader: tuple[int, str] | None) ->
     else:
         add(whole.output_norm, f"{place}.residual_after")
     return _Stream(stack, tuple(steps), model.config.positions != "relative")
+
+
+def _exact(values: Tensor) -> Tensor:
+    """A copy in float64, on the CPU as MPS lacks it."""
+    return values.detach().cpu().double()
 
 
 SCORE_COMPONENTS = Analysis(

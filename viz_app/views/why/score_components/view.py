@@ -1,0 +1,290 @@
+"""Why a head looks there: the score of a query and a key as a sum over the parts of both."""
+
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.attribution.score_components import (
+    TOLERANCE,
+    ScoreComponents,
+    ScoreComponentsOptions,
+    Side,
+    score_components,
+)
+from core.analysis.heads.head import Head
+from core.analysis.recorded_call import Call
+from core.analysis.tokens.words import readable, readable_all
+from core.analysis.word_scores.least_probable import least_probable_token
+from core.capture import AttentionMap
+from core.drawing.drawing_data import FED_ARROW
+from core.trace import stack_of
+from viz_app.components import word_links
+from viz_app.components.attention_clicks import ClickedWeights
+from viz_app.components.attention_map import attention_map
+from viz_app.components.cell_grid import cell_grid
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
+from viz_app.drawing.export.cell_grid import export_grid
+from viz_app.drawing.head_names import head_title
+from viz_app.language import marked, tr
+from viz_app.session import python_code, readings
+from viz_app.session.address import ATTENDED, ATTENDING, ATTENDING_HEAD, INSTEAD_OF, OPENED_TERMS
+from viz_app.session.chosen_heads import ShownHeads, default_head
+from viz_app.session.fields import part
+from viz_app.session.questions import ask_which_map, select_score
+from viz_app.session.readings import READING_HASH, Reading
+from viz_app.session.state import session_object
+from viz_app.views.why.score_components import figures
+
+MEAN = "mean"
+TITLES: dict[Side, str] = {
+    "key": marked("**In the key**, {token}: click heads to open them"),
+    "query": marked("**In the query**, {token}: click heads to open them"),
+}
+SLIDES: dict[Side, str] = {
+    "key": marked("Why {head} looks there: in the key, {token}"),
+    "query": marked("Why {head} looks there: in the query, {token}"),
+}
+HOW_TO_READ = marked("""
+The **score** of a query and a key decides the weight: a row of weights is the softmax of its scores. Query and key are
+linear in the states that they are computed from, and these states are sums: the token's embedding, its position, what
+every head and network before has added, and biases. With the scale of every norm held at its value in this pass, the
+score splits exactly into a bar for each of them: **the bars of a side sum to the score** (Elhage et al. 2021; with
+features in place of heads and networks, Kamath et al. 2025).
+
+What is the same for all keys of a row changes no weight. So each bar says by how much a part raises the score **above
+the mean** over all tokens that the head can see there or, instead of the mean, above the score of one of them. Then the
+bars sum to the logarithm of the ratio of both weights: why it looks here and not there.
+
+**In the key**: what marks this token out for the query as it is. **In the query**: what looks for this token, with the
+keys as they are. A layer's heads open into single ones, and a head opens its own map in the row of this token: what it
+has read, it wrote there.
+
+A bar is not an effect: without a part, the norms and all later parts would change. Switches and Patching try that.
+""")
+ABOUT_BADGE = marked(
+    "The bars are computed from recorded states and parameters, in float64; the score is that of the model's own pass. "
+    "Both sums must be the score, to rounding."
+)
+ABOUT_INSTEAD = marked(
+    "With another token, the bars say why the weight is here and not there: they sum to the difference of the "
+    "logarithms of both weights."
+)
+
+
+@part
+def page() -> None:
+    """Draw everything below the sentence; a click in it runs only this part again."""
+    reading = readings.reading()
+    if reading is None:
+        st.caption(tr("Enter a sentence above to see why a head looks where it does."))
+        return
+    options = boxes(reading)
+    try:
+        found = components(reading, options)
+    except (RuntimeError, ValueError) as error:
+        st.error(sentence_case(str(error)))
+        return
+    headline(reading, found)
+    left, right = st.container(key="side-by-side").columns([4, 6], gap="medium")
+    with left:
+        own_map(reading, found)
+    with right:
+        of_key, of_query = st.container(key="difference").columns(2, gap="medium")
+        with of_key:
+            bars(reading, found, "key")
+        with of_query:
+            bars(reading, found, "query")
+    sums = tr(
+        "key {key:+.6f}, query {query:+.6f}, score {score:+.6f}, gap {gap:.1g}",
+        key=found.total("key"),
+        query=found.total("query"),
+        score=found.score,
+        gap=found.gap,
+    )
+    check_badge(marked("bars sum to the score"), found.gap < TOLERANCE, ABOUT_BADGE, sums)
+    st.caption(sums)
+
+
+# --- what is asked --------------------------------------------------------------------------------------------------
+
+
+def boxes(reading: Reading) -> ScoreComponentsOptions:
+    """Select head, query and key, and what the key is compared with."""
+    maps = reading.explain().maps
+    heads = {str(head): head for layers in maps.values() for own in layers for head in _heads(own)}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        ATTENDING_HEAD.preset_for(reading.model.digest, lambda: first_head(reading))
+        name = ATTENDING_HEAD.draw(
+            st.selectbox, tr("Head"), list(heads), format_func=lambda each: head_title(heads[each]), width=200
+        )
+        head = heads[name]
+        own = maps[head.kind][head.layer]
+        rows, keys = row_names(own), readable_all(own.key_tokens)
+        ATTENDING.preset_for((reading.identity, stack_of(head.kind)), lambda: first_query(reading, head))
+        row_labels = [f"{row} {name}" for row, name in enumerate(rows, 1)]
+        ATTENDING.show_labels(row_labels)
+        query = ATTENDING.draw(
+            st.selectbox, tr("looks from"), range(len(rows)), format_func=row_labels.__getitem__, width=200
+        )
+        visible = [key for key, is_visible in enumerate(own.visible[query].tolist()) if is_visible]
+        weights = own.weights[head.head, query]
+        ATTENDED.preset_for((reading.identity, head, query), lambda: int(weights.argmax()))
+        labels = {key: f"{key + 1} {keys[key]}, {decimal(float(weights[key]), 2)}" for key in visible}
+        ATTENDED.show_labels(labels.values())
+        key = ATTENDED.draw(st.selectbox, tr("at"), visible, format_func=labels.__getitem__, width=180)
+        others = [str(each + 1) for each in visible if each != key]
+        INSTEAD_OF.show_labels(labels.values())
+        other = INSTEAD_OF.draw(
+            st.selectbox,
+            tr("instead of"),
+            [MEAN, *others],
+            format_func=lambda each: tr("the mean of all") if each == MEAN else labels[int(each) - 1],
+            width=180,
+            help=tr(ABOUT_INSTEAD),
+        )
+    return ScoreComponentsOptions(head=head, query=query, key=key, instead_of=None if other == MEAN else int(other) - 1)
+
+
+def _heads(own: AttentionMap) -> list[Head]:
+    return [Head(own.kind, own.layer, head) for head in range(own.num_heads)]
+
+
+def first_head(reading: Reading) -> str:
+    """Return the name of the head to begin with: the first one that the page Heads shows, or one that aligns words."""
+    shown = session_object(ShownHeads).first_head(reading.model.digest)
+    return str(shown or Head("cross", *default_head(reading.explain().maps["cross"])))
+
+
+def first_query(reading: Reading, head: Head) -> int:
+    """Return the row to begin with: that of a selected word, or of the least probable token, or the first."""
+    side = "source" if head.kind == "encoder_self" else "target"
+    selected = [group.start for each, group in readings.selected_words(reading) if each == side]
+    if selected:
+        return selected[-1]
+    return least_probable_token(reading.explain()) if side == "target" else 0
+
+
+def row_names(own: AttentionMap) -> list[str]:
+    """Name the rows of a map; in the decoder with the fed and the predicted token."""
+    fed = readable_all(own.query_tokens)
+    if own.predicted_tokens is None:
+        return fed
+    pairs = zip(fed, readable_all(own.predicted_tokens), strict=True)
+    return [f"{token} {FED_ARROW} {predicted}" for token, predicted in pairs]
+
+
+def components_call(reading: Reading, options: ScoreComponentsOptions) -> Call:
+    """Return the call that splits the score."""
+    return Call("components", score_components, (*python_code.sentence(reading), options))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
+def components(reading: Reading, options: ScoreComponentsOptions) -> ScoreComponents:
+    """Return the terms of a score; the results of all sessions are shared.
+
+    Raises:
+        RuntimeError, ValueError: as `score_components`.
+    """
+    return components_call(reading, options).run()
+
+
+# --- the answer -----------------------------------------------------------------------------------------------------
+
+
+def headline(reading: Reading, found: ScoreComponents) -> None:
+    """Say what is split, and lead to the page Heads."""
+    own = reading.explain().maps[found.head.kind][found.head.layer]
+    values = {
+        "head": f"**{head_title(found.head)}**",
+        "query": f"**{plain(isolated(row_names(own)[found.query]))}**",
+        "key": f"**{plain(isolated(readable(found.key_tokens[found.key])))}**",
+        "weight": decimal(found.weights[found.key], 3),
+        "score": decimal(found.score, 2, sign=True),
+    }
+    if found.instead_of is None:
+        text = tr(
+            "{head} looks from {query} at {key} with weight **{weight}**: the score minus the mean of all {count} "
+            "tokens that it can see there is **{score}**",
+            count=len(found.visible),
+            **values,
+        )
+    else:
+        text = tr(
+            "{head} looks from {query} at {key} with weight **{weight}**, at {other} with weight **{other_weight}**: "
+            "the difference of the scores is **{score}**, the logarithm of the ratio of both weights",
+            other=f"**{plain(isolated(readable(found.key_tokens[found.instead_of])))}**",
+            other_weight=decimal(found.weights[found.instead_of], 3),
+            **values,
+        )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(text, help=tr(HOW_TO_READ), width="content")
+        show = partial(ask_which_map, reading, found.head, found.query)
+        st.button(tr("Open on Heads"), on_click=show, type="tertiary", key="score_on_heads")
+
+
+def own_map(reading: Reading, found: ScoreComponents) -> None:
+    """Draw the map of the head; a click on a cell asks about it."""
+    head, explanation = found.head, reading.explain()
+    own = explanation.maps[head.kind][head.layer]
+
+    def ask(clicked: ClickedWeights) -> None:
+        _, row, column = clicked
+        if row is not None and column is not None and own.visible[row, column]:
+            select_score(reading, head, row, column)
+
+    st.markdown(tr("**The map of the head**: click a cell to ask about it"))
+    attention_map(
+        own,
+        head.head,
+        page_theme(),
+        key="score-map",
+        on_cell=ask,
+        place={"query": [found.query], "key": [found.key]},
+        links=word_links.links(explanation, head.kind, words=False, hide_special=False),
+        name=lambda *_: head_title(head),
+    )
+
+
+def bars(reading: Reading, found: ScoreComponents, side: Side) -> None:
+    """Draw the bars of a side; a click opens the heads of a layer, or the map of one."""
+    theme, opened = page_theme(), opened_groups()
+    position, tokens = (found.key, found.key_tokens) if side == "key" else (found.query, found.query_tokens)
+    title = tr(TITLES[side], token=plain(isolated(readable(tokens[position]))))
+    st.markdown(title)
+    rows = figures.bar_rows(found, side, opened)
+
+    def click(place: tuple[int, int]) -> None:
+        row = rows[place[0]]
+        if row.group:
+            OPENED_TERMS.set([each for each in opened if each != row.group] + [row.group] * (row.group not in opened))
+        elif row.head is not None:
+            weights = reading.explain().maps[row.head.kind][row.head.layer].weights[row.head.head, position]
+            select_score(reading, row.head, position, int(weights.argmax()))
+
+    grid = figures.bars_grid(found, side, opened, theme)
+    cell_grid(grid, click, key=f"score-bars-{side}")
+    recorded = components_call(reading, options_of(found)).returning(found)
+    downloads(
+        f"score-{side}",
+        partial(export_grid, grid, theme=theme, title=tr(figures.BARS)),
+        title=tr(SLIDES[side], head=head_title(found.head), token=readable(tokens[position])),
+        call=lambda: recorded.then("table"),
+    )
+
+
+def options_of(found: ScoreComponents) -> ScoreComponentsOptions:
+    """Return the options with which a score was split."""
+    return ScoreComponentsOptions(head=found.head, query=found.query, key=found.key, instead_of=found.instead_of)
+
+
+def opened_groups() -> list[str]:
+    """Return the groups whose heads have bars of their own, and write them to the address."""
+    opened = OPENED_TERMS.restore()
+    OPENED_TERMS.put(opened)
+    return opened
+
+
+page()
