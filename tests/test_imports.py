@@ -16,7 +16,7 @@ WRONG = {  # an import against each contract
     "core/model/layers.py": "def late():\n    from core.translator import Translator",
     "train/data/filters.py": "import train.loop",
     "viz_app/session/models.py": "from viz_app.controls import toolbar",
-    "viz_app/views/heads/grid/head_detail.py": "import viz_app.views.compare.other_side",
+    "viz_app/views/heads/grid/head_detail.py": "import viz_app.views.compare.one_sentence.other_side",
     "viz_app/views/why/contrast/figures.py": "import streamlit",
     "core/decoding/beam.py": "import plotly",
     "viz_app/frame/badges.py": "import core.native.library",

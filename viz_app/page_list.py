@@ -88,7 +88,13 @@ PAGES = (
         ),
     ),
     AppPage(marked("Step by step"), (View("step_through", "steps", marked("Step by step"), NEXT_TOKENS),)),
-    AppPage(marked("Compare"), (View("compare", "compare", marked("Compare"), TRANSLATIONS),)),
+    AppPage(
+        marked("Compare"),
+        (
+            View("compare", "compare/one_sentence", marked("One sentence"), TRANSLATIONS),
+            View("test_set", "compare/test_set", marked("A test set"), TRANSLATIONS, has_sentence=False),
+        ),
+    ),
     AppPage(marked("Corpus"), (View("corpus", "corpus", marked("Corpus"), TRANSLATIONS, has_sentence=False),)),
     AppPage(
         marked("Paper"),

@@ -26,6 +26,7 @@ from core.analysis.layers.measure_layers import LAYER_TYPES
 from core.analysis.lens.logit_lens import LENS
 from core.analysis.over_training.followed_sentence import OVER_TRAINING
 from core.analysis.token_path.step import STEP
+from core.analysis.two_models.compare import COMPARE
 from core.analysis.word_scores.score import SCORE
 from core.cli.file_translation import cli as translate_cli
 from core.cli.file_translation.interrupt import JobStoppedError
@@ -209,6 +210,7 @@ COMMANDS: dict[str, Command] = {
         explain_cli.run_arrays,
     ),
     SCORE.name: SCORE.command,
+    COMPARE.name: COMPARE.command,
     "corpus": (
         "index the strongest examples of all heads and neurons over a file of sentences",
         corpus_cli.add_arguments,

@@ -22,7 +22,7 @@ from viz_app.drawing import head_links_text, scorecard_text, weight_tables
 from viz_app.drawing.export.head_pictures import export_csv, export_lines, export_map
 from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.export.token_steps import export_steps
-from viz_app.views.compare import figures as comparison_figures
+from viz_app.views.compare.one_sentence import figures as comparison_figures
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.heads.alignment import figures as aligner_tables
 from viz_app.views.heads.alignment.figures import export_ribbon

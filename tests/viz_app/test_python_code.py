@@ -27,8 +27,10 @@ from viz_app.controls.job_control import TURN
 from viz_app.frame import share_menu
 from viz_app.session import model_paths, python_code, sample_sentences
 from viz_app.session.attributions import METHOD_NAMES
-from viz_app.session.models import ROOT
-from viz_app.views.compare import nearest as compare_nearest
+from viz_app.session.models import ROOT, model_at
+from viz_app.session.open_models import OpenModels
+from viz_app.views.compare.one_sentence import nearest as compare_nearest
+from viz_app.views.compare.test_set.compared_file import ComparedFile
 from viz_app.views.corpus.opened_index import OwnIndex
 from viz_app.views.experiments.head_paths import paths_survey
 from viz_app.views.experiments.switches.switched_heads import HeadsOffSlot
@@ -192,6 +194,21 @@ def test_score(start: Start, rows: dict[str, Row]) -> None:
     rows.clear()
     healthy(app.run())
     run_all(rows, 1)
+
+
+def test_two_models_over_a_test_set(start: Start, rows: dict[str, Row], small_checkpoint: Path) -> None:
+    app = start(text="Where?", beam_size="1")
+    state_of(app.run(), OpenModels).add(model_at(small_checkpoint), show=False)
+    app = opened(app, "test_set")
+    app.text_area(key="test_set_pasted").set_value("A dog runs.\tEin Hund rennt.\nThe sea.\tDas Meer.")
+    healthy(app.button(key="test_set_submit").click().run())
+    job = state_of(app, ComparedFile).job
+    assert job is not None
+    while job.advance(TURN):
+        pass
+    rows.clear()
+    healthy(app.run())
+    run_all(rows, 5)
 
 
 @pytest.mark.parametrize("term", ["cross L2 H1", "decoder L1 H2"])

@@ -8,11 +8,11 @@ from typing import get_args
 from core.files.console import show
 from core.files.file_writing import write_text
 from core.inference.device import Precision
+from core.text.bleu_tokenizers import LANGUAGES
 from core.text.text_files import one_line
 from core.translator import Translator
 from train.card import record_scores
 from train.cli.shared_options import DEFAULT, Commands, add_device_option, command_parser
-from train.data.bleu_tokenizers import LANGUAGES
 from train.data.parallel_text import TEXT_FORMATS
 from train.eval.bleu import bleu_notes
 from train.eval.translation_scores import Score, TestSet, evaluate

@@ -11,7 +11,7 @@ from pathlib import Path
 from sacrebleu.metrics.bleu import BLEU
 
 from core.files.file_writing import check_folder_of, write_atomically
-from train.data.bleu_tokenizers import bleu_tokenizer
+from core.text.bleu_tokenizers import bleu_tokenizer
 from train.data.parallel_text import read_parallel
 
 

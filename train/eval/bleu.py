@@ -7,7 +7,7 @@ from importlib.metadata import version
 
 from sacrebleu.metrics.bleu import BLEU
 
-from train.data.bleu_tokenizers import (
+from core.text.bleu_tokenizers import (
     DEFAULT,
     LANGUAGES,
     bleu_tokenizer,

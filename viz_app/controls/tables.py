@@ -1,7 +1,8 @@
 """Tables in the one form that all pages use."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
@@ -37,7 +38,18 @@ def show_table(table: "pd.DataFrame | Columns", *, hide_index: bool = True, **op
     titles = {name: title for name in map(str, table.columns) if (title := tr(name)) != name}
     if titles:
         options["column_config"] = {**titles, **options.get("column_config", {})}
+    table = _rounded(table, options.get("column_config", {}))
     st.dataframe(table, hide_index=hide_index, placeholder=NOTHING, **options)
+
+
+def _rounded(table: "pd.DataFrame", columns: Mapping[str, Any]) -> "pd.DataFrame":
+    """Round the columns of `decimals`: Streamlit cuts digits off, so that 0.9999 would be 0.999."""
+    digits: dict[Hashable, int] = {
+        name: round(-math.log10(column["type_config"]["step"]))
+        for name, column in columns.items()
+        if isinstance(column, Mapping) and name in table and cast("Any", column)["type_config"].get("step")
+    }
+    return table.round(digits) if digits else table
 
 
 def selectable_table(table: "pd.DataFrame", key: str, on_row: Callable[[int], None], **options: Any) -> None:

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from tests.train.data.test_bleu_tokenizers import CHINESE, GERMAN, JAPANESE, KOREAN, THAI
-from train.data import bleu_tokenizers
+from core.text import bleu_tokenizers
+from tests.core.text.test_bleu_tokenizers import CHINESE, GERMAN, JAPANESE, KOREAN, THAI
 from train.eval.bleu import bleu_notes, lowercased_bleu, paper_bleu, sacre_bleu, split_compounds, tokenized
 
 

@@ -1,1 +1,1 @@
-"""The page Compare: two translations side by side."""
+"""The page Compare: two translations of one sentence side by side, or two models over a test set."""

@@ -11,7 +11,6 @@ from viz_app.session.models import Model
 from viz_app.session.next_page import lead_to
 from viz_app.session.state import MayHoldModel
 
-MAX_BYTES = 2**20
 MAX_LINES = 2_000
 TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`")
 NOT_TEXT = marked(

@@ -8,20 +8,18 @@ from core.analysis.recorded_call import Call, Given
 from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
+from viz_app.controls.lines_form import lines_form
 from viz_app.controls.tables import decimals, selectable_table, show_table
-from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.fields import part
 from viz_app.session.models import Model
 from viz_app.session.state import session_object
-from viz_app.session.uploaded_text import decoded
 from viz_app.views.translate.score.figures import word_table
 from viz_app.views.translate.score.scored_file import (
     BEAM_SIZE,
     LENGTH_PENALTY,
-    MAX_BYTES,
     MAX_LINES,
     NOT_TEXT,
     TOO_LARGE,
@@ -42,7 +40,6 @@ two. A word of several tokens has the product of their probabilities; `</s>` is 
 It says how probable the model finds a word, not whether the word is right: a correct rare name may have a low one, and
 a fluent mistake a high one.
 """)
-PASTED = marked("the text")
 EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
 
 
@@ -68,37 +65,28 @@ def columns() -> dict[str, Any]:
 def form() -> None:
     """Draw the form for the sentences."""
     model = readings.model()
-    with st.form("sentences", border=False):
-        left, right = st.columns(2, gap="large")
-        uploader_texts("score_file", 5)
-        file = left.file_uploader(tr("File of sentences"), key="score_file", help=tr(ABOUT), max_upload_size=5)
-        pasted = right.text_area(
-            tr("Or paste lines"),
-            key="score_pasted",
-            placeholder=EXAMPLE,
-            height=100,
-            help=tr(ABOUT),
-            persist_state="session",
-        )
-        with st.container(horizontal=True, vertical_alignment="center"):
-            submitted = st.form_submit_button(tr("Score the words"), key="score_submit")
-            st.caption(
-                tr(
-                    "Up to {most:,} sentences. Where no translation is given, {model} translates with beam size "
-                    "{beam} and length penalty {penalty}.",
-                    most=MAX_LINES,
-                    model=plain(model.name),
-                    beam=BEAM_SIZE,
-                    penalty=LENGTH_PENALTY,
-                ),
-                width="content",
-            )
-    if not submitted:
-        return
-    name = file.name if file else PASTED
+    note = tr(
+        "Up to {most:,} sentences. Where no translation is given, {model} translates with beam size {beam} and length "
+        "penalty {penalty}.",
+        most=MAX_LINES,
+        model=plain(model.name),
+        beam=BEAM_SIZE,
+        penalty=LENGTH_PENALTY,
+    )
     try:
-        text = decoded(name, file.getvalue(), MAX_BYTES, TOO_LARGE, NOT_TEXT) if file else pasted or ""
-        session_object(ScoredFile).begin(model, name, text)
+        submitted = lines_form(
+            "score",
+            tr("File of sentences"),
+            tr("Score the words"),
+            about=tr(ABOUT),
+            example=EXAMPLE,
+            note=note,
+            too_large=TOO_LARGE,
+            not_text=NOT_TEXT,
+        )
+        if submitted is None:
+            return
+        session_object(ScoredFile).begin(model, *submitted)
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return

@@ -31,8 +31,8 @@ from viz_app.session.language_codes import codes_of, leading_codes
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.sample_sentences import SHIPPED
 from viz_app.session.state import session_object
-from viz_app.views.compare.other_side import ComparedSide
-from viz_app.views.compare.settings import CompareView, second_widget
+from viz_app.views.compare.one_sentence.other_side import ComparedSide
+from viz_app.views.compare.one_sentence.settings import CompareView, second_widget
 
 SHOWN = 5  # heads
 IMPORT = "from viz_app.session.sample_sentences import SHIPPED"

@@ -28,10 +28,10 @@ from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TE
 from viz_app.session.fields import part
 from viz_app.session.map_pass import text_pass
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
-from viz_app.views.compare import nearest, other_side
-from viz_app.views.compare.figures import agreement, in_words
-from viz_app.views.compare.other_side import AGAINST, Against, ComparedSide
-from viz_app.views.compare.settings import (
+from viz_app.views.compare.one_sentence import nearest, other_side
+from viz_app.views.compare.one_sentence.figures import agreement, in_words
+from viz_app.views.compare.one_sentence.other_side import AGAINST, Against, ComparedSide
+from viz_app.views.compare.one_sentence.settings import (
     SAME,
     CompareView,
     Layers,

@@ -15,7 +15,7 @@ from tests.core.analysis.heads.test_nearest_heads import reordered
 from tests.viz_app.pages import Start, healthy, reading, to_page
 from viz_app.controls import job_control
 from viz_app.drawing.head_names import name_of
-from viz_app.views.compare import nearest
+from viz_app.views.compare.one_sentence import nearest
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from train.data import bleu_tokenizers
-from train.data.bleu_tokenizers import PACKAGES, bleu_tokenizer, lacks_spaces, missing_packages, usual_tokenizer
+from core.text import bleu_tokenizers
+from core.text.bleu_tokenizers import PACKAGES, bleu_tokenizer, lacks_spaces, missing_packages, usual_tokenizer
 
 CHINESE = ["我今天去学校。", "他买了三本书。", "今天天气很好。"]
 JAPANESE = ["今日は学校に行きます。", "コーヒーを三杯飲んだ。"]

@@ -1,0 +1,95 @@
+"""Where two models differ: sentences by their length, and words by how often the references have them.
+
+As in compare-mt (Neubig et al. 2019): a difference of the whole may come from long sentences, or from rare words.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis.two_models.translated_lines import TranslatedPair
+from core.text.bleu_tokenizers import bleu_tokenizer
+
+LENGTHS = (10, 20, 30, 40)  # words of a source up to which a bucket reaches
+FREQUENCIES = (1, 2, 4, 9, 99)  # occurrences in the references up to which a bucket reaches
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Some sentences, or some words of the references.
+
+    Attributes:
+        least, most: of the words in their sources, or of their occurrences in the references; `most` is None in the
+            last bucket.
+        count: of the sentences, or of the words of the references, each counted as often as it occurs.
+        first, second: from 0 to 100; of sentences chrF of them all, of words the F-measure: the harmonic mean of the
+            share of the references' words that a model has, and of the share of its words that the references have.
+    """
+
+    least: int
+    most: int | None
+    count: int
+    first: float
+    second: float
+
+
+def by_length(lines: Sequence[TranslatedPair]) -> list[Bucket]:
+    """Sentences by the number of words of their source; buckets without any are left out."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    chrf, grouped = CHRF(), dict[int, list[TranslatedPair]]()
+    for line in lines:
+        grouped.setdefault(_bucket(len(line.pair.source.split()), LENGTHS), []).append(line)
+    buckets: list[Bucket] = []
+    for index, group in sorted(grouped.items()):
+        references = [[line.pair.reference for line in group]]
+        scores = [chrf.corpus_score([line.texts[side] for line in group], references).score for side in (0, 1)]
+        buckets.append(Bucket(*_range(index, LENGTHS), len(group), scores[0], scores[1]))
+    return buckets
+
+
+def by_frequency(lines: Sequence[TranslatedPair], language: str = "") -> list[Bucket]:
+    """Words of the references by how often they occur in all of them; buckets without any are left out.
+
+    A word is right if the reference of the sentence has it, as often as it does. Words that no reference has are in no
+    bucket.
+
+    Args:
+        language: code of the references' language, for the words: those of BLEU, see `bleu_tokenizer`.
+    """
+    from sacrebleu.metrics.bleu import BLEU
+
+    tokenizer = BLEU(tokenize=bleu_tokenizer([line.pair.reference for line in lines], language)).tokenizer
+    words = [[Counter(str(tokenizer(text)).split()) for text in (line.pair.reference, *line.texts)] for line in lines]
+    frequency = sum((reference for reference, *_ in words), Counter[str]())
+    expected, right, written = Counter[int](), [Counter[int](), Counter[int]()], [Counter[int](), Counter[int]()]
+    for reference, *translations in words:
+        for word, count in reference.items():
+            expected[_bucket(frequency[word], FREQUENCIES)] += count
+        for side, translation in enumerate(translations):
+            for word, count in translation.items():
+                if word in frequency:
+                    bucket = _bucket(frequency[word], FREQUENCIES)
+                    written[side][bucket] += count
+                    right[side][bucket] += min(count, reference[word])
+    return [
+        Bucket(
+            *_range(index, FREQUENCIES),
+            expected[index],
+            *(200 * right[side][index] / (expected[index] + written[side][index]) for side in (0, 1)),
+        )
+        for index in sorted(expected)
+    ]
+
+
+def _bucket(value: int, edges: Sequence[int]) -> int:
+    """Number of the bucket of a value: that of the first edge that is not below it."""
+    return sum(value > edge for edge in edges)
+
+
+def _range(index: int, edges: Sequence[int]) -> tuple[int, int | None]:
+    """Least and most of a bucket."""
+    bounds = (0, *edges, math.inf)
+    least = max(int(bounds[index]) + 1, 1)
+    return least, None if index == len(edges) else edges[index]

@@ -1,0 +1,166 @@
+"""The analysis `compare`: the translations of two models over a test set."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tqdm import tqdm
+
+from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.subject import Subject
+from core.analysis.two_models.buckets import Bucket, by_frequency, by_length
+from core.analysis.two_models.paired_scores import PairedScore, PairedTestName, paired_scores
+from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, parse_pairs, translate_pairs
+from core.text.text_files import decode, read_text
+from core.translator import Translator
+
+MARK = 0.05  # p-value below which the summary says that a difference is significant
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """Options of `compare`."""
+
+    input: Path | None = option(
+        None,
+        "test set: in each line a source, a tab and its reference, or the source alone with --references (default: "
+        "standard input)",
+        metavar="FILE",
+    )
+    references: Path | None = option(None, "the references, one per line", metavar="FILE")
+    test: PairedTestName = option("bootstrap", "paired test of the difference (default: %(default)s)")
+    samples: int | None = option(
+        None,
+        "resamples of the test (default: 1,000 of a bootstrap, 10,000 trials of a randomization)",
+        metavar="N",
+        minimum=1,
+        counts="the number of resamples",
+    )
+    language: str = option(
+        "", "code of the references' language, such as zh, for the words of BLEU (default: by their script)"
+    )
+    beam_size: int = option(4, "beam size of the searches; 1 is greedy search (default: %(default)s)", metavar="N")
+    length_penalty: float = option(
+        0.6, "exponent of the length penalty; 0 for none (default: %(default)s)", metavar="ALPHA"
+    )
+
+
+@dataclass(frozen=True)
+class ComparedModels:
+    """Two models over a test set.
+
+    Attributes:
+        lines: in the order of the test set.
+        scores: of all of them.
+    """
+
+    lines: tuple[TranslatedPair, ...]
+    scores: tuple[PairedScore, ...]
+    lengths: tuple[Bucket, ...]
+    frequencies: tuple[Bucket, ...]
+
+    def table(self) -> Columns:
+        """A row for each sentence, those first that the first model translates better, by chrF; lines count from 1."""
+        lines = sorted(self.lines, key=lambda line: -line.difference)
+        return {
+            "difference": [line.difference for line in lines],
+            "first_chrf": [line.chrf[0] for line in lines],
+            "second_chrf": [line.chrf[1] for line in lines],
+            "line": [line.pair.number for line in lines],
+            "source": [line.pair.source for line in lines],
+            "reference": [line.pair.reference for line in lines],
+            "first": [line.texts[0] for line in lines],
+            "second": [line.texts[1] for line in lines],
+        }
+
+    def scores_table(self) -> Columns:
+        """A row for each metric."""
+        return {name: [getattr(each, name) for each in self.scores] for name in PairedScore.__dataclass_fields__}
+
+    def buckets_table(self) -> Columns:
+        """A row for each bucket of sentences, then of words."""
+        named = [("words in the source", each) for each in self.lengths]
+        named += [("occurrences in the references", each) for each in self.frequencies]
+        columns: dict[str, Sequence[object]] = {"by": [name for name, _ in named]}
+        return columns | {name: [getattr(each, name) for _, each in named] for name in Bucket.__dataclass_fields__}
+
+    def summary(self) -> str:
+        """The scores and the buckets, for people."""
+        same = sum(one == other for one, other in (line.texts for line in self.lines))
+        rows = [f"{len(self.lines)} sentences, {same} with the same translation; first and second model"]
+        for each in self.scores:
+            verdict = "" if each.p_value < MARK else ", which other sentences might turn round"
+            rows += [
+                f"  {each.metric:<6}{each.first:6.2f} \u00b1 {each.first_interval:.2f}  {each.second:6.2f} \u00b1 "
+                f"{each.second_interval:.2f}  p = {each.p_value:.4f}{verdict}",
+                f"        {each.signature}",
+            ]
+        for title, buckets in (
+            ("chrF by words in the source", self.lengths),
+            ("F-measure of words by their occurrences in the references", self.frequencies),
+        ):
+            rows += [
+                title,
+                *(f"  {_named(each):<8}{each.first:6.1f}{each.second:8.1f}  of {each.count}" for each in buckets),
+            ]
+        return "\n".join(rows)
+
+
+def _named(bucket: Bucket) -> str:
+    if bucket.most is None:
+        return f"{bucket.least}+"
+    return str(bucket.least) if bucket.least == bucket.most else f"{bucket.least}-{bucket.most}"
+
+
+def compared(lines: Iterable[TranslatedPair], options: CompareOptions = CompareOptions()) -> ComparedModels:
+    """Score the translations of two models.
+
+    Raises:
+        ValueError: there are none.
+    """
+    lines = tuple(lines)
+    first, second = ([line.texts[side] for line in lines] for side in (0, 1))
+    references = [line.pair.reference for line in lines]
+    scores = paired_scores(first, second, references, options.test, options.samples, options.language)
+    return ComparedModels(lines, tuple(scores), tuple(by_length(lines)), tuple(by_frequency(lines, options.language)))
+
+
+def compare_models(first: Translator, second: Translator, options: CompareOptions) -> ComparedModels:
+    """Translate a test set by two models, and compare them; progress is shown on stderr.
+
+    Raises:
+        ValueError: the test set is invalid, or as `translate_pairs`.
+        OSError: a file cannot be read.
+    """
+    pairs = _read(options)
+    lines = translate_pairs(first, second, pairs, options.beam_size, options.length_penalty)
+    return compared(tqdm(lines, total=len(pairs), unit=" sentences", file=sys.stderr), options)
+
+
+def _read(options: CompareOptions) -> list[TestPair]:
+    name = options.input.name if options.input else "standard input"
+    text = read_text(options.input) if options.input else decode(sys.stdin.buffer.read(), name)
+    try:
+        return parse_pairs(text, read_text(options.references) if options.references else None)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _add_models(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
+    parser.add_argument("--other", type=Path, required=True, metavar="FILE", help="the model that is compared with it")
+
+
+def _open_models(options: argparse.Namespace) -> tuple[Translator, Translator]:
+    return Translator.from_checkpoint(options.checkpoint), Translator.from_checkpoint(options.other)
+
+
+COMPARE = Analysis(
+    "compare",
+    "compare the translations of two models over a test set",
+    compare_models,
+    CompareOptions,
+    Subject(_add_models, _open_models),
+)

@@ -1,0 +1,55 @@
+"""The command `compare`."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from core.analysis.two_models.compare import CompareOptions, compared
+from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
+from core.cli.commands import main
+from core.files.shipped_files import shipped_checkpoint
+
+MODELS = [shipped_checkpoint("multi30k"), shipped_checkpoint("multi30k-distilled")]
+SOURCES, REFERENCES = "A dog runs.\nTwo men sit.\n", "Ein Hund läuft.\nZwei Männer sitzen.\n"
+
+
+def run(*more: str) -> int:
+    return main(["compare", "--checkpoint", str(MODELS[0]), "--other", str(MODELS[1]), *more])
+
+
+def test_the_command_prints_the_sentences_and_their_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("test.en", SOURCES), ("test.de", REFERENCES)):
+        (tmp_path / name).write_text(text)
+    files = ["--input", str(tmp_path / "test.en"), "--references", str(tmp_path / "test.de")]
+    assert run(*files, "--samples", "20", "--beam-size", "1") == 0
+    printed = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(printed.out)))
+    assert {(row["source"], row["reference"]) for row in rows} == {
+        *zip(SOURCES.split("\n")[:2], REFERENCES.split("\n")[:2], strict=True)
+    }
+    differences = [float(row["difference"]) for row in rows]
+    assert differences == sorted(differences, reverse=True)
+    for row, difference in zip(rows, differences, strict=True):
+        assert difference == pytest.approx(float(row["first_chrf"]) - float(row["second_chrf"]), abs=1e-6)
+    assert "|bs:20|" in printed.err
+    assert "chrF by words in the source" in printed.err
+
+
+def test_an_invalid_test_set_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "test.tsv"
+    path.write_text("A dog.\n")
+    assert run("--input", str(path)) == 1
+    assert "test.tsv: line 1 has no reference" in capsys.readouterr().err
+
+
+def test_the_summary_says_what_is_not_significant() -> None:
+    def line(number: int, first: str, second: str) -> TranslatedPair:
+        return TranslatedPair(TestPair(number, "a b", "der kleine Hund"), ((), first), ((), second), (0.0, 0.0))
+
+    same = compared([line(1, "ein Hund", "ein Hund")] * 3, CompareOptions(samples=20))
+    assert "3 sentences, 3 with the same translation" in same.summary()
+    assert "p = 1.0000, which other sentences might turn round" in same.summary()
+    better = compared([line(number, "der kleine Hund", "die Katze") for number in range(9)], CompareOptions(samples=99))
+    assert "p = 0.0100\n" in better.summary()

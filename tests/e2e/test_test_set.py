@@ -1,0 +1,25 @@
+"""Two models over a test set in a browser: a sentence opens with the attention of both."""
+
+from playwright.sync_api import Page, expect
+
+from core.files.shipped_files import shipped_checkpoint
+from tests.e2e.idle import open_page, wait_until_idle
+
+TEXT = "A dog runs.\tEin Hund rennt.\nThe sea.\tDas Meer"
+
+
+def test_a_sentence_of_the_list_opens_with_both_models(page: Page, app: str) -> None:
+    open_page(page, f"{app}/test_set?tour=off")
+    sidebar = page.get_by_test_id("stSidebar")
+    sidebar.locator("input[type=file]").set_input_files(shipped_checkpoint("multi30k"))
+    main = page.get_by_test_id("stMain")
+    expect(main.get_by_role("textbox", name="Or paste lines")).to_be_visible()
+    wait_until_idle(page)
+    main.get_by_role("textbox", name="Or paste lines").fill(TEXT)
+    main.get_by_role("button", name="Compare the models").click()
+    expect(page.get_by_text("2 sentences")).to_be_visible()
+    wait_until_idle(page)
+    page.locator(".st-key-test_set_lines").get_by_test_id("stDataFrame").click(position={"x": 18, "y": 52})
+    expect(page.get_by_text("Second:")).to_contain_text("tiny.safetensors")
+    expect(page.locator("canvas.picture")).not_to_have_count(0)
+    expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -1,0 +1,87 @@
+"""Two models over a test set, without a browser."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.files.shipped_files import shipped_checkpoint
+from tests.viz_app.pages import Start, added, healthy, opened, state_of
+from viz_app.controls.job_control import TURN
+from viz_app.drawing.export.canvas import FORMATS
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.drawing.theme import DARK, LIGHT
+from viz_app.views.compare.test_set import compared_file
+from viz_app.views.compare.test_set.compared_file import ComparedFile
+from viz_app.views.compare.test_set.figures import buckets_figure, marker_line, sentences_figure
+
+TEXT = "A dog runs.\tEin Hund rennt.\nThe sea.\tDas Meer\nTwo men <b>sit</b>.\tZwei Männer sitzen."
+
+
+@pytest.fixture
+def page(start: Start) -> AppTest:
+    app = start(text="Where?", beam_size="1")
+    other = shipped_checkpoint("multi30k-distilled")
+    return opened(added(app.run(), (other.name, other.read_bytes())), "test_set")
+
+
+def compared(page: AppTest, text: str) -> AppTest:
+    """The page after a test set was entered and its job ended."""
+    page.text_area(key="test_set_pasted").set_value(text)
+    healthy(page.button(key="test_set_submit").click().run())
+    job = state_of(page, ComparedFile).job
+    if job is None:
+        return page
+    while job.advance(TURN):
+        pass
+    return healthy(page.run())
+
+
+def test_scores_sentences_and_buckets_stand_on_the_page(page: AppTest) -> None:
+    compared(page, TEXT)
+    file = state_of(page, ComparedFile)
+    assert file.result is not None
+    scores, lines = (each.value for each in page.dataframe)
+    assert scores["metric"].tolist() == ["BLEU", "chrF2"]
+    assert scores["first"].tolist() == [round(each.first, 2) for each in file.result.scores]
+    assert lines["difference"].is_monotonic_decreasing
+    assert set(lines["line"]) == {1, 2, 3}
+    assert "3 sentences" in " ".join(each.value for each in page.markdown)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "There is no sentence: expected one per line"),
+        ("a\n", "Line 1 has no reference"),
+        ("a\tb\n" * 5, "has 5 sentences, at most 4 can be compared here: use"),
+        ("very " * 600 + "\tsehr", "Line 1 has"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    page: AppTest, text: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compared_file, "MAX_LINES", 4)
+    compared(page, text)
+    assert said in page.error[0].value.replace("\\", "")
+    assert not page.dataframe
+
+
+def test_a_second_checkpoint_is_asked_for(start: Start) -> None:
+    app = opened(start(text="Where?", beam_size="1"), "test_set")
+    assert "Open a second checkpoint" in app.info[0].value
+
+
+def test_drawings(page: AppTest) -> None:
+    compared(page, TEXT)
+    result = state_of(page, ComparedFile).result
+    assert result is not None
+    names = "one & <two>", "two"
+    for theme in (LIGHT, DARK):
+        points = sentences_figure(result.lines, names, theme)
+        assert list(points.data[1].x) == [line.chrf[0] for line in result.lines]
+        pairs = buckets_figure(result.frequencies, names, "words", "F", theme)
+        assert list(pairs.data[-1].y) == [each.second for each in result.frequencies]
+        for figure in (points, pairs):
+            assert all(export_chart(figure, each, theme) for each in FORMATS)
+    assert marker_line(result.lines, {"curve_number": 1, "point_index": 2}) is result.lines[2]
+    assert marker_line(result.lines, {"curve_number": 0, "point_index": 1}) is None
+    assert marker_line(result.lines, {"curve_number": 1, "point_index": 3}) is None

@@ -1,0 +1,1 @@
+"""Two hypotheses, sentences or checkpoints side by side, and their difference."""

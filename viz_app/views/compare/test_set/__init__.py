@@ -1,0 +1,1 @@
+"""Two models over a test set."""

@@ -1,0 +1,245 @@
+"""A test set: two models over many sentences; which is better, by how much, where, and whether that is chance."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from core.analysis.recorded_call import Call, Given
+from core.analysis.two_models.compare import ComparedModels, compared
+from core.analysis.two_models.translated_lines import TranslatedPair, parse_pairs, translate_pairs
+from viz_app.controls.charts import show_chart
+from viz_app.controls.downloads import downloads
+from viz_app.controls.job_control import job_control
+from viz_app.controls.lines_form import lines_form
+from viz_app.controls.tables import decimals, selectable_table, show_table
+from viz_app.controls.widgets import page_theme
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.language import marked, tr, tr_count
+from viz_app.session import python_code, readings
+from viz_app.session.fields import part
+from viz_app.session.models import Model
+from viz_app.session.open_models import OpenModels, distinct_names
+from viz_app.session.state import Widget, session_object
+from viz_app.views.compare.test_set.compared_file import MAX_LINES, NOT_TEXT, TOO_LARGE, ComparedFile
+from viz_app.views.compare.test_set.figures import buckets_figure, marker_line, sentences_figure
+
+ABOUT = marked("""
+A text file with a source, a tab and its reference per line. Both models translate the sources, with beam size 4 and
+length penalty 0.6; `python -m core compare` computes the same.
+""")
+HOW_TO_READ = marked("""
+**BLEU** and **chrF** of the whole set are sacreBLEU's, with half the width of a 95 % interval. The **p-value** is that
+of a paired bootstrap (Koehn 2004): how often would sentences of this kind show such a difference if both models were
+alike? It knows nothing of the training: the same model trained from another seed differs, too.
+""")
+ABOUT_SENTENCES = marked("""
+A point for each sentence: chrF of the first model to the right, of the second upwards. Far from the dotted line are
+those to look at; a click opens the sentence with the attention of both. ChrF of a single sentence is rough: a right
+translation with other words than the reference has a low one.
+""")
+ABOUT_BUCKETS = marked("""
+A difference of the whole may come from long sentences, or from rare words (Neubig et al. 2019). Sentences are grouped
+by the words of their source, with chrF of each group. Words are grouped by how often the references have them, with the
+F-measure: a word is right if the reference of its sentence has it.
+""")
+EXAMPLE = "A brown dog runs.\tEin brauner Hund rennt.\nTwo men are sitting.\tZwei Männer sitzen."
+OTHER = Widget[str]("test_set_other")  # digest of an open model
+EMBEDDED = 2_000  # characters of a text that stands in the Python script itself
+
+
+@part
+def form() -> None:
+    """Draw the form for the test set and the second model."""
+    model = readings.model()
+    opened = session_object(OpenModels).all()
+    names = distinct_names(opened)
+    fitting = {each.digest: each for each in opened if each.translates and each.digest != model.digest}
+    if not fitting:
+        st.info(tr("Open a second checkpoint in the sidebar to compare it over a test set."))
+        return
+    OTHER.keep_within(fitting, next(iter(fitting)))
+    OTHER.show_labels(names[digest] for digest in fitting)
+
+    def second() -> None:
+        st.selectbox(tr("Second checkpoint"), list(fitting), format_func=names.__getitem__, key=OTHER.key, width=520)
+
+    try:
+        submitted = lines_form(
+            "test_set",
+            tr("Test set"),
+            tr("Compare the models"),
+            about=tr(ABOUT),
+            example=EXAMPLE,
+            note=tr("Up to {most:,} sentences, each with its reference.", most=MAX_LINES),
+            too_large=TOO_LARGE,
+            not_text=NOT_TEXT,
+            above=second,
+        )
+        if submitted is None:
+            return
+        other = fitting[OTHER.value or next(iter(fitting))]
+        session_object(ComparedFile).begin((model, other), *submitted)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    st.rerun()
+
+
+def results(file: ComparedFile) -> None:
+    """Draw the result, once all sentences are translated."""
+    if file.models is None or file.result is None:
+        return
+    first, second = (model.name for model in file.models)
+    result, names = file.result, (first, second)
+    is_current = file.models[0].digest == readings.model().digest
+    recorded = result_call(file.models, file.text, file.name).returning(result)
+    same = sum(one == other for one, other in (line.texts for line in result.lines))
+    count = len(result.lines)
+    st.markdown(
+        tr(
+            "**{first}** and **{second}** on {file}",
+            first=plain(first),
+            second=plain(second),
+            file=plain(tr(file.name)),
+        )
+        + ": "
+        + tr_count("{count:,} sentence", "{count:,} sentences", count)
+        + tr(", {same:,} of them translated alike", same=same),
+        help=tr(HOW_TO_READ),
+    )
+    scores_table(result, names)
+    downloads("paired-scores", call=lambda: recorded.then("scores_table"))
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        sentences(file, names, recorded, is_current)
+    with right:
+        buckets(result, names, recorded)
+    by_difference(file, names, recorded, is_current)
+
+
+def scores_table(result: ComparedModels, names: tuple[str, str]) -> None:
+    """Draw the scores of the whole set, a row for each metric, with what the p-value says."""
+    show_table(
+        result.scores_table(),
+        column_order=["metric", "first", "first_interval", "second", "second_interval", "p_value", "signature"],
+        column_config={
+            "metric": st.column_config.TextColumn(tr("Metric"), width=80),
+            "first": st.column_config.NumberColumn(names[0], **decimals(2)),
+            "first_interval": st.column_config.NumberColumn("\u00b1", **decimals(2), width=60),
+            "second": st.column_config.NumberColumn(names[1], **decimals(2)),
+            "second_interval": st.column_config.NumberColumn("\u00b1", **decimals(2), width=60),
+            "p_value": st.column_config.NumberColumn("p", **decimals(4), width=80),
+            "signature": st.column_config.TextColumn(tr("Signature"), width="large"),
+        },
+    )
+    st.caption(
+        tr(
+            "p below 0.05: other sentences of this kind would most likely show the same order. It knows nothing of "
+            "the training seed."
+        )
+    )
+
+
+def sentences(file: ComparedFile, names: tuple[str, str], recorded: Call, is_current: bool) -> None:
+    """Draw the sentences as points; a click on one opens it."""
+    assert file.result is not None
+    st.markdown(tr("**Sentences** by chrF"), help=tr(ABOUT_SENTENCES))
+    theme, lines = page_theme(), file.result.lines
+    figure, key = sentences_figure(lines, names, theme), "test_set_sentences"
+
+    def select() -> None:
+        points = (Widget[Any](key).value or {"selection": {"points": []}})["selection"]["points"]
+        if points and (line := marker_line(lines, points[0])):
+            file.open(line)
+
+    options: dict[str, Any] = {"on_select": select, "selection_mode": "points"} if is_current else {}
+    show_chart(figure, key, tr("Sentences by chrF of both models"), **options)
+    downloads(
+        "compared-sentences",
+        partial(export_chart, figure, theme=theme),
+        title=tr("Sentences by chrF: {first} and {second}", first=names[0], second=names[1]),
+        of_sentence=False,
+        call=lambda: recorded.then("table"),
+    )
+
+
+def buckets(result: ComparedModels, names: tuple[str, str], recorded: Call) -> None:
+    """Draw both kinds of buckets."""
+    theme = page_theme()
+    st.markdown(tr("**Where they differ**"), help=tr(ABOUT_BUCKETS))
+    for name, of, axis, score in (
+        ("lengths", result.lengths, tr("words in the source"), tr("chrF")),
+        ("frequencies", result.frequencies, tr("occurrences of a word in the references"), tr("F-measure")),
+    ):
+        figure = buckets_figure(of, names, axis, score, theme)
+        show_chart(figure, f"test_set_{name}", f"{score}: {axis}")
+        downloads(
+            f"compared-{name}",
+            partial(export_chart, figure, theme=theme),
+            title=f"{score}: {axis}",
+            of_sentence=False,
+            call=lambda: recorded.then("buckets_table"),
+        )
+
+
+def by_difference(file: ComparedFile, names: tuple[str, str], recorded: Call, is_current: bool) -> None:
+    """Draw the list of sentences, those first that the first model translates better; a click on one opens it."""
+    import pandas as pd
+
+    result = file.result
+    assert result is not None
+    st.markdown(tr("**All sentences**, those first that {model} translates better by chrF", model=plain(names[0])))
+    table, ordered = pd.DataFrame(result.table()), by_line(result.lines)
+    options: dict[str, Any] = {
+        "height": 420,
+        "column_config": {
+            "difference": st.column_config.NumberColumn(tr("Difference"), **decimals(1), width=90),
+            "first_chrf": None,
+            "second_chrf": None,
+            "line": st.column_config.NumberColumn(tr("Line"), width=60),
+            "source": st.column_config.TextColumn(tr("Source"), width="medium"),
+            "reference": st.column_config.TextColumn(tr("Reference"), width="medium"),
+            "first": st.column_config.TextColumn(names[0], width="medium"),
+            "second": st.column_config.TextColumn(names[1], width="medium"),
+        },
+    }
+    if is_current:
+        st.caption(tr("Select a row to open its sentence, with the attention of both models."))
+        selectable_table(
+            table, "test_set_lines", lambda row: file.open(ordered[int(table["line"].iloc[row])]), **options
+        )
+    else:
+        st.caption(tr("The first model is not the current one: select it in the sidebar to open sentences."))
+        show_table(table, **options)
+    downloads("compared-lines", call=lambda: recorded.then("table"))
+
+
+def by_line(lines: Sequence[TranslatedPair]) -> dict[int, TranslatedPair]:
+    """Return sentences by the number of their line."""
+    return {line.pair.number: line for line in lines}
+
+
+def result_call(models: tuple[Model, Model], text: str, name: str) -> Call:
+    """Return the call that compares the models; in the script, a long test set is read from its file."""
+
+    def code(variable: str) -> str:
+        if len(text) <= EMBEDDED:
+            return f"{variable} = {text!r}"
+        imports = "from pathlib import Path\nfrom core.text.text_files import read_text"
+        return f"{imports}\n{variable} = read_text(Path({name!r}))"
+
+    pairs = Call("pairs", parse_pairs, (Given("text", text, code),))
+    first, second = python_code.translator(models[0], "first"), python_code.translator(models[1], "second")
+    lines = Call("lines", translate_pairs, (first, second, pairs))
+    return Call("result", compared, (lines,))
+
+
+file = session_object(ComparedFile)
+st.markdown(tr("**Two models over a test set**: which is better, and where?"), help=tr(HOW_TO_READ))
+form()
+if file.job:
+    job_control(file.job, "test_set_job")
+results(file)
