@@ -40,8 +40,8 @@ from viz_app.views.why.score_components import figures
 
 MEAN = "mean"
 TITLES: dict[Side, str] = {
-    "key": marked("**In the key**, {token}: click heads to open them"),
-    "query": marked("**In the query**, {token}: click heads to open them"),
+    "key": marked("**In the key**, {token}"),
+    "query": marked("**In the query**, {token}"),
 }
 SLIDES: dict[Side, str] = {
     "key": marked("Why {head} looks there: in the key, {token}"),
@@ -68,6 +68,7 @@ ABOUT_BADGE = marked(
     "The bars are computed from recorded states and parameters, in float64; the score is that of the model's own pass. "
     "Both sums must be the score, to rounding."
 )
+ABOUT_BARS = marked("Click the heads of a layer to see each, and a head to see its map in the row of this token.")
 ABOUT_INSTEAD = marked(
     "With another token, the bars say why the weight is here and not there: they sum to the difference of the "
     "logarithms of both weights."
@@ -222,7 +223,8 @@ def headline(reading: Reading, found: ScoreComponents) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(text, help=tr(HOW_TO_READ), width="content")
         show = partial(ask_which_map, reading, found.head, found.query)
-        st.button(tr("Open on Heads"), on_click=show, type="tertiary", key="score_on_heads")
+        if st.button(tr("Open on Heads"), on_click=show, type="tertiary", key="score_on_heads"):
+            st.rerun()  # the whole page, which then leads there
 
 
 def own_map(reading: Reading, found: ScoreComponents) -> None:
@@ -253,7 +255,7 @@ def bars(reading: Reading, found: ScoreComponents, side: Side) -> None:
     theme, opened = page_theme(), opened_groups()
     position, tokens = (found.key, found.key_tokens) if side == "key" else (found.query, found.query_tokens)
     title = tr(TITLES[side], token=plain(isolated(readable(tokens[position]))))
-    st.markdown(title)
+    st.markdown(title, help=tr(ABOUT_BARS))
     rows = figures.bar_rows(found, side, opened)
 
     def click(place: tuple[int, int]) -> None:
