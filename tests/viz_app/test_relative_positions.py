@@ -33,6 +33,8 @@ def test_pages_count_the_distance_or_say_what_does_not_apply(
     said = [each.value for each in healthy(comes_to(app, positions_view="first_layer").run()).caption]
     assert any(each.startswith("Checked now: the 3 parts sum to") for each in said)
     opened(app, "step_through")
+    app = opened(comes_to(app, attending_head="encoder L2 H1"), "score_components")
+    assert any("bars sum to the score" in each.value for each in app.markdown)
     said = [each.value for each in opened(app, "contrast").caption]
     (why,) = [
         each for each in said if each.startswith("Integrated gradients do not apply to a model with relative pos")

@@ -98,13 +98,6 @@ class ScoreComponents:
         """Larger deviation of the two sums from the model's score."""
         return max(abs(self.total(side) - self.score) for side in self.terms)
 
-    def groups(self, side: Side) -> tuple[tuple[ScoreTerm, ...], ...]:
-        """Terms of a side, heads of one layer and kind together, in their order."""
-        grouped: dict[tuple[Part, int | None], list[ScoreTerm]] = {}
-        for term in self.terms[side]:
-            grouped.setdefault(term[:2], []).append(term)
-        return tuple(map(tuple, grouped.values()))
-
     def table(self) -> Columns:
         """A row for each term, those of the key first; layers and heads are counted from 0."""
         rows = [(side, *term) for side, terms in self.terms.items() for term in terms]
