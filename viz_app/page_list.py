@@ -95,7 +95,7 @@ PAGES = (
             View("test_set", "compare/test_set", marked("A test set"), TRANSLATIONS, has_sentence=False),
         ),
     ),
-    AppPage(marked("Corpus"), (View("corpus", "corpus", marked("Corpus"), TRANSLATIONS, has_sentence=False),)),
+    AppPage(marked("Corpus"), (View("corpus", "corpus", marked("Corpus"), TRANSLATIONS),)),
     AppPage(
         marked("Paper"),
         (

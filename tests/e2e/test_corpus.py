@@ -1,8 +1,10 @@
-"""The page Corpus in a browser: an index built here, ranges on the axes, and an example that opens on Heads."""
+"""The page Corpus in a browser: an index built here, ranges on the axes, and an example with its map that opens on
+Heads.
+"""
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.idle import open_page, wait_until_idle
 
@@ -42,6 +44,7 @@ def test_an_index_is_built_searched_and_an_example_opens_on_the_page_heads(page:
     wait_until_idle(page)
     expect(page.get_by_text("index agrees with the model").first).to_be_visible()
     example = page.get_by_role("group", name="Examples").get_by_role("button").first
+    pointing_shows_weights_both_ways(page, example)
     source = example.locator(".text").first.text_content()
     example.click()
     expect(page).to_have_url(re.compile(r"/heads\?"))
@@ -50,3 +53,22 @@ def test_an_index_is_built_searched_and_an_example_opens_on_the_page_heads(page:
     expect(page.get_by_role("group", name="Translation", exact=True).locator("[aria-pressed=true]")).not_to_have_count(
         0
     )
+
+
+def pointing_shows_weights_both_ways(page: Page, example: Locator) -> None:
+    """A token marks its row or column of the map; a cell marks its two tokens, and its weight is written."""
+    drawing, reading = page.locator(".row .map").first, example.locator(".reading")
+    bands = drawing.locator(".band")
+    key, query = (example.locator(".text").nth(line).locator(".token").first for line in range(2))
+    query.hover()
+    expect(bands.nth(0)).to_be_visible()
+    expect(bands.nth(1)).to_be_hidden()
+    expect(query).to_have_class(re.compile(r"\bfrom\b"))
+    drawing.hover(position={"x": 2, "y": 2})  # the first row and column
+    expect(query).to_have_class(re.compile(r"\bfrom\b"))
+    expect(key).to_have_class(re.compile(r"\bto\b"))
+    expect(reading).to_have_text(re.compile(r"^[01]\.\d\d$"))
+    example.focus()
+    example.press("ArrowRight")
+    expect(bands.nth(1)).to_be_visible()  # the first token of the source is a column
+    expect(reading).to_have_attribute("aria-label", re.compile(r".+: .+ [01]\.\d\d"))

@@ -39,8 +39,9 @@ from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from viz_app.components import attention_map
 from viz_app.drawing import ablation, beam_table, lens
 from viz_app.drawing.export.ablation import export_changes, export_switches
+from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.views.corpus import corpus_examples
-from viz_app.views.corpus.figures import corpus
+from viz_app.views.corpus.figures import corpus, distributions, scatter
 from viz_app.views.corpus.figures import corpus_examples as example_figures
 from viz_app.views.corpus.figures.corpus_examples import export_examples
 from viz_app.views.experiments.head_paths import figures as head_paths
@@ -251,6 +252,13 @@ def examples(of: Subject) -> Iterator[Drawn]:
     tokens: corpus.Tokens = {"encoder": [of_encoder], "decoder": [of_decoder]}
     yield corpus.neurons_table(index, of.choice.choice(("encoder", "decoder")), 1, tokens, containing=of.text[:1])
     yield corpus.ranking_table(corpus.chosen_heads(index, "itself"))
+    yield partial(
+        export_chart, scatter.scatter_figure(scatter.head_points(index, "one", "spread"), "one", "spread", of.theme)
+    )
+    yield pd.DataFrame(distributions.tokens_table(of.translator, index, head, "weight"))
+    yield partial(export_chart, distributions.weights_figure(index, head, of.theme))
+    yield partial(export_chart, distributions.distances_figure(index, head, of.theme, diagonal=True))
+    yield partial(export_chart, distributions.strengths_figure(index, head, of.theme, 10))
 
 
 def scored_words(of: Subject) -> Iterator[Drawn]:

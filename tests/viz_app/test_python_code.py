@@ -366,6 +366,13 @@ def test_corpus(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp_p
     for name in [name for name in rows if not name.startswith("corpus")]:
         del rows[name]  # of the page Translate
     run_all(rows, 3)
+    healthy(app.select_slider(key="corpus_decile").set_value("1").run())
+    run_all(rows, 4)  # with the strengths of the sample
+    healthy(app.button_group(key="corpus_part").set_value("All sentences").run())
+    run_all(rows, 4)
+    app.button_group(key="corpus_part").set_value("Tokens")
+    healthy(app.button_group(key="corpus_view").set_value("Two measures").run())
+    run_all(rows, 2)
     app.button_group(key="corpus_view").set_value("Neurons")
     opened(app, "translate")
     run_all(rows, 2)

@@ -94,7 +94,12 @@ SECOND_LAYERS = {kind: _text(f"second_layer_{kind}", "same") for kind in KINDS}
 NEAREST = Field("nearest", SWITCH, False)
 
 # Corpus
-CORPUS_VIEW = _one_of("corpus_view", heads="Heads", neurons="Neurons")
+CORPUS_VIEW = _one_of("corpus_view", heads="Heads", scatter="Two measures", neurons="Neurons")
+CORPUS_PART = _one_of("corpus_part", examples="Examples", everywhere="All sentences", tokens="Tokens")
+CORPUS_DECILE = _text("corpus_decile", "top")  # from 1, the weakest tenth, to 10; top: the strongest of all sentences
+CORPUS_DIAGONAL = Field("corpus_diagonal", SWITCH, False)
+CORPUS_TOKENS_BY = _text("corpus_tokens_by", "weight")
+CORPUS_X, CORPUS_Y = _text("corpus_x", "one"), _text("corpus_y", "strength")
 CORPUS_INDEX = _text("corpus_index", "")
 CORPUS_HEAD, CORPUS_NEURON = _text("corpus_head", ""), _text("corpus_neuron", "")
 CORPUS_RANGE = Field("corpus_range", several(TEXT), [])

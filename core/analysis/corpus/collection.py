@@ -15,6 +15,8 @@ from torch import Tensor
 
 from core.analysis.alignment.first_head import AgreementTally
 from core.analysis.attribution.forward_trace import transformed
+from core.analysis.corpus.distribution_pass import CountedSentence, DistributionPass
+from core.analysis.corpus.distributions import rounded
 from core.analysis.corpus.index import (
     PLACES,
     QUANTILES,
@@ -87,6 +89,9 @@ class CorpusPass:
             place: (LargestValues((module.num_heads, len(PLACES)), EXAMPLES, 3), Distribution(module.num_heads))
             for place, module in attention_layers(model).items()
         }
+        self._distributions = DistributionPass(
+            {place: module.num_heads for place, module in attention_layers(model).items()}, len(self.lines)
+        )
         self._neurons = {
             place: (LargestValues((module.inner.out_features,), EXAMPLES, 2), Distribution(module.inner.out_features))
             for place, module in feed_forward_networks(model).items()
@@ -137,18 +142,20 @@ class CorpusPass:
             self._agreement.add(maps["cross"])
         self._targets.update((number, tuple(ids)) for number, (_, ids) in zip(numbers, pairs, strict=True))
         self.num_tokens += sum(len(ids) + 1 for _, ids in pairs)
-        ids = {
-            row: self._translator.token_ids(*pairs[row])
-            for row, number in enumerate(numbers)
-            if number < PROMOTION_SENTENCES
-        }
+        ids = [self._translator.token_ids(*pair) for pair in pairs]
+        first = {row: ids[row] for row, number in enumerate(numbers) if number < PROMOTION_SENTENCES}
+        counted = [
+            {kind: self._distributions.sentence(layers[0], ids[row]) for kind, layers in maps.items()}
+            for row, maps in enumerate(recorded.maps)
+        ]
+        self._distributions.sample(numbers)
         for (kind, layer), memory in recorded.memories.items():
             norms = transformed(attention_layers(self._translator.model)[kind, layer], memory).norm(dim=-1)
             norms = norms.float().cpu()  # [B, H, K]
-            promoted = self._promoted(kind, layer, memory, ids) if kind != "encoder_self" else {}
+            promoted = self._promoted(kind, layer, memory, first) if kind != "encoder_self" else {}
             for row, number in enumerate(numbers):
                 attention = recorded.maps[row][kind][layer]
-                self._add_heads(attention, norms[row], number, promoted.get(row))
+                self._add_heads(attention, norms[row], number, promoted.get(row), counted[row][kind])
         self._add_neurons(numbers, recorded)
 
     def _promoted(self, kind: Kind, layer: int, memory: Tensor, ids: Mapping[int, PassIds]) -> dict[int, _Promoted]:
@@ -170,11 +177,7 @@ class CorpusPass:
         return arguments
 
     def _add_heads(
-        self,
-        attention: AttentionMap,
-        norms: Tensor,
-        number: int,
-        promoted: _Promoted | None,
+        self, attention: AttentionMap, norms: Tensor, number: int, promoted: _Promoted | None, counted: CountedSentence
     ) -> None:
         """Count one layer of a sentence."""
         rows = MeasuredRows(attention)
@@ -189,6 +192,9 @@ class CorpusPass:
         marks = torch.stack((torch.full_like(pairs, number), queries, keys), -1)
         largest.add(values[..., None], marks[..., None, :])
         distribution.add(strengths.amax(-1))
+        self._distributions.add(attention, strengths, counted, rows)
+        anywhere = values[:, 0], queries[:, 0], keys[:, 0]
+        self._distributions.keep(number, (attention.kind, attention.layer), anywhere)
 
     def _add_neurons(self, numbers: Sequence[int], recorded: RecordedBatch) -> None:
         sentences = torch.tensor(numbers)
@@ -224,7 +230,8 @@ class CorpusPass:
         if not self.done:
             raise ValueError("no sentence has been read: there is nothing to index yet")
         heads, neurons = [each for each, _ in self._heads.values()], [each for each, _ in self._neurons.values()]
-        used = torch.cat([each.marks[..., 0][each.values > 0] for each in (*heads, *neurons)]).unique()
+        used = torch.cat([each.marks[..., 0][each.values > 0] for each in (*heads, *neurons)])
+        used = torch.cat((used, torch.tensor(self._distributions.sampled))).unique()
         place = torch.zeros(len(self.lines), dtype=torch.int64)
         place[used] = torch.arange(len(used))
         values, (sentences, queries, keys) = _columns(heads, place)
@@ -235,6 +242,7 @@ class CorpusPass:
             cards=self.cards(),
             heads=HeadTable(values, sentences, queries, keys, quantiles),
             neurons={stack: self._neuron_table(stack, place) for stack in STACKS},
+            distributions=self._distributions.table(self.done, place),
         )
 
     def _sentence(self, number: int) -> IndexedSentence:
@@ -264,7 +272,7 @@ def _columns(layers: Sequence[LargestValues], place: Tensor) -> tuple[Floats, Se
     """
     values, marks = torch.cat([each.values for each in layers]), torch.cat([each.marks for each in layers])
     marks = torch.cat((place[marks[..., :1]], marks[..., 1:]), -1) * (values > 0)[..., None]
-    return values.numpy(), [column.numpy().astype(np.uint16) for column in marks.unbind(-1)]
+    return rounded(values.numpy()), [column.numpy().astype(np.uint16) for column in marks.unbind(-1)]
 
 
 def _quantiles(distributions: Sequence[Distribution]) -> Floats:

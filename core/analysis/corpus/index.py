@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.corpus.distributions import DistributionTable
 from core.analysis.corpus.recording import Neuron
 from core.analysis.heads.scorecards import ScoreCard
 from core.trace import Head, Stack
@@ -131,6 +132,7 @@ class CorpusIndex:
         sentences: those that are an example.
         cards: of every head, by kind, then by layer.
         heads: in the order of the cards.
+        distributions: None in an index of an earlier version.
     """
 
     facts: CorpusFacts
@@ -138,11 +140,18 @@ class CorpusIndex:
     cards: tuple[ScoreCard, ...]
     heads: HeadTable
     neurons: dict[Stack, NeuronTable] = field(default_factory=dict[Stack, NeuronTable])
+    distributions: DistributionTable | None = None
 
     @cached_property
     def rows(self) -> dict[Head, int]:
         """Row of each head in `heads` and `cards`."""
         return {card.head: row for row, card in enumerate(self.cards)}
+
+    @property
+    def command(self) -> str:
+        """Command that makes the index anew, in the folder of the checkpoint, from the sentences that it has."""
+        name = self.facts.checkpoint.removesuffix(".safetensors") + ".corpus.npz"
+        return f"python -m core corpus --checkpoint {self.facts.checkpoint} --input {name} -o {name}"
 
     def card(self, head: Head) -> ScoreCard:
         """Score-card of a head.
@@ -162,6 +171,40 @@ class CorpusIndex:
         columns = (table.strengths[at], table.sentences[at], table.queries[at], table.keys[at])
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return [HeadExample(value, self.sentences[number], *place) for value, number, *place in rows if value > 0]
+
+    def known_distributions(self) -> DistributionTable:
+        """The distributions of all heads.
+
+        Raises:
+            ValueError: the index is of an earlier version, and has none; the message has the command that makes it
+                anew.
+        """
+        if self.distributions is None:
+            raise ValueError(
+                "this index was made by an earlier version: deciles, weights, distances and top tokens are missing; "
+                f"make it anew with {self.command}"
+            )
+        return self.distributions
+
+    def decile_examples(self, head: Head, decile: int) -> list[HeadExample]:
+        """Examples of a head in a tenth of the sampled sentences by its strength there, strongest first.
+
+        Args:
+            decile: from 1, the weakest, to 10.
+
+        Raises:
+            ValueError: as `known_distributions` and `DistributionTable.decile`.
+        """
+        table, row = self.known_distributions(), self.rows[head]
+        return [
+            HeadExample(
+                float(table.strengths[row, at]),
+                self.sentences[table.sentences[at]],
+                int(table.queries[row, at]),
+                int(table.keys[row, at]),
+            )
+            for at in table.decile(row, decile)
+        ]
 
     def neuron_examples(self, neuron: Neuron) -> list[NeuronExample]:
         """Examples of a neuron, highest activation first."""

@@ -10,7 +10,8 @@
     STACK_activations [layers, neurons, k] float32;  STACK_sentences, STACK_positions  likewise uint16
     STACK_quantiles   [layers, neurons, quantiles] float32;  STACK_active  [layers, neurons] float32
 
-STACK is `encoder` and `decoder`. Attributes of `core.analysis.corpus.index` describe the arrays.
+STACK is `encoder` and `decoder`. Version 2 has the arrays of `distribution_arrays`, too. Attributes of
+`core.analysis.corpus.index` describe the arrays.
 """
 
 import dataclasses
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.analysis.corpus.distribution_arrays import NAMES, distribution_arrays, read_distributions
 from core.analysis.corpus.index import (
     PLACES,
     QUANTILES,
@@ -31,6 +33,7 @@ from core.analysis.corpus.index import (
     IndexedSentence,
     NeuronTable,
 )
+from core.analysis.corpus.index_arrays import Arrays, CorpusIndexError, array_of, check_places, text_of
 from core.analysis.heads.scorecards import ScoreCard
 from core.files.budget import MAX_INDEX_BYTES, MAX_INDEX_TOKENS
 from core.files.damaged_archives import DAMAGE
@@ -40,7 +43,8 @@ from core.files.strict_json import json_object
 from core.trace import KINDS, STACKS, Head, Stack
 
 SUFFIX = ".corpus.npz"
-FORMAT, VERSION = "headlight-corpus-index", 1
+FORMAT, VERSION = "headlight-corpus-index", 2
+WITHOUT_DISTRIBUTIONS = 1  # a former version that is read, too
 MAX_HEADER = 2**16
 MAX_TEXT = 4_096  # characters of a source
 MAX_FACT = 1_000  # characters of a fact
@@ -50,12 +54,7 @@ COLUMNS = tuple(field.name for field in dataclasses.fields(ScoreCard) if field.n
 LATER = ("distance",)  # columns that older files may lack; then the cards have NaN
 BEFORE = tuple(name for name in COLUMNS if name not in LATER)
 COUNTS = ("num_tokens", "offset")  # columns that are whole numbers
-Arrays = dict[str, NDArray[Any]]
 _Shape = dict[str, tuple[int, int]]  # layers, and heads or neurons of each, by kind or stack
-
-
-class CorpusIndexError(ValueError):
-    """The file is not a usable corpus index; the message says why."""
 
 
 def save_index(path: str | Path, index: CorpusIndex) -> None:
@@ -73,7 +72,7 @@ def index_bytes(index: CorpusIndex) -> bytes:
     sentences, heads = index.sentences, index.heads
     header = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": WITHOUT_DISTRIBUTIONS if index.distributions is None else VERSION,
         "facts": dataclasses.asdict(index.facts),
         "heads": {kind: _head_shape(index, kind) for kind in KINDS},
         "neurons": {stack: index.neurons[stack].active.shape for stack in STACKS},
@@ -94,6 +93,8 @@ def index_bytes(index: CorpusIndex) -> bytes:
     for stack in STACKS:
         table = index.neurons[stack]
         arrays |= {f"{stack}_{field.name}": getattr(table, field.name) for field in dataclasses.fields(NeuronTable)}
+    if index.distributions is not None:
+        arrays |= distribution_arrays(index.distributions)
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()
@@ -133,12 +134,14 @@ def parse_index(content: bytes, name: str) -> CorpusIndex:
 
 
 def _index(arrays: Arrays) -> CorpusIndex:
-    header = json_object(_text(arrays, "header", MAX_HEADER))
+    header = json_object(text_of(arrays, "header", MAX_HEADER))
     if header.get("format") != FORMAT:
         raise CorpusIndexError(f"its format is {header.get('format')!r:.60}, expected {FORMAT!r}")
-    if header.get("version") != VERSION:
+    version = header.get("version")
+    if version not in (VERSION, WITHOUT_DISTRIBUTIONS) or isinstance(version, bool):
         raise CorpusIndexError(
-            f"its version is {header.get('version')!r:.20}, this Headlight reads {VERSION}: build it again"
+            f"its version is {version!r:.20}, this Headlight reads {WITHOUT_DISTRIBUTIONS} and {VERSION}: build it "
+            "again"
         )
     columns = COLUMNS if header.get("columns") == list(COLUMNS) else BEFORE
     for name, expected in (("columns", columns), ("places", PLACES), ("quantiles", QUANTILES)):
@@ -151,41 +154,23 @@ def _index(arrays: Arrays) -> CorpusIndex:
         **_fields(arrays, "head", HeadTable, (sum(layers * count for layers, count in heads.values()),), examples)
     )
     lengths = np.array([[each.source_length, len(each.target) + 1] for each in sentences], np.int64).reshape(-1, 2)
-    _check_places(table.strengths, table.sentences, lengths, _sides(heads), (table.queries, table.keys))
+    check_places(table.strengths, table.sentences, lengths, _sides(heads), (table.queries, table.keys))
     tables: dict[Stack, NeuronTable] = {
         stack: NeuronTable(**_fields(arrays, stack, NeuronTable, neurons[stack], examples)) for stack in STACKS
     }
     for side, (stack, each) in enumerate(tables.items()):
         sides = np.full((*neurons[stack], 1, 1), side)
-        _check_places(each.activations, each.sentences, lengths, sides, (each.positions,))
+        check_places(each.activations, each.sentences, lengths, sides, (each.positions,))
     known = {"header", "sources", "lines", "source_lengths", "target_lengths", "target_ids", "cards"}
     known |= {f"head_{field.name}" for field in dataclasses.fields(HeadTable)}
     known |= {f"{stack}_{field.name}" for stack in STACKS for field in dataclasses.fields(NeuronTable)}
+    distributions = None
+    if version != WITHOUT_DISTRIBUTIONS:
+        known |= NAMES
+        distributions = read_distributions(arrays, lengths, _sides(heads)[:, 0])
     if unknown := sorted(arrays.keys() - known):
         raise CorpusIndexError(f"the array {unknown[0]!r:.60} is unknown")
-    return CorpusIndex(_facts(header), sentences, _cards(arrays, heads, columns), table, tables)
-
-
-def _text(arrays: Arrays, name: str, most: int) -> str:
-    data = _array(arrays, name, np.uint8, None)
-    if data.size > most:
-        raise CorpusIndexError(f"its {name} has {data.size} bytes, at most {most} are read")
-    return data.tobytes().decode()
-
-
-def _array(arrays: Arrays, name: str, dtype: type[np.generic], shape: tuple[int, ...] | None) -> NDArray[Any]:
-    """An array of this type and shape.
-
-    Args:
-        shape: None for any shape of one axis.
-    """
-    array = arrays.get(name)
-    if array is None:
-        raise CorpusIndexError(f"the array {name!r} is missing")
-    if array.dtype != dtype or (array.shape != shape if shape is not None else array.ndim != 1):
-        wanted = f"{np.dtype(dtype)} {list(shape) if shape is not None else '[any]'}"
-        raise CorpusIndexError(f"{name} is {array.dtype} {list(array.shape)}, expected {wanted}")
-    return array
+    return CorpusIndex(_facts(header), sentences, _cards(arrays, heads, columns), table, tables, distributions)
 
 
 def _shape(header: dict[str, Any], name: str, keys: tuple[str, ...], most: int) -> _Shape:
@@ -222,12 +207,12 @@ def _is_count(value: object) -> bool:
 
 
 def _sentences(arrays: Arrays) -> tuple[IndexedSentence, ...]:
-    lines = _array(arrays, "lines", np.uint32, None)
-    lengths = [_array(arrays, name, np.uint16, lines.shape) for name in ("source_lengths", "target_lengths")]
+    lines = array_of(arrays, "lines", np.uint32, None)
+    lengths = [array_of(arrays, name, np.uint16, lines.shape) for name in ("source_lengths", "target_lengths")]
     if (tokens := int(lengths[1].sum(dtype=np.int64))) > MAX_INDEX_TOKENS:
         raise CorpusIndexError(f"its translations have {tokens} tokens, at most {MAX_INDEX_TOKENS} are read")
-    ids = _array(arrays, "target_ids", np.int32, (tokens,))
-    sources = _text(arrays, "sources", MAX_INDEX_BYTES).split("\n")
+    ids = array_of(arrays, "target_ids", np.int32, (tokens,))
+    sources = text_of(arrays, "sources", MAX_INDEX_BYTES).split("\n")
     if len(sources) != len(lines) or len(lines) > 2**16 or max(map(len, sources)) > MAX_TEXT:
         raise CorpusIndexError(
             f"it has {len(sources)} texts for {len(lines)} sentences, expected as many, at most {2**16}, of at most "
@@ -261,7 +246,7 @@ def _fields(
     for number, field in enumerate(dataclasses.fields(table)):
         axes = {"quantiles": (len(QUANTILES),), "active": ()}.get(field.name, (*places, examples))
         dtype = np.float32 if number == 0 or field.name in ("quantiles", "active") else np.uint16
-        checked[field.name] = array = _array(arrays, f"{prefix}_{field.name}", dtype, (*shape, *axes))
+        checked[field.name] = array = array_of(arrays, f"{prefix}_{field.name}", dtype, (*shape, *axes))
         if dtype is np.float32 and not (np.isfinite(array) & (array >= 0)).all():
             raise CorpusIndexError(f"{prefix}_{field.name} has values that are negative or not finite")
     values = next(iter(checked.values()))
@@ -277,33 +262,11 @@ def _sides(heads: _Shape) -> NDArray[Any]:
     return np.array(rows)[:, None, None, :]
 
 
-def _check_places(
-    values: NDArray[Any],
-    sentences: NDArray[Any],
-    lengths: NDArray[Any],
-    sides: NDArray[Any],
-    positions: tuple[NDArray[Any], ...],
-) -> None:
-    """Check that every example is in a sentence.
-
-    Args:
-        lengths: [N, 2]
-        sides: [..., 1, len(positions)]
-    """
-    is_example = values > 0
-    if (sentences[is_example] >= len(lengths)).any():
-        raise CorpusIndexError(f"it has an example beyond its {len(lengths)} sentences")
-    for number, each in enumerate(positions):
-        length = lengths[np.where(is_example, sentences, 0), np.broadcast_to(sides[..., number], sentences.shape)]
-        if (is_example & (each >= length)).any():
-            raise CorpusIndexError("it has an example beyond the end of its sentence")
-
-
 def _cards(arrays: Arrays, heads: _Shape, columns: tuple[str, ...]) -> tuple[ScoreCard, ...]:
     names = [
         Head(kind, layer, head) for kind in KINDS for layer in range(heads[kind][0]) for head in range(heads[kind][1])
     ]
-    values = _array(arrays, "cards", np.float64, (len(names), len(columns)))
+    values = array_of(arrays, "cards", np.float64, (len(names), len(columns)))
     counts = values[:, [columns.index(name) for name in COUNTS]]
     if np.isinf(values).any() or not (np.abs(counts) < 2**53).all():
         raise CorpusIndexError("its cards have values that are infinite, or counts that are not numbers")

@@ -1,22 +1,40 @@
-"""Examples of a head or a neuron as sentences with marked tokens; a click opens one on another page."""
+"""Examples of a head or a neuron as sentences with marked tokens; a click opens one on another page.
+
+Beside an example of a head is the map of its weights in the sentence: pointing at a token shows its row or column, and
+pointing at a cell its two tokens.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.drawing.drawing_data import run_spans
+from core.capture import AttentionMap
+from core.drawing.drawing_data import encoded_weights, run_spans, shown_weights
 from viz_app.components.component import component_beside, draw
+from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, direction
+from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.views.corpus.figures.corpus_examples import MarkedText, ShownExample
 
 _component = component_beside(__file__)
 
 
-def examples_payload(shown: Sequence[ShownExample], title: str, followed: str, count: int) -> dict[str, Any]:
+ShownMap = tuple[AttentionMap, int]  # of a layer, and a head
+
+
+def examples_payload(
+    shown: Sequence[ShownExample],
+    title: str,
+    followed: str,
+    count: int,
+    maps: Sequence[ShownMap] = (),
+    theme: Theme = LIGHT,
+) -> dict[str, Any]:
     """Return the data of examples, see `Data` in corpus_examples.js.
 
     Args:
-        title, followed, count: As for `corpus_examples`.
+        title, followed, count, maps: As for `corpus_examples`.
     """
+    drawn: Sequence[ShownMap | None] = maps or [None] * len(shown)
     largest = max((each.value for each in shown), default=1) or 1
     return {
         "title": title,
@@ -28,14 +46,23 @@ def examples_payload(shown: Sequence[ShownExample], title: str, followed: str, c
                 "value": decimal(each.value, 2),
                 "share": each.value / largest,
                 "note": each.note,
+                "map": attention and _map(*attention),
             }
-            for each in shown
+            for each, attention in zip(shown, drawn, strict=True)
         ],
+        "scale": theme.sequential,
     }
 
 
 def corpus_examples(
-    shown: Sequence[ShownExample], title: str, on_click: Callable[[int], None], *, followed: str, count: int, key: str
+    shown: Sequence[ShownExample],
+    title: str,
+    on_click: Callable[[int], None],
+    *,
+    followed: str,
+    count: int,
+    key: str,
+    maps: Sequence[ShownMap] = (),
 ) -> None:
     """Draw examples on the page.
 
@@ -45,8 +72,9 @@ def corpus_examples(
         followed: Name of the page, of which there is a link on this one, that the browser goes to after a click.
         count: Number of clicks that were handled so far.
         key: Key of the component, as for any widget.
+        maps: The layer and the head of each example; none of neurons.
     """
-    payload = examples_payload(shown, title, followed, count)
+    payload = examples_payload(shown, title, followed, count, maps, page_theme())
     draw(_component, payload, key, "opened", lambda value: clicked(value, len(shown)), on_click)
 
 
@@ -62,8 +90,17 @@ def clicked(value: object, count: int) -> int | None:
 def _text(text: MarkedText) -> dict[str, Any]:
     return {
         "direction": direction("".join(text.tokens)),
+        "axis": text.axis,
         "tokens": [
-            {"spans": run_spans(token), "glued": not has_space, "mark": mark}
-            for token, has_space, mark in text.written()
+            {"spans": run_spans(token), "glued": not has_space, "mark": mark, "at": position}
+            for token, has_space, mark, position in text.written()
         ],
+    }
+
+
+def _map(attention: AttentionMap, head: int) -> dict[str, Any]:
+    return {
+        "weights": encoded_weights(shown_weights(attention)[head]),
+        "rows": len(attention.query_tokens),
+        "columns": len(attention.key_tokens),
     }

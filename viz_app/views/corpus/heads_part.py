@@ -7,25 +7,20 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
-from core.analysis.corpus.index import HeadExample
-from core.analysis.corpus.recomputation import head_strength
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.recorded_call import Call
 from core.capture import KINDS, Kind
-from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, selectable_table
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.display_text import decimal, plain, sentence_case
-from viz_app.drawing.scorecard_text import head_does, sentences
+from viz_app.drawing.display_text import decimal, plain
 from viz_app.language import capital, marked, tr
-from viz_app.session import python_code
-from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.models import Model
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, head_examples
 from viz_app.views.corpus.figures.parallel_coordinates import export_parallel
+from viz_app.views.corpus.one_head import one_head
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
 from viz_app.views.corpus.parallel_coordinates import parallel_coordinates
 
@@ -34,34 +29,20 @@ Scores are means over all tokens of the corpus, from 0 to 1, by the definitions 
 "Does" names what a head does by the criteria listed there, at "What heads do". A score says where a head attends, not
 that it matters: see Switches.
 """)
-ABOUT_EXAMPLES = marked("""
-The **strength** is the norm of what the head writes for one token in one row, ||a f(x)|| (Kobayashi et al. 2020): a
-large weight on a token with a short vector writes little. A sentence gives at most one example. The **frame** is where
-the head attends from, in the decoder the token that was fed or, in cross-attention, the token that is predicted; the
-**filled** token is what it attends to.
-
-The ten strongest of thousands show the extreme, not the usual case.
-""")
 ABOUT_PARALLEL = marked("""
 Each line is a head, each axis a score. Drag along an axis, or move its two ends, to keep the heads in this range;
 a click on the axis, or Escape on one of its ends, shows all again. With the keyboard, Tab reaches the ends and arrow
 keys move them. The list above has the same heads.
 """)
-ABOUT_BADGE = marked(
-    "The strongest example shown is computed again by the model, in a pass of its own sentence alone and by the code "
-    "of the page Heads. It must agree with the index to one part in a thousand."
-)
-TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class HeadSearch:
-    """The heads to show, chosen by a behaviour, by kinds of attention and by layer, and the place of their examples."""
+    """The heads to show, chosen by a behaviour, by kinds of attention and by layer."""
 
     behaviour: str
     kinds: Sequence[Kind] = KINDS
     layer: int | None = None
-    place: str = "any"
 
 
 def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
@@ -84,7 +65,7 @@ def heads_part(model: Model, opened: OpenedIndex, search: HeadSearch) -> None:
             ranking(opened, search, ranked)
     with right:
         if head is not None:
-            one_head(model, opened, head, search.place)
+            one_head(model, opened, head, search.behaviour)
     coordinates(opened, search, head)
 
 
@@ -111,69 +92,6 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
         of_sentence=False,
         call=lambda: Call("ranking", figures.ranking_table, (heads,)).then("drop", columns="name"),
     )
-
-
-def one_head(model: Model, opened: OpenedIndex, head: Head, place: str) -> None:
-    """Describe a head and draw its strongest examples; a click on one opens it on the page Heads."""
-    index, name = opened.index, figures.head_name(head)
-    card = index.card(head)
-    st.markdown(f"**{name}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")
-    usual = figures.quantile_text(index.heads.quantiles[index.rows[head]].tolist(), marked("rows"))
-    st.caption(
-        tr(
-            "Strongest examples, attending to: **{place}**. Strength: {strength}.",
-            place=tr(figures.PLACE_NAMES[place]),
-            strength=usual,
-        ),
-        help=tr(ABOUT_EXAMPLES),
-    )
-    examples = index.head_examples(head, place)
-    if not examples:
-        st.info(tr("{head} has no example of this in the corpus. Select other examples above.", head=name))
-        return
-    try:
-        shown = head_examples(model.translator, head, examples)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
-    selection.examples(shown, lambda number: selection.open_head(model, head, examples[number]), key="corpus-examples")
-    recorded = Call("examples", "head_examples", (index_call(opened), head, place))
-    recorded = Call("shown", head_examples, (python_code.translator(model), head, recorded)).returning(shown)
-    title = tr("{head}, strongest examples attending to {place}", head=name, place=tr(figures.PLACE_NAMES[place]))
-    downloads(
-        "corpus-examples",
-        partial(export_examples, shown, theme=page_theme(), title=title),
-        title=title,
-        of_sentence=False,
-        call=lambda: Call("table", examples_table, (recorded, "strength")),
-    )
-    check(model, opened, head, place, examples[0])
-
-
-def check(model: Model, opened: OpenedIndex, head: Head, place: str, example: HeadExample) -> None:
-    """Draw the badge: the first example, computed again."""
-    try:
-        again = recomputed(model, opened.key, head, place, example)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
-    check_badge(
-        marked("index agrees with the model"),
-        abs(again - example.strength) <= TOLERANCE * example.strength,
-        ABOUT_BADGE,
-        tr(
-            "{indexed:.5f} in the index, {again:.5f} now, gap {gap:.1g}",
-            indexed=example.strength,
-            again=again,
-            gap=abs(again - example.strength),
-        ),
-    )
-
-
-@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
-def recomputed(model: Model, key: str, head: Head, place: str, _example: HeadExample) -> float:
-    """Return the strength of the first example of a head at a place, from the model."""
-    return head_strength(model.translator, head, _example)
 
 
 def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> None:

@@ -17,7 +17,7 @@ from viz_app.page_list import script_of
 from viz_app.session import address, chosen_heads, readings
 from viz_app.session.models import Model
 from viz_app.session.state import session_object
-from viz_app.views.corpus.corpus_examples import corpus_examples
+from viz_app.views.corpus.corpus_examples import ShownMap, corpus_examples
 from viz_app.views.corpus.figures.corpus import AXIS_NAMES
 from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
 from viz_app.views.corpus.figures.parallel_coordinates import Range
@@ -150,7 +150,9 @@ def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -
     session_object(CorpusSelection).num_opened += 1
 
 
-def examples(shown: Sequence[ShownExample], on_click: Callable[[int], None], key: str) -> None:
+def examples(
+    shown: Sequence[ShownExample], on_click: Callable[[int], None], key: str, maps: Sequence[ShownMap] = ()
+) -> None:
     """Draw examples; a click on one opens it, and the browser follows the link to the page Heads.
 
     `st.switch_page` would have to clear the address, which Streamlit refuses while widgets are bound to it.
@@ -158,4 +160,5 @@ def examples(shown: Sequence[ShownExample], on_click: Callable[[int], None], key
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(tr("Click an example to see its sentence and these words on the page"), width="content")
         st.page_link(script_of("heads"), label=tr("Heads"), icon=":material/arrow_forward:", width="content")
-    corpus_examples(shown, tr("See it on Heads"), on_click, followed="heads", count=selected().num_opened, key=key)
+    title, count = tr("See it on Heads"), selected().num_opened
+    corpus_examples(shown, title, on_click, followed="heads", count=count, key=key, maps=maps)

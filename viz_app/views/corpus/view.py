@@ -8,29 +8,33 @@ import streamlit as st
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.corpus.cli import index_beside
 from core.analysis.corpus.index_file import index_bytes
+from core.analysis.heads.word_pair import PairHeads
 from core.capture import KINDS, Kind
 from viz_app.controls.job_control import job_control
+from viz_app.controls.pair_answer import pair_answer
 from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_names import KIND_NAMES
 from viz_app.language import capital, joined, marked, tr
-from viz_app.session import address, readings
+from viz_app.session import address, readings, selected_pair
 from viz_app.session.fields import part
 from viz_app.session.models import Model
 from viz_app.session.python_code import shown_path
 from viz_app.session.state import session_object
 from viz_app.views.corpus import opened_index, selection
-from viz_app.views.corpus.figures.corpus import PLACE_NAMES
+from viz_app.views.corpus.figures.scatter import MEASURE_NAMES, PAIR
 from viz_app.views.corpus.heads_part import HeadSearch, heads_part
 from viz_app.views.corpus.neurons_part import NeuronSearch, neurons_part
 from viz_app.views.corpus.neurons_part import boxes as neuron_boxes
 from viz_app.views.corpus.opened_index import OpenedIndex, OwnIndex
+from viz_app.views.corpus.scatter_part import ScatterSearch, scatter_part
 
 HOW_TO_READ = marked("""
 One pass over a corpus keeps, for every **head**, the sentences in which it writes most, anywhere and at each kind of
 place, and for every **neuron** of the feed-forward networks those in which its activation is highest. Heads are found
-by what they do on average over the corpus.
+by what they do on average over the corpus. What a head does in all sentences is there, too: its weights, its distances,
+the tokens from which and to which it attends, and examples from the weakest to the strongest.
 
 Click an example to see its sentence, this head and these words on the page Heads.
 
@@ -47,9 +51,10 @@ ORIGINS = {
 }
 SEARCHED = marked("{corpus}; translated with beam size {size} by {model}.")
 PASTED = marked("the text")
-VIEWS = (marked("Heads"), marked("Neurons"))
+VIEWS = (marked("Heads"), marked("Two measures"), marked("Neurons"))
+ACROSS, UP = marked("Across"), marked("Up")
 EVERY_KIND, EVERY_LAYER = "all", marked("All")
-BEHAVIOUR, PLACE = address.BEHAVIOUR, address.CORPUS_PLACE
+BEHAVIOUR = address.BEHAVIOUR
 
 
 def page() -> None:
@@ -69,6 +74,7 @@ def page() -> None:
             tr("This link was made with its author's own index, which it does not include: build or open it below.")
         )
     if opened is not None or job is not None:
+        two_words()
         search = toolbar(model)
         if job is not None:
             job_control(job, "corpus_job", below=partial(shown, model, search))
@@ -110,35 +116,61 @@ def save_button(model: Model, opened: OpenedIndex) -> None:
     )
 
 
-def toolbar(model: Model) -> HeadSearch | NeuronSearch:
-    """Select heads by a behaviour, or neurons of a layer."""
+Search = HeadSearch | ScatterSearch | NeuronSearch
+
+
+def toolbar(model: Model) -> Search:
+    """Select heads by a behaviour, two measures of all heads, or neurons of a layer."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         view = setting_segments(address.CORPUS_VIEW, tr("Show"), {each: tr(each) for each in VIEWS})
-        return head_boxes(model) if view == VIEWS[0] else neuron_boxes(model)
+        boxes = {VIEWS[0]: head_boxes, VIEWS[1]: scatter_boxes, VIEWS[2]: neuron_boxes}
+        return boxes[view](model)
 
 
 def head_boxes(model: Model) -> HeadSearch:
-    """Select a behaviour, a kind of attention, a layer, and the place of examples."""
-    behaviour = BEHAVIOUR.draw(st.selectbox, tr("Behaviour"), list(BEHAVIOURS), format_func=behaviour_title, width=270)
+    """Select a behaviour, a kind of attention and a layer."""
+    behaviour = BEHAVIOUR.draw(st.selectbox, tr("Behaviour"), list(BEHAVIOURS), format_func=behaviour_title, width=245)
+    return HeadSearch(behaviour, *kind_and_layer(model))
+
+
+def scatter_boxes(model: Model) -> ScatterSearch:
+    """Select two measures, a kind of attention and a layer."""
+    names = [name for name in MEASURE_NAMES if name != PAIR or linking_heads() is not None]
+    x, y = (
+        field.draw(st.selectbox, tr(label), names, format_func=measure_title, width=165)
+        for field, label in ((address.CORPUS_X, ACROSS), (address.CORPUS_Y, UP))
+    )
+    return ScatterSearch(x, y, *kind_and_layer(model))
+
+
+def kind_and_layer(model: Model) -> tuple[tuple[Kind, ...], int | None]:
+    """Select kinds of attention, and a layer or all."""
     names: dict[str, str] = {EVERY_KIND: tr("All"), **{kind: tr(KIND_NAMES[kind]) for kind in KINDS}}
     kind = setting_segments(address.CORPUS_KIND, tr("Attention"), names)
     layers = len(model.translator.model.encoder.layers), len(model.translator.model.decoder.layers)
     options = [EVERY_LAYER, *(str(layer + 1) for layer in range(max(layers)))]
     layer = address.CORPUS_LAYER.draw(st.selectbox, tr("Layer"), options, format_func=tr, width=90)
-    PLACE.preset_for(behaviour, lambda: BEHAVIOURS[behaviour].place)
-    place = PLACE.draw(
-        st.selectbox,
-        tr("Examples attending to"),
-        list(PLACE_NAMES),
-        format_func=place_title,
-        width=200,
-        help=tr(
-            "Off the usual places: neither at a special or the first token or punctuation, nor at the same position "
-            "or one next to it. There, heads show what else they do."
-        ),
-    )
     kinds: tuple[Kind, ...] = tuple(each for each in KINDS if kind in (EVERY_KIND, each))
-    return HeadSearch(behaviour, kinds, None if layer == EVERY_LAYER else int(layer) - 1, place)
+    return kinds, None if layer == EVERY_LAYER else int(layer) - 1
+
+
+def measure_title(measure: str) -> str:
+    """Return the title of a measure in the visitor's language."""
+    return capital(tr(MEASURE_NAMES[measure]))
+
+
+def two_words() -> None:
+    """Say which heads link the two words that are selected in the sentence bar."""
+    about, found = readings.reading(), linking_heads()
+    if about is not None and found is not None:
+        pair_answer(about, found)
+
+
+def linking_heads() -> PairHeads | None:
+    """Return the heads that link the two words that are selected in the sentence bar, by their weight, if two are."""
+    about = readings.reading()
+    pair = selected_pair.selected_pair(about) if about is not None else None
+    return selected_pair.linking_heads(about, pair) if about is not None and pair is not None else None
 
 
 def behaviour_title(behaviour: str) -> str:
@@ -146,18 +178,15 @@ def behaviour_title(behaviour: str) -> str:
     return capital(tr(BEHAVIOURS[behaviour].name))
 
 
-def place_title(place: str) -> str:
-    """Return the title of a place in the visitor's language."""
-    return capital(tr(PLACE_NAMES[place]))
-
-
-def shown(model: Model, search: HeadSearch | NeuronSearch) -> None:
+def shown(model: Model, search: Search) -> None:
     """Draw the index as far as it is built."""
     opened, _ = opened_index.opened_index(model)
     if opened is None:
         st.caption(tr("The first sentences are being read."))
     elif isinstance(search, NeuronSearch):
         neurons_part(model, opened, search)
+    elif isinstance(search, ScatterSearch):
+        scatter_part(model, opened, search, linking_heads())
     else:
         heads_part(model, opened, search)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.analysis.corpus.distribution_arrays import NAMES as DISTRIBUTION_NAMES
 from core.analysis.corpus.index import PLACES, CorpusIndex
 from core.analysis.corpus.index_file import (
     COLUMNS,
@@ -36,7 +37,23 @@ def test_a_file_has_the_whole_index(tmp_path: Path, index: CorpusIndex):
         assert all(found.head_examples(head, place) == index.head_examples(head, place) for place in PLACES)
     assert found.neuron_examples(Neuron("decoder", 1, 5)) == index.neuron_examples(Neuron("decoder", 1, 5))
     assert all((found.neurons[stack].quantiles == table.quantiles).all() for stack, table in index.neurons.items())
+    written, read = index.known_distributions(), found.known_distributions()
+    assert all((getattr(read, name) == getattr(written, name)).all() for name in vars(written))
     assert index_bytes(found) == index_bytes(index)
+
+
+def test_a_file_from_before_the_distributions_is_read_and_says_what_is_missing(index: CorpusIndex):
+    def change(arrays: Arrays) -> None:
+        header(version=1)(arrays)
+        for name in DISTRIBUTION_NAMES:
+            del arrays[name]
+
+    found = parse_index(rewritten(index, change), "old.corpus.npz")
+    assert found.distributions is None
+    assert list(map(repr, found.cards)) == list(map(repr, index.cards))
+    with pytest.raises(ValueError, match="made by an earlier version: deciles, weights, distances and top tokens"):
+        found.known_distributions()
+    assert index_bytes(parse_index(index_bytes(found), "again.corpus.npz")) == index_bytes(found)
 
 
 def rewritten(index: CorpusIndex, change: Callable[[Arrays], Any]) -> bytes:
@@ -86,7 +103,16 @@ def replaced(name: str, make: Callable[[np.ndarray], np.ndarray]) -> Callable[[A
     ("change", "message"),
     [
         (header(format="other"), "its format is 'other', expected 'headlight-corpus-index'"),
-        (header(version=2), "its version is 2, this Headlight reads 1: build it again"),
+        (header(version=3), "its version is 3, this Headlight reads 1 and 2: build it again"),
+        (header(version=True), "its version is True, this Headlight reads 1 and 2: build it again"),
+        (header(version=1), "the array 'diagonal_shares' is unknown"),
+        (lambda arrays: arrays.pop("weight_counts"), "the array 'weight_counts' is missing"),
+        (replaced("sample_sentences", lambda values: values[:0]), "its sample has 0 sentences, expected 1 to 10000"),
+        (put("sample_sentences", 0, 12), "its sample has a sentence beyond its 12 sentences"),
+        (put("sample_queries", (0, 0), 500), "it has an example beyond the end of its sentence"),
+        (put("distance_shares", (0, 0), -1), "distance_shares has values that are negative or not finite"),
+        (put("token_ids", (0, 0, 0, 0), -2), "it has the token id -2, expected -1 or more"),
+        (replaced("token_values", lambda values: values[:, :1]), "token_values is float32 .*expected float32"),
         (header(places=["any"]), "its places are not those of this Headlight"),
         (header(facts={"corpus": 1}), "its facts are"),
         (header(heads={"encoder_self": [10**9, 10**9]}), "its heads are .*expected layers and their sizes"),

@@ -26,22 +26,27 @@ Mark = Literal["", "query", "key", "both"]
 
 @dataclass(frozen=True, kw_only=True)
 class MarkedText:
-    """Tokens of one side of a sentence, with marks for the token that a head attends from and the one it attends to."""
+    """Tokens of one side of a sentence, with marks for the token that a head attends from and the one it attends to.
+
+    Attributes:
+        axis: Of a head's map that has these tokens: rows, columns, or both in self-attention.
+    """
 
     tokens: Sequence[str]
     marks: Sequence[Mark]
+    axis: Mark = "both"
 
-    def written(self) -> list[tuple[str, bool, Mark]]:
-        """Return the tokens to write: each with whether a space precedes it, and its mark.
+    def written(self) -> list[tuple[str, bool, Mark, int]]:
+        """Return the tokens to write: each with whether a space precedes it, its mark, and its position.
 
         Special tokens and spaces of their own are left out unless they have a mark.
         """
-        written: list[tuple[str, bool, Mark]] = []
+        written: list[tuple[str, bool, Mark, int]] = []
         space = False
-        for token, mark in zip(self.tokens, self.marks, strict=True):
+        for position, (token, mark) in enumerate(zip(self.tokens, self.marks, strict=True)):
             space = space or token.startswith(SPACE_MARK) or is_special(token)
             if mark or not (is_special(token) or token == SPACE_MARK):
-                written.append((token, space and bool(written), mark))
+                written.append((token, space and bool(written), mark, position))
                 space = is_special(token)
         return written
 
@@ -120,7 +125,7 @@ def head_example(translator: Translator, head: Head, example: HeadExample) -> Sh
     source, fed, predicted = sides(translator, example.sentence)
     query, key = example.query, example.key
     if head.kind == "cross":
-        texts = [_marked(source, key=key), _marked(predicted, query=query)]
+        texts = [_marked(source, key=key, axis="key"), _marked(predicted, query=query, axis="query")]
         return _shown(texts, example, predicted[query], source[key], predicted[query])
     tokens = source if head.kind == "encoder_self" else fed
     ahead = predicted[query] if head.kind == "decoder_self" else ""
@@ -172,13 +177,13 @@ def _shown(texts: Sequence[MarkedText], example: HeadExample, query: str, key: s
     )
 
 
-def _marked(tokens: Sequence[str], query: int = -1, key: int = -1) -> MarkedText:
+def _marked(tokens: Sequence[str], query: int = -1, key: int = -1, axis: Mark = "both") -> MarkedText:
     marks: list[Mark] = ["" for _ in tokens]
     if query >= 0:
         marks[query] = "query"
     if key >= 0:
         marks[key] = "both" if key == query else "key"
-    return MarkedText(tokens=tokens, marks=marks)
+    return MarkedText(tokens=tokens, marks=marks, axis=axis)
 
 
 ADVANCE = 0.602 * SMALL_POINTS / 72  # inches of a character of DejaVu Sans Mono
@@ -235,7 +240,7 @@ def export_examples(
 def _lines(text: MarkedText) -> list[list[tuple[str, str]]]:
     """Tokens as written, with their marks, broken into lines."""
     lines: list[list[tuple[str, str]]] = [[]]
-    for token, has_space, mark in text.written():
+    for token, has_space, mark, _ in text.written():
         written = "".join(span for span, _ in run_spans(token))
         if has_space and sum(len(each) for each, _ in lines[-1]) + len(written) >= CHARACTERS:
             lines.append([])

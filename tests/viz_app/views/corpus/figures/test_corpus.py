@@ -73,14 +73,14 @@ def test_a_range_from_the_browser_is_checked() -> None:
 def test_special_tokens_and_lone_spaces_are_written_only_where_they_are_marked() -> None:
     first, second = EXAMPLE.texts
     assert first.written() == [
-        ("▁A", False, ""),
-        ("1", True, ""),
-        ("2", False, "key"),
-        ("▁wo", True, ""),
-        ("rd", False, ""),
-        (".", False, ""),
+        ("▁A", False, "", 0),
+        ("1", True, "", 2),
+        ("2", False, "key", 3),
+        ("▁wo", True, "", 4),
+        ("rd", False, "", 5),
+        (".", False, "", 6),
     ]
-    assert second.written() == [("<s>", False, "query"), ("▁Ein", True, ""), ("▁<b>", True, "")]
+    assert second.written() == [("<s>", False, "query", 0), ("▁Ein", True, "", 1), ("▁<b>", True, "", 2)]
     payload = json.loads(json.dumps(examples_payload([EXAMPLE], "Open", "heads", 0)))
     (shown,) = payload["examples"]
     assert [token["mark"] for token in shown["texts"][0]["tokens"]] == ["", "", "key", "", "", ""]

@@ -1,0 +1,97 @@
+"""What a head does in all sentences of a corpus, not only where it is strongest.
+
+All but the sample and the tokens is counted **between tokens of the text**: from and to tokens that are not special, in
+rows with at least two visible keys. A head with nothing to do attends to `</s>`; how far away that is means nothing.
+
+- The strongest weight of each sentence, in `WEIGHT_BINS` equal bins from 0 to 1.
+- The weight at each signed distance, key minus query, as a share of all weight of these rows; the outermost bins take
+  all that is farther. In cross-attention, whose positions are of two sentences, also against the diagonal of the map,
+  j + 1/2 - (i + 1/2) S / T, as in `heads.attention_distance`, rounded.
+- The tokens from which and to which the head attends most, special ones included: the largest weight, or strength, in
+  the row of a query or the column of a key, mean over the token's occurrences; see `least_occurrences`.
+- The strongest pair of each sentence of a sample, the same for all heads, in which every sentence of the corpus is with
+  the same probability. Its tenths by strength, deciles, show the usual examples beside the extreme ones.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+SAMPLE_SIZE = 300
+WEIGHT_BINS = 50
+FARTHEST = 16  # tokens: distances beyond are counted with it
+DISTANCES = tuple(range(-FARTHEST, FARTHEST + 1))
+TOP_TOKENS = 20
+DECILES = 10
+EXAMPLES_OF_DECILE = 10
+
+TokenSide = Literal["query", "key"]
+TokenMeasure = Literal["weight", "strength"]
+TOKEN_SIDES: tuple[TokenSide, ...] = ("query", "key")
+TOKEN_MEASURES: tuple[TokenMeasure, ...] = ("weight", "strength")
+
+
+@dataclass(frozen=True, eq=False)
+class DistributionTable:
+    """Distributions of all heads, in the order of the index's cards: N heads, n sampled sentences.
+
+    Attributes:
+        sentences: [n] of the sample, in the order of `CorpusIndex.sentences`.
+        strengths: [N, n] of the strongest pair of each; 0 where a head has no row that counts.
+        queries, keys: [N, n] positions of this pair.
+        weights: [N, WEIGHT_BINS] number of sentences by their strongest weight.
+        distances: [N, len(DISTANCES)] share of the weight; what lacks to 1 is on special tokens.
+        diagonal: the same, against the diagonal; 0 in self-attention.
+        token_ids: [N, 2, 2, TOP_TOKENS] of the top tokens, by `TOKEN_SIDES` and `TOKEN_MEASURES`; -1 where there are
+            fewer.
+        token_values: their mean weight or strength.
+    """
+
+    sentences: NDArray[np.uint16]
+    strengths: NDArray[np.float32]
+    queries: NDArray[np.uint16]
+    keys: NDArray[np.uint16]
+    weights: NDArray[np.uint32]
+    distances: NDArray[np.float32]
+    diagonal: NDArray[np.float32]
+    token_ids: NDArray[np.int32]
+    token_values: NDArray[np.float32]
+
+    def decile(self, row: int, decile: int) -> list[int]:
+        """Places in the sample of the examples of a decile, strongest first, evenly taken.
+
+        Args:
+            row: of the head.
+            decile: from 1, the weakest, to `DECILES`.
+
+        Raises:
+            ValueError: there is no such decile.
+        """
+        if not 1 <= decile <= DECILES:
+            raise ValueError(f"there is no decile {decile}, expected 1 to {DECILES}")
+        strengths = self.strengths[row]
+        order = strengths.argsort(kind="stable")
+        part = np.array_split(order[strengths[order] > 0], DECILES)[decile - 1][::-1]
+        count = min(len(part), EXAMPLES_OF_DECILE)
+        return [int(part[place * len(part) // count]) for place in range(count)]
+
+    def top_tokens(self, row: int, side: TokenSide, measure: TokenMeasure) -> list[tuple[int, float]]:
+        """Ids of the top tokens of a head with their mean weight or strength, largest first."""
+        at = row, TOKEN_SIDES.index(side), TOKEN_MEASURES.index(measure)
+        found = zip(self.token_ids[at].tolist(), self.token_values[at].tolist(), strict=True)
+        return [(token_id, value) for token_id, value in found if token_id >= 0]
+
+
+def least_occurrences(num_sentences: int) -> int:
+    """How often a token must occur to be among the top ones: ten times, or once for every fifty sentences if that is
+    less. Ones that are rarer have large means by chance.
+    """
+    return min(10, -(-num_sentences // 50))
+
+
+def rounded(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values with 15 bits after the first, exact to 1 part in 65,000: files with them are a quarter smaller."""
+    bits = np.ascontiguousarray(values).view(np.uint32)
+    return ((bits + np.uint32(0x7F) + (bits >> 8 & 1)) & np.uint32(0xFFFFFF00)).view(np.float32)

@@ -1,0 +1,130 @@
+"""All heads of a corpus index by any two of their measures."""
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import plotly.graph_objects as go
+
+from core.analysis.corpus.index import CorpusIndex
+from core.analysis.heads.head import Head
+from core.analysis.heads.scorecards import ScoreCard
+from core.capture import KINDS, Kind
+from viz_app.drawing.display_text import decimal
+from viz_app.drawing.head_names import KIND_NAMES, head_title
+from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
+from viz_app.drawing.theme import SMALL, Theme
+from viz_app.language import marked, tr
+from viz_app.views.corpus.figures.corpus import AXIS_NAMES, head_scores, shown_cards
+
+DISTANCE, PAIR = "mean_distance", "pair"
+MEASURE_NAMES = {**AXIS_NAMES, DISTANCE: marked("mean distance"), PAIR: marked("weight between the selected words")}
+SYMBOLS: dict[Kind, str] = {"encoder_self": "circle", "decoder_self": "diamond", "cross": "square"}
+HEIGHT = 460
+NOTHING: Mapping[Head, float] = MappingProxyType({})
+
+Point = tuple[Head, float, float]
+
+
+def measures(index: CorpusIndex, card: ScoreCard, pair: Mapping[Head, float] = NOTHING) -> dict[str, float | None]:
+    """Return the measures of a head by the keys of `MEASURE_NAMES`; None where it has none.
+
+    Args:
+        pair: Weights between two words, of the heads that link them.
+    """
+    distance = None if math.isnan(card.distance) else card.distance
+    return {**head_scores(index, card), DISTANCE: distance, PAIR: pair.get(card.head)}
+
+
+def head_points(
+    index: CorpusIndex,
+    x: str,
+    y: str,
+    kinds: Sequence[Kind] = KINDS,
+    layer: int | None = None,
+    pair: Mapping[Head, float] = NOTHING,
+) -> list[Point]:
+    """Return the heads of some kinds, and of one layer or all, that have both measures, with their values."""
+    points: list[Point] = []
+    for card in shown_cards(index, kinds, layer):
+        values = measures(index, card, pair)
+        across, up = values[x], values[y]
+        if across is not None and up is not None:
+            points.append((card.head, across, up))
+    return points
+
+
+def points_table(points: Sequence[Point]) -> dict[str, list[Any]]:
+    """Return a row for each head, counted from 0."""
+    return {
+        "kind": [head.kind for head, _, _ in points],
+        "layer": [head.layer for head, _, _ in points],
+        "head": [head.head for head, _, _ in points],
+        "x": [across for _, across, _ in points],
+        "y": [up for _, _, up in points],
+    }
+
+
+def scatter_figure(points: Sequence[Point], x: str, y: str, theme: Theme, selected: Head | None = None) -> go.Figure:
+    """Draw a marker for each head, of a colour and a shape for each kind of attention."""
+    figure = empty_figure(theme, HEIGHT, (48, 34, 12, 44))
+    for kind, of_kind in by_kind(points).items():
+        texts = [
+            tr(
+                "{head}: {across} {x}, {up} {y}",
+                head=head_title(head),
+                across=decimal(across, 2),
+                x=tr(MEASURE_NAMES[x]),
+                up=decimal(up, 2),
+                y=tr(MEASURE_NAMES[y]),
+            )
+            for head, across, up in of_kind
+        ]
+        figure.add_scatter(
+            x=[across for _, across, _ in of_kind],
+            y=[up for _, _, up in of_kind],
+            mode="markers",
+            name=tr(KIND_NAMES[kind]),
+            marker={
+                "color": theme.head_colors[KINDS.index(kind)],
+                "symbol": SYMBOLS[kind],
+                "size": [15 if head == selected else 8 for head, _, _ in of_kind],
+            },
+            text=texts,
+            hovertemplate="%{text}<extra></extra>",
+            unselected={"marker": {"opacity": 1}},
+        )
+    font = {"size": SMALL, "color": theme.faint}
+    ticks = {
+        "showticklabels": True,
+        "tickfont": {**font, "family": theme.monospace_font},
+        "gridcolor": theme.hairline,
+        "nticks": 6,
+    }
+    across, up = ({"text": tr(MEASURE_NAMES[each]), "font": font} for each in (x, y))
+    return with_layout(
+        figure,
+        xaxis=bare_axis(**ticks, title=across, showgrid=True),
+        yaxis=bare_axis(**ticks, title=up, showgrid=True),
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"size": SMALL}},
+    )
+
+
+def by_kind(points: Sequence[Point]) -> dict[Kind, list[Point]]:
+    """Return the points of each kind of attention that has some: the traces of `scatter_figure`."""
+    found: dict[Kind, list[Point]] = {kind: [each for each in points if each[0].kind == kind] for kind in KINDS}
+    return {kind: of_kind for kind, of_kind in found.items() if of_kind}
+
+
+def marker_head(points: Sequence[Point], point: Mapping[str, Any]) -> Head | None:
+    """Return the head of a marker of `scatter_figure`, as Plotly names it; None for anything else."""
+    traces = list(by_kind(points).values())
+    match point:
+        case {"curve_number": int(trace), "point_index": int(number)} if 0 <= trace < len(traces) and 0 <= number < len(
+            traces[trace]
+        ):
+            return traces[trace][number][0]
+        case _:
+            return None

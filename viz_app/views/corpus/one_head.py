@@ -1,0 +1,185 @@
+"""One head of a corpus index: its examples, its distributions over all sentences, and its top tokens."""
+
+from functools import partial
+
+import streamlit as st
+
+from core.analysis.corpus.behaviours import BEHAVIOURS
+from core.analysis.corpus.distributions import DECILES
+from core.analysis.corpus.index import HeadExample
+from core.analysis.corpus.recomputation import head_strength
+from core.analysis.heads.corpus_maps import batch_maps
+from core.analysis.heads.head import Head
+from core.analysis.recorded_call import Call
+from core.capture import AttentionMap
+from viz_app.controls.check_badge import check_badge
+from viz_app.controls.downloads import downloads
+from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.scorecard_text import head_does, sentences
+from viz_app.language import capital, marked, tr
+from viz_app.session import address, python_code
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.views.corpus import selection
+from viz_app.views.corpus.distributions_part import needs_distributions, strengths, top_tokens, weights_and_distances
+from viz_app.views.corpus.figures import corpus as figures
+from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, head_examples
+from viz_app.views.corpus.opened_index import OpenedIndex, index_call
+
+ABOUT_EXAMPLES = marked("""
+The **strength** is the norm of what the head writes for one token in one row, ||a f(x)|| (Kobayashi et al. 2020): a
+large weight on a token with a short vector writes little. A sentence gives at most one example. The **frame** is where
+the head attends from, in the decoder the token that was fed or, in cross-attention, the token that is predicted; the
+**filled** token is what it attends to.
+
+The ten strongest of thousands show the extreme, not the usual case: move the slider to see sentences of each tenth of a
+sample of them. Point at a token, or at a cell of the map, to see the weights there.
+""")
+ABOUT_BADGE = marked(
+    "The strongest example shown is computed again by the model, in a pass of its own sentence alone and by the code "
+    "of the page Heads. It must agree with the index to one part in a thousand."
+)
+TOLERANCE = 1e-3
+EXAMPLES, _, TOKENS = PARTS = marked("Examples"), marked("All sentences"), marked("Tokens")
+STRONGEST = "top"
+PLACE = address.CORPUS_PLACE
+
+
+def one_head(model: Model, opened: OpenedIndex, head: Head, behaviour: str = "") -> None:
+    """Describe a head, and draw a part of what the index has of it.
+
+    Args:
+        behaviour: that heads are ranked by, whose place examples have at first; "": anywhere.
+    """
+    card = opened.index.card(head)
+    st.markdown(f"**{figures.head_name(head)}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")
+    parts = {each: tr(each) for each in PARTS}
+    chosen = setting_segments(address.CORPUS_PART, tr("Shown of the head"), parts, hide_label=True)
+    if chosen == EXAMPLES:
+        examples_part(model, opened, head, behaviour)
+    elif needs_distributions(opened):
+        return
+    elif chosen == TOKENS:
+        top_tokens(model, opened, head)
+    else:
+        weights_and_distances(opened, head)
+
+
+def examples_part(model: Model, opened: OpenedIndex, head: Head, behaviour: str) -> None:
+    """Draw examples of a head, the strongest at a place or those of a decile; a click opens one on the page Heads."""
+    index, name = opened.index, figures.head_name(head)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        options = [*map(str, range(1, DECILES + 1)), STRONGEST]
+        decile = address.CORPUS_DECILE.draw(
+            st.select_slider, tr("Strength"), options, format_func=decile_name, width=250, help=tr(ABOUT_EXAMPLES)
+        )
+        place = place_box(behaviour) if decile == STRONGEST else "any"
+    if decile != STRONGEST:
+        if needs_distributions(opened):
+            return
+        strengths(opened, head, int(decile))
+        examples = index.decile_examples(head, int(decile))
+        title = tr("{head}, examples of the {decile}", head=name, decile=decile_name(decile))
+        call = Call("examples", "decile_examples", (index_call(opened), head, int(decile)))
+    else:
+        usual = figures.quantile_text(index.heads.quantiles[index.rows[head]].tolist(), marked("rows"))
+        st.caption(
+            tr(
+                "Strongest examples, attending to: **{place}**. Strength: {strength}.",
+                place=tr(figures.PLACE_NAMES[place]),
+                strength=usual,
+            )
+        )
+        examples = index.head_examples(head, place)
+        title = tr("{head}, strongest examples attending to {place}", head=name, place=tr(figures.PLACE_NAMES[place]))
+        call = Call("examples", "head_examples", (index_call(opened), head, place))
+    if not examples:
+        st.info(tr("{head} has no example of this in the corpus. Select other examples above.", head=name))
+        return
+    try:
+        shown = head_examples(model.translator, head, examples)
+        maps = example_maps(model, opened.key, head, f"{place} {decile}", examples)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    selection.examples(
+        shown,
+        lambda number: selection.open_head(model, head, examples[number]),
+        key="corpus-examples",
+        maps=[(each, head.head) for each in maps],
+    )
+    recorded = Call("shown", head_examples, (python_code.translator(model), head, call)).returning(shown)
+    downloads(
+        "corpus-examples",
+        partial(export_examples, shown, theme=page_theme(), title=title),
+        title=title,
+        of_sentence=False,
+        call=lambda: Call("table", examples_table, (recorded, "strength")),
+    )
+    check(model, opened, head, f"{place} {decile}", examples[0])
+
+
+def decile_name(decile: str) -> str:
+    """Return the name of a decile of the slider in the visitor's language."""
+    names = {STRONGEST: marked("ten strongest"), "1": marked("weakest tenth"), "10": marked("strongest tenth")}
+    return tr(names[decile]) if decile in names else tr("tenth {number} of 10", number=decile)
+
+
+def place_box(behaviour: str) -> str:
+    """Select the place of the strongest examples."""
+    PLACE.preset_for(behaviour, lambda: BEHAVIOURS[behaviour].place if behaviour else "any")
+    return PLACE.draw(
+        st.selectbox,
+        tr("Examples attending to"),
+        list(figures.PLACE_NAMES),
+        format_func=place_title,
+        width=200,
+        help=tr(
+            "Off the usual places: neither at a special or the first token or punctuation, nor at the same position "
+            "or one next to it. There, heads show what else they do."
+        ),
+    )
+
+
+def place_title(place: str) -> str:
+    """Return the title of a place in the visitor's language."""
+    return capital(tr(figures.PLACE_NAMES[place]))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
+def example_maps(
+    model: Model, key: str, head: Head, chosen: str, _examples: list[HeadExample]
+) -> tuple[AttentionMap, ...]:
+    """Return the maps of the head's layer in the sentences of its examples.
+
+    Args:
+        chosen: which examples of the head they are.
+    """
+    maps = batch_maps(model.translator, [(each.sentence.source, each.sentence.target) for each in _examples])
+    return tuple(each[head.kind][head.layer] for each in maps)
+
+
+def check(model: Model, opened: OpenedIndex, head: Head, chosen: str, example: HeadExample) -> None:
+    """Draw the badge: the first example, computed again."""
+    try:
+        again = recomputed(model, opened.key, head, chosen, example)
+    except ValueError as error:
+        st.error(sentence_case(str(error)))
+        return
+    check_badge(
+        marked("index agrees with the model"),
+        abs(again - example.strength) <= TOLERANCE * example.strength,
+        ABOUT_BADGE,
+        tr(
+            "{indexed:.5f} in the index, {again:.5f} now, gap {gap:.1g}",
+            indexed=example.strength,
+            again=again,
+            gap=abs(again - example.strength),
+        ),
+    )
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
+def recomputed(model: Model, key: str, head: Head, chosen: str, _example: HeadExample) -> float:
+    """Return the strength of the first of the chosen examples of a head, from the model."""
+    return head_strength(model.translator, head, _example)
