@@ -26,6 +26,7 @@ from benchmarks import ratios, turns
 from core.model import sinusoidal_encoding
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
+from core.model.training import ADAM_BETAS, ADAM_EPS
 from train.data.batches import Batches, cut
 from train.data.token_shards import Batch, TokenShards, make_batch, read_manifest
 from train.distributed import World
@@ -33,7 +34,7 @@ from train.precision import measure_precisions, resolve_precision
 from train.recipe import recipe_for
 from train.runs.allocator import tune_memory
 from train.runs.checkpointing import autocast
-from train.runs.training_state import ADAM_BETAS, ADAM_EPS, Training
+from train.runs.training_state import Training
 
 WARM_UP = 2  # untimed steps of each side
 RATE = 1e-4

@@ -11,6 +11,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from torch.nn import functional as F
 
 from core.model import MAX_LENGTH_DIFFERENCE, Transformer
+from core.model.training import smoothed_nll
 from train.data.token_shards import Batch
 
 # Logits per chunk. CPU: 16 MiB in float32, which fits its cache. Other devices: half a GiB, so that a batch of the
@@ -164,7 +165,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
                 label_nll = (log_total - logits.gather(-1, label)).sum() / passes
                 uniform_nll = (log_total.squeeze(-1) - logits.mean(-1)).sum() / passes
                 nll = nll + label_nll
-                smoothed = smoothed + (1 - smoothing) * label_nll + smoothing * uniform_nll
+                smoothed = smoothed + smoothed_nll(label_nll, uniform_nll, smoothing)
                 log_probs = logits.sub_(log_total)
                 divergence = _Divergence(log_probs) if passes == 2 and r_drop else None
                 if divergence:

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from core.model import DecoderLayer, Embedding, EncoderLayer, MultiHeadAttention, Transformer
 from core.model.config import TransformerConfig
+from core.model.training import smoothed_nll
 from train.data.packed_batch import PackedBatch
 from train.loss import Loss
 
@@ -192,4 +193,4 @@ def cross_entropy(
     log_total = logits.logsumexp(-1)
     nll = ((log_total - logits.gather(-1, labels[:, None])[:, 0]) * real).sum()
     uniform = ((log_total - logits.mean(-1)) * real).sum()
-    return (1 - label_smoothing) * nll + label_smoothing * uniform, nll.detach()
+    return smoothed_nll(nll, uniform, label_smoothing), nll.detach()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, get_args
 
+from core.model.training import LABEL_SMOOTHING, WARMUP
 from train.data.batches import Bucketing
 
 TrainingPrecision = Literal["bfloat16", "float32"]
@@ -20,13 +21,13 @@ class Recipe:
     minutes: Annotated[float, "stop after this many minutes of training, even before --steps; 0: no limit"] = 0.0
     batch_tokens: Annotated[int, "most source tokens, and most target tokens, of a batch, padding included"] = 25_000
     accumulate: Annotated[int, "batches of each process in a step"] = 1
-    warmup: Annotated[int, "steps over which the learning rate rises"] = 4_000
+    warmup: Annotated[int, "steps over which the learning rate rises"] = WARMUP
     rate_scale: Annotated[float, "factor on the learning rate of section 5.3"] = 1.0
     cooldown: Annotated[int, "final steps over which the rate falls linearly towards 0; 0: none, as in the paper"] = 0
     cooldown_minutes: Annotated[
         float, "final minutes of --minutes over which the rate falls linearly towards 0; 0: none"
     ] = 0.0
-    label_smoothing: Annotated[float, "probability spread evenly over the vocabulary (5.4)"] = 0.1
+    label_smoothing: Annotated[float, "probability spread evenly over the vocabulary (5.4)"] = LABEL_SMOOTHING
     r_drop: Annotated[
         float, "weight of the divergence between two passes with different dropout (Liang et al. 2021); 0: one pass"
     ] = 0.0

@@ -87,7 +87,13 @@ PAGES = (
             View("head_paths", "experiments/head_paths", marked("Which head feeds which"), NEXT_TOKENS),
         ),
     ),
-    AppPage(marked("Step by step"), (View("step_through", "steps", marked("Step by step"), NEXT_TOKENS),)),
+    AppPage(
+        marked("Step by step"),
+        (
+            View("step_through", "steps/token_path", marked("One token"), NEXT_TOKENS),
+            View("training_step", "steps/training_step", marked("One step of training"), NEXT_TOKENS),
+        ),
+    ),
     AppPage(
         marked("Compare"),
         (

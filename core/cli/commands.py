@@ -26,6 +26,7 @@ from core.analysis.layers.measure_layers import LAYER_TYPES
 from core.analysis.lens.logit_lens import LENS
 from core.analysis.over_training.followed_sentence import OVER_TRAINING
 from core.analysis.token_path.step import STEP
+from core.analysis.training_step.training_step import TRAINING_STEP
 from core.analysis.two_models.compare import COMPARE
 from core.analysis.word_scores.score import SCORE
 from core.cli.file_translation import cli as translate_cli
@@ -228,6 +229,7 @@ COMMANDS: dict[str, Command] = {
     NEAREST.name: NEAREST.command,
     OVER_TRAINING.name: OVER_TRAINING.command,
     STEP.name: STEP.command,
+    TRAINING_STEP.name: TRAINING_STEP.command,
     CUT.name: CUT.command,
     PATCH.name: PATCH.command,
     PATHS.name: PATHS.command,

@@ -127,7 +127,7 @@ def test_a_range_of_an_axis_is_set_without_a_pointer(page: Page) -> None:
 
 def test_steps_are_walked_without_a_pointer(page: Page) -> None:
     page.evaluate(FRESH)
-    mount(page, step_walk, step_walk.walk_payload([view("a"), view("b", 2)], "about", ("a", None), 1, LIGHT))
+    mount(page, step_walk, step_walk.walk_payload([view("a"), view("b", 2)], "steps", "about", ("a", None), 1, LIGHT))
     page.keyboard.press("ArrowRight")  # without Tab: there is nothing else on the page that arrow keys are for
     page.wait_for_function("() => sent.length")
     assert page.evaluate("sent") == [["place", {"step": "b", "pick": None}]]

@@ -48,3 +48,22 @@ def test_a_cell_of_a_map_leads_to_the_products_behind_it(page: Page, app: str) -
     expect(walk.locator("button.row").first).to_have_attribute("aria-pressed", "true")
     expect(page).to_have_url(re.compile("picked=1"))
     expect(page).to_have_url(re.compile("step_layer=L2"))
+
+
+def test_a_step_of_training_is_walked_with_its_numbers_below_the_formulas(page: Page, app: str) -> None:
+    open_page(page, f"{app}/training_step?tour=off&text=Where%3F&beam_size=1&at=moments")
+    walk = page.get_by_role("group", name="Steps of a training")
+    expect(walk.get_by_role("heading", name="Moments")).to_be_visible()
+    expect(walk.get_by_role("math")).to_have_count(3)
+    expect(walk.get_by_role("math").nth(1)).to_contain_text("0.9\u22c50+0.1\u22c5")
+    page.keyboard.press("ArrowRight")
+    expect(walk.get_by_role("heading", name="Bias correction")).to_be_visible()
+    expect(page).to_have_url(re.compile("at=correction"))
+    wait_until_idle(page)
+    page.get_by_role("textbox", name="Reference").fill("Wo?")
+    page.get_by_role("textbox", name="Reference").press("Enter")
+    expect(page).to_have_url(re.compile(r"reference=Wo%3F"))
+    wait_until_idle(page)
+    expect(page.get_by_text("the gradient is right").first).to_be_visible()
+    expect(walk.get_by_role("heading", name="Bias correction")).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -33,6 +33,7 @@ from core.analysis.over_training.roles import developments
 from core.analysis.over_training.snapshot_reading import read_snapshot
 from core.analysis.score_decomposition import score_parts
 from core.analysis.token_path.token_walk import follow_token
+from core.analysis.training_step.training_step import TrainingStepOptions, training_step
 from core.analysis.word_scores.scored_lines import Line, parse_lines, score_lines, worst_words
 from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
@@ -58,7 +59,8 @@ from viz_app.views.models.picture.figures import export_pictures
 from viz_app.views.paper.positions.figures import position_tables
 from viz_app.views.steps import step_walk
 from viz_app.views.steps.export import export_step
-from viz_app.views.steps.figures import step_list
+from viz_app.views.steps.token_path.figures import step_list
+from viz_app.views.steps.training_step.figures.training_views import training_views
 from viz_app.views.translate.beam import beam_tree as beam_component
 from viz_app.views.translate.beam.export import export_tree
 from viz_app.views.translate.generation import figures as generation
@@ -208,9 +210,20 @@ def steps(of: Subject) -> Iterator[Drawn]:
     path = follow_token(of.translator, of.text, of.target, stack, position, *of.place)
     target = list(of.translation.hypotheses[0].token_ids)
     views = step_list.step_list(path, of.piece, of.tree, target)
-    yield step_walk.walk_payload(views, "about", ("", None), 0, of.theme)
+    yield step_walk.walk_payload(views, "steps", "about", ("", None), 0, of.theme)
     view = of.choice.choice(views)
     yield pd.DataFrame(path.table(view.part, view.quantities))
+    yield partial(export_step, view, theme=of.theme)
+
+
+def trainings(of: Subject) -> Iterator[Drawn]:
+    """One step of training."""
+    options = TrainingStepOptions(token=of.position, step=of.choice.randrange(1, 9000))
+    found = training_step(of.translator, of.text, of.target, options)
+    views = training_views(found, of.translator.config.d_model)
+    yield step_walk.walk_payload(views, "steps", "about", ("", None), 0, of.theme)
+    view = of.choice.choice(views)
+    yield pd.DataFrame(found.table(view.part))  # type: ignore[arg-type]
     yield partial(export_step, view, theme=of.theme)
 
 
@@ -312,6 +325,7 @@ DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
         patches,
         paths,
         steps,
+        trainings,
         first_scores,
         training,
     ),

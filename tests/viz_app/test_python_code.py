@@ -290,6 +290,13 @@ def test_step_through(start: Start, rows: dict[str, Row]) -> None:
     run_all(rows, 1)
 
 
+@pytest.mark.parametrize("at", ["", "label", "gradient"])
+def test_training_step(start: Start, rows: dict[str, Row], at: str) -> None:
+    address = {"text": "Where?", "beam_size": "1", "target": "345.28.2", "schedule_step": "50", "at": at}
+    opened(start(**address, reference="Wo?" if at == "label" else ""), "training_step")
+    run_all(rows, 1)
+
+
 @pytest.mark.parametrize(("view", "count"), [("Components", 3), ("Paths between heads", 2)])
 def test_patching(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, view: str, count: int) -> None:
     monkeypatch.setattr(job_control, "TURN", 60.0)

@@ -11,14 +11,13 @@ from torch import Tensor
 from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.model.schedule import minutes_factor
+from core.model.training import ADAM_BETAS, ADAM_EPS, exclude_untrained
 from train.data.batches import Group, Position
 from train.distributed import World
 from train.loss import loss_module
 from train.packed import PackedLoss
 from train.recipe import Recipe
 from train.runs.log_writer import Window
-
-ADAM_BETAS, ADAM_EPS = (0.9, 0.98), 1e-9  # (5.3)
 
 
 class Training:
@@ -34,7 +33,7 @@ class Training:
     def __init__(self, config: TransformerConfig, recipe: Recipe, world: World, compiled: bool = False) -> None:
         torch.manual_seed(recipe.seed)
         self.model = Transformer(config).to(world.device).train()
-        _exclude_key_biases(self.model)
+        exclude_untrained(self.model)  # they stay in the optimizer, whose saved state depends on the order
         loss = (
             PackedLoss(self.model, recipe.label_smoothing, compiled)
             if recipe.bucketing == "packed"
@@ -113,14 +112,3 @@ class Training:
         self._hours_before = state["hours"]
         if len(state["windows"]) == self._world.size:
             self.window = Window(self._world, **state["windows"][self._world.rank])
-
-
-def _exclude_key_biases(model: Transformer) -> None:
-    """Exclude the key biases from training.
-
-    They add a constant to all scores of a query, which the softmax cancels: their gradient is rounding noise, which
-    Adam would turn into full-sized steps. They stay in the optimizer, whose saved state depends on the order.
-    """
-    for name, parameter in model.named_parameters():
-        if name.endswith("k_proj.bias"):
-            parameter.requires_grad_(False)

@@ -31,7 +31,7 @@ def place_of(view: View) -> "Place":
 
     kind, cell = address.KIND.key, address.CELL.key
     places = {
-        **dict.fromkeys(("translate", "beam", "generation", "score", "contrast"), Place(output=True)),
+        **dict.fromkeys(("translate", "beam", "generation", "score", "contrast", "training_step"), Place(output=True)),
         "heads": Place(("cross",), kind=kind, layer="heads_{kind}"),
         "alignment": Place(("cross",)),
         "contributions": Place(KINDS, inputs=True, output=True),

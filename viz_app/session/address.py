@@ -145,6 +145,9 @@ PATHS_DRAWN, PATH = Field("paths_drawn", INTEGER, 30), _text("path", "")
 STACK, FOLLOWED = _text("stack", "decoder"), _text("followed", is_preset=True)
 STEP_LAYER, STEP_HEAD = _text("step_layer", is_preset=True), _text("step_head", is_preset=True)
 AT, PICKED = _text("at", ""), _text("picked", "")
+REFERENCE, REFERENCE_TOKEN = _text("reference", ""), Field("reference_token", COUNTED, 0)
+SCHEDULE_STEP = Field("schedule_step", INTEGER, 100)
+TRAINED_WEIGHT, WEIGHT_INDEX = _text("trained_weight", ""), _text("weight_index", "")
 
 # Positions
 POSITIONS_VIEW = _one_of(

@@ -1,4 +1,4 @@
-"""The place on the page Step by step that other pages lead to: a token, a layer, a head, a step and a picked row."""
+"""Places on the page Step by step, to which other pages lead: a token, a layer, a head, a step and a picked row."""
 
 import re
 from dataclasses import dataclass
@@ -84,6 +84,10 @@ class StepPlace:
         """
         STEP.put("" if is_first else self.step)
         PICK.put("" if is_first or self.pick is None else str(self.pick + 1))
+
+
+class TrainingPlace(StepPlace):
+    """The same of the page One step of training."""
 
 
 def token_names(explanation: Explanation, stack: Stack) -> list[str]:

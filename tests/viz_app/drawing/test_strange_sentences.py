@@ -50,10 +50,10 @@ WITHOUT_TOKENS = {
         for name in (
             "corpus.figures.parallel_coordinates",
             *("models.figures.training_curves", "paper.positions.figures.positions", "paper.table1.figures"),
-            "steps.figures.formula",
-            *(f"steps.figures.{part}_views" for part in ("attention_step", "layer_step", "output_step", "step")),
+            *("steps.figures.formula", "steps.figures.step_views", "steps.training_step.figures.weight_views"),
+            *(f"steps.token_path.figures.{part}_step_views" for part in ("attention", "layer", "output")),
         )
-    ),  # those of steps through `step_list`
+    ),  # those of steps through `step_list` and `training_views`
 }
 
 

@@ -54,11 +54,12 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 @pytest.fixture
 def data_words(tiny_checkpoint: Path) -> set[str]:
-    """Words of tokens, sentences, fonts and formulas."""
-    tokenizer = Translator.from_checkpoint(tiny_checkpoint).tokenizer
+    """Words of tokens, sentences, fonts, formulas and names of parameters."""
+    translator = Translator.from_checkpoint(tiny_checkpoint)
+    tokenizer, parameters = translator.tokenizer, [name for name, _ in translator.model.named_parameters()]
     given = (*EXAMPLES, *trial_sentences.SENTENCES["en"], figure_heads.MAKING_SENTENCE, SENTENCE)
     sentences = (*given, PARALLEL_LINES, LINKED_LINE)
-    texts = [*tokenizer.pieces(range(tokenizer.vocab_size)), *sentences, *FONTS, *PENALTIES.values()]
+    texts = [*tokenizer.pieces(range(tokenizer.vocab_size)), *sentences, *FONTS, *PENALTIES.values(), *parameters]
     return words(texts) | {"Wo"}
 
 

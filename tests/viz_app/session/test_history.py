@@ -35,6 +35,11 @@ VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, str | list[str]]]] 
         {"text": "Where?", "at": "cross-scores", "picked": "2"},
         {"text": "Where?", "at": "cross-mask"},
     ),
+    (
+        "training_step",
+        {"text": "Where?", "at": "gradient", "schedule_step": "7", "reference": "Wo?"},
+        {"text": "Where?", "at": "loss"},
+    ),
     ("head_paths", {"text": "Where?", "path": "encoder_self.1.2-cross.2.1-value"}, {"text": "Where?"}),
     ("paper_figures", {"text": "Where?", "selection": "encoder_self|norms|L1 H2|Mean of all"}, {"text": "Where?"}),
 ]

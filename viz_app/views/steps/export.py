@@ -33,6 +33,7 @@ TITLE, HEADING = 0.34, 0.24  # inches of a title, and of the headings of columns
 NUMBER = 1.7  # inches of a number and its bar
 MOST = 30  # characters of a name
 CHARACTERS = 90  # of a line of the sentence
+TEXT_CHARACTER = 0.095  # inches of one of them
 FORMULA = 0.95  # inches
 
 
@@ -49,9 +50,11 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
     picked = view.picked if pick is None or pick >= len(view.details) else pick
     blocks = [*view.details[picked : picked + 1], *view.blocks]
     lines = wrapped(view.text, CHARACTERS)
-    height = TITLE + 0.22 * len(lines) + FORMULA + sum(map(_height, blocks))
+    formulas = [view.formula, *view.numbers]
+    height = TITLE + 0.22 * len(lines) + FORMULA * len(formulas) + sum(map(_height, blocks))
     left = max(map(_left, blocks), default=0.0)
-    width = max([7.0, *(_width(block, left) for block in blocks)])
+    of_text = max(map(letters, lines)) * TEXT_CHARACTER
+    width = max([7.0, of_text, *(_width(block, left) for block in blocks)])
     figure, axes = paper(width + 0.2, height + 0.2, theme)
     axes.set_axis_off()
     axes.set_xlim(-0.05, width + 0.05)
@@ -63,15 +66,10 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
     for line in lines:
         axes.text(0, y + 0.1, line, color=theme.text, parse_math=False, **text)
         y += 0.22
-    axes.text(
-        0,
-        y + FORMULA / 2,
-        "$" + view.formula.replace(r"\frac", r"\dfrac") + "$",
-        color=theme.text,
-        va="center",
-        fontsize=LABEL_POINTS,
-    )
-    y += FORMULA
+    for formula in formulas:
+        drawn = "$" + formula.replace(r"\frac", r"\dfrac") + "$"
+        axes.text(0, y + FORMULA / 2, drawn, color=theme.text, va="center", fontsize=LABEL_POINTS)
+        y += FORMULA
     for block in blocks:
         _draw_block(axes, block, left, y, theme)
         y += _height(block)

@@ -12,7 +12,7 @@ import { paintWeights } from "../../../core/drawing/weights.js";
 /**
  * @typedef {object} Column
  * @property {string} title
- * @property {"signed" | "share"} scale
+ * @property {"signed" | "positive" | "share"} scale
  * @property {number} digits
  * @property {number} limit Of its bars.
  *

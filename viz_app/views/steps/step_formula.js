@@ -6,7 +6,7 @@ import { scrolling } from "../../../core/drawing/scrolling.js";
 
 /** @typedef {[tag: string, ...children: (string | MathTree)[]]} MathTree See `math_tree` in formula.py. */
 
-const SPACED = "=+\u2212\u22c5\u2190>";
+const SPACED = "=+\u2212\u22c5\u2190\u2192>";
 
 /** @param {MathTree} tree */
 export function formulaNode(tree) {

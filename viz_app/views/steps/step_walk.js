@@ -18,7 +18,7 @@ import { formulaNode } from "./step_formula.js";
  * @property {string} group
  * @property {string} title
  * @property {string} section
- * @property {MathTree} formula
+ * @property {MathTree[]} formulas
  * @property {string} text
  * @property {[name: string, value: string][]} facts
  * @property {Block[]} blocks
@@ -27,6 +27,7 @@ import { formulaNode } from "./step_formula.js";
  *
  * @typedef {object} Data See `walk_payload`.
  * @property {Step[]} steps
+ * @property {string} name
  * @property {string} about
  * @property {{ step: string, pick: number | null, request: number }} place
  * @property {string[]} scale
@@ -126,7 +127,7 @@ function draw(walk, data, index, { go, show, tell }) {
   const { role } = focusedIn(walk.node)?.dataset ?? {};
   const step = data.steps[index];
   const body = element("div", "body");
-  walk.node.setAttribute("aria-label", tr("Steps of one token"));
+  walk.node.setAttribute("aria-label", data.name);
   body.append(stepNode(walk, step, data.scale, () => [show(), tell()]));
   walk.node.replaceChildren(tools(walk, data, index, { go, show }), list(data.steps, index, go), body);
   const item = walk.node.querySelector("[data-role=item]");
@@ -231,7 +232,7 @@ function stepNode(walk, step, scale, picked) {
   const words = element("div", "words");
   words.setAttribute("role", "status");
   words.append(heading, element("p", "", step.text));
-  node.append(words, formulaNode(step.formula));
+  node.append(words, ...step.formulas.map(formulaNode));
   if (step.facts.length) node.append(facts(step.facts));
   const pick = Math.min(walk.picks.get(step.name) ?? step.picked, step.details.length - 1);
   const choice = step.details.length

@@ -20,17 +20,19 @@ _component = component_beside(__file__)
 
 
 def walk_payload(
-    views: Sequence[StepView], about: str, place: StepAndRow, request: int, theme: Theme
+    views: Sequence[StepView], name: str, about: str, place: StepAndRow, request: int, theme: Theme
 ) -> dict[str, Any]:
     """Return the data of the steps, see `Data` in step_walk.js.
 
     Args:
+        name: What the steps are of, in the visitor's language.
         about: Description of the followed token, in a line.
         place: Step and row to show.
         request: Number that changes whenever `place` is to be shown; until then the browser keeps its own.
     """
     return {
         "steps": [_step(view) for view in views],
+        "name": name,
         "about": about,
         "place": {"step": place[0], "pick": place[1], "request": request},
         "scale": theme.diverging,
@@ -39,6 +41,7 @@ def walk_payload(
 
 def step_walk(
     views: Sequence[StepView],
+    name: str,
     about: str,
     place: StepAndRow,
     request: int,
@@ -51,10 +54,10 @@ def step_walk(
 
     Args:
         on_place: Called with the step that is shown, shortly after the visitor moved there, before the page runs again.
-        about, place, request: See `walk_payload`.
+        name, about, place, request: See `walk_payload`.
         key: Key of the component, as for any widget.
     """
-    payload = walk_payload(views, about, place, request, theme)
+    payload = walk_payload(views, name, about, place, request, theme)
     draw(_component, payload, key, "place", lambda value: sent_place(value, views), on_place)
 
 
@@ -74,7 +77,7 @@ def _step(view: StepView) -> dict[str, Any]:
         "group": view.group,
         "title": view.title,
         "section": view.section,
-        "formula": math_tree(view.formula),
+        "formulas": [math_tree(formula) for formula in (view.formula, *view.numbers)],
         "text": view.text,
         "facts": [list(fact) for fact in view.facts],
         "blocks": [_block(block) for block in view.blocks],

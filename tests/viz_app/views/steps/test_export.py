@@ -6,8 +6,8 @@ from core.analysis.token_path.token_walk import follow_token
 from core.translator import Translator
 from viz_app.drawing.theme import DARK
 from viz_app.views.steps.export import export_step
-from viz_app.views.steps.figures.step_list import step_list, step_named
-from viz_app.views.steps.figures.step_views import StepView
+from viz_app.views.steps.figures.step_views import StepView, step_named
+from viz_app.views.steps.token_path.figures.step_list import step_list
 
 
 @pytest.fixture(scope="module")

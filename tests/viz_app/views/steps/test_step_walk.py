@@ -27,7 +27,7 @@ def view(name: str, num_details: int = 0) -> StepView:
 
 
 def test_the_payload_is_plain_data() -> None:
-    payload = walk_payload([view("a"), view("b", 2)], "about", ("b", 1), 3, LIGHT)
+    payload = walk_payload([view("a"), view("b", 2)], "steps", "about", ("b", 1), 3, LIGHT)
     assert json.loads(json.dumps(payload, allow_nan=False))["place"] == {"step": "b", "pick": 1, "request": 3}
     (block,) = payload["steps"][0]["blocks"]
     (row,) = block["rows"]

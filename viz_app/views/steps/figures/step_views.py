@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Vector = NDArray[np.float64]
-Scale = Literal["signed", "share"]  # of a bar: to both sides of 0, or from 0 to 1
+Scale = Literal["signed", "positive", "share"]  # of a bar: to both sides of 0, from 0 to the largest, from 0 to 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +97,7 @@ class StepView:
         title: Of the step.
         section: Of the paper.
         formula: In the paper's symbols, as `math_tree` reads it.
+        numbers: The same with numbers in their place, a line each.
         text: Description of the step, in a sentence.
         facts: Single numbers by name.
         blocks: Vectors; rows of the last one can be picked if there are details.
@@ -112,11 +113,19 @@ class StepView:
     formula: str
     text: str
     part: str
-    quantities: tuple[str, ...]
+    quantities: tuple[str, ...] = ()
+    numbers: Sequence[str] = ()
     facts: Sequence[tuple[str, str]] = ()
     blocks: Sequence[Block] = ()
     details: Sequence[Block] = ()
     picked: int = 0
+
+
+def step_named(views: Sequence[StepView], name: str) -> StepView:
+    """Return the step of this name, else that of another sub-layer, else the first."""
+    same = [view for view in views if view.name == name]
+    alike = [view for view in views if view.name.partition("-")[2] == name.partition("-")[2] != ""]
+    return (same or alike or list(views))[0]
 
 
 def numbers_of(values: Tensor) -> Vector:

@@ -13,10 +13,11 @@ from viz_app.session import readings
 from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
-from viz_app.views.steps import walked_token
 from viz_app.views.steps.export import export_step
-from viz_app.views.steps.figures.step_list import step_list, step_named
+from viz_app.views.steps.figures.step_views import step_named
 from viz_app.views.steps.step_walk import step_walk
+from viz_app.views.steps.token_path import walked_token
+from viz_app.views.steps.token_path.figures.step_list import step_list
 
 HOW_TO_READ = marked("""
 Each step has the paper's formula, and the numbers that this model computes for this sentence. Go on with the arrow keys
@@ -55,7 +56,7 @@ def page() -> None:
     views = step_list(path, piece, walked_token.search_tree(reading), target)
     view = step_named(views, place.step)
     place.write(view is views[0])
-    step_walk(views, about, place.requested, place.request, theme, place.keep)
+    step_walk(views, tr("Steps of one token"), about, place.requested, place.request, theme, place.keep)
     check_badge(
         tr("numbers equal the model's"),
         path.gap < TOLERANCE,

@@ -1,7 +1,6 @@
 """All steps of a token in the model's order, from embedding to next token."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from core.analysis.beam_tree import BeamTree
 from core.analysis.token_path.steps import (
@@ -16,8 +15,9 @@ from core.analysis.token_path.steps import (
 )
 from core.capture import KINDS
 from viz_app.language import tr
-from viz_app.views.steps.figures.attention_step_views import GROUPS, attention_views
-from viz_app.views.steps.figures.layer_step_views import (
+from viz_app.views.steps.figures.step_views import StepView
+from viz_app.views.steps.token_path.figures.attention_step_views import GROUPS, attention_views
+from viz_app.views.steps.token_path.figures.layer_step_views import (
     FEED_FORWARD,
     INPUT,
     embedding_views,
@@ -26,11 +26,7 @@ from viz_app.views.steps.figures.layer_step_views import (
     residual_view,
     stack_view,
 )
-from viz_app.views.steps.figures.output_step_views import OUTPUT, Piece, beam_view, memory_view, output_views
-from viz_app.views.steps.figures.step_views import StepView
-
-if TYPE_CHECKING:
-    pass
+from viz_app.views.steps.token_path.figures.output_step_views import OUTPUT, Piece, beam_view, memory_view, output_views
 
 WIDTHS = range(16, 65)  # cells of a line, if a head is as wide; otherwise 32
 
@@ -78,10 +74,3 @@ def group_of(part: str) -> str:
         return tr(FEED_FORWARD)
     kinds = [GROUPS[kind] for kind in KINDS if part.startswith(kind)]
     return tr(kinds[0] if kinds else INPUT if part in ("embedding", "input_norm", "layers_below") else OUTPUT)
-
-
-def step_named(views: Sequence[StepView], name: str) -> StepView:
-    """Return the step of this name, else that of another sub-layer, else the first."""
-    same = [view for view in views if view.name == name]
-    alike = [view for view in views if view.name.partition("-")[2] == name.partition("-")[2] != ""]
-    return (same or alike or list(views))[0]

@@ -9,8 +9,8 @@ from core.analysis.beam_tree import beam_tree
 from core.analysis.token_path.steps import OutputSteps, Stack, TokenPath
 from core.analysis.token_path.token_walk import follow_token
 from core.translator import Translator
-from viz_app.views.steps.figures.step_list import group_of, step_list, step_named
-from viz_app.views.steps.figures.step_views import Block, StepView, VectorRow
+from viz_app.views.steps.figures.step_views import Block, StepView, VectorRow, step_named
+from viz_app.views.steps.token_path.figures.step_list import group_of, step_list
 
 TEXT, TARGET = "A dog runs.", "Ein Hund."
 

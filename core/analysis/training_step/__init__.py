@@ -1,0 +1,1 @@
+"""One step of training on a sentence and its translation, in numbers."""

@@ -1,0 +1,153 @@
+"""The numbers of one step of training, with their tables."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from core.analysis.declaration import Columns
+from core.analysis.training_step.adam import AdamNumbers
+from core.analysis.training_step.weight_gradient import WeightGradient
+from core.model.training import LABEL_SMOOTHING
+
+Part = Literal["tokens", "mask", "label", "gradient", "adam"]
+
+
+@dataclass(frozen=True)
+class SmoothedLabel:
+    """The smoothed label of one position beside the model's prediction.
+
+    Attributes:
+        token_ids: the label, then the most probable other tokens.
+        tokens: their pieces.
+        labels: q, what the model is to predict, of each.
+        probabilities: p, what it predicts.
+        others: number of all other tokens, each of which has the same q.
+        other_probability: p of these together.
+    """
+
+    token_ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    labels: tuple[float, ...]
+    probabilities: tuple[float, ...]
+    others: int
+    other_probability: float
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """One step of training on a pair. Of T predicted tokens, `</s>` last; log-probabilities are in nats.
+
+    Attributes:
+        position: of `label`.
+        step: its number, counted from 1.
+        fed_tokens, predicted_tokens: [T] what goes in and what is to come out; the source is in `source_tokens`.
+        num_forced: tokens at the start that the model is given, which are in no loss.
+        mask: [T, T] boolean, True where a position may attend to another.
+        label_nll: [T] -log p of each label; `uniform_nll`: [T] mean of -log p over the vocabulary.
+        losses: [T] their mix by the smoothing; 0 for forced tokens.
+        label: of one position.
+        weight: the followed weight with its gradient.
+        rate: learning rate of the step.
+        adam: the step of Adam for the weight: scalars.
+        log_probs, log_probs_after: [T] of the labels before and after the step of all weights.
+        loss_after: the loss after it.
+        gap: largest difference between `log_probs` and those of the model itself, in float32.
+        part: of which `table` is by default.
+    """
+
+    position: int
+    step: int
+    source_tokens: tuple[str, ...]
+    fed_tokens: tuple[str, ...]
+    predicted_tokens: tuple[str, ...]
+    num_forced: int
+    mask: Tensor
+    label_nll: tuple[float, ...]
+    uniform_nll: tuple[float, ...]
+    losses: tuple[float, ...]
+    label: SmoothedLabel
+    weight: WeightGradient
+    rate: float
+    adam: AdamNumbers
+    log_probs: tuple[float, ...]
+    log_probs_after: tuple[float, ...]
+    loss_after: float
+    gap: float
+    part: Part = "tokens"
+
+    @property
+    def num_losses(self) -> int:
+        """Number of tokens in the loss."""
+        return len(self.losses) - self.num_forced
+
+    @property
+    def least_loss(self) -> float:
+        """The least possible loss of a token, the entropy of its smoothed label."""
+        size = len(self.label.tokens) + self.label.others
+        own, other = (smoothed_label(is_label, size) for is_label in (True, False))
+        return -own * math.log(own) - (size - 1) * other * math.log(other)
+
+    @property
+    def loss(self) -> float:
+        """Mean loss of a token, which the step is to lower."""
+        return sum(self.losses) / self.num_losses
+
+    def table(self, part: Part | None = None) -> Columns:
+        """One part of the numbers; positions are counted from 0."""
+        match part or self.part:
+            case "tokens":
+                return {
+                    "position": range(len(self.fed_tokens)),
+                    "fed": self.fed_tokens,
+                    "label": self.predicted_tokens,
+                    "label_nll": self.label_nll,
+                    "uniform_nll": self.uniform_nll,
+                    "loss": self.losses,
+                    "log_prob": self.log_probs,
+                    "log_prob_after": self.log_probs_after,
+                }
+            case "mask":
+                names = [str(position) for position in range(len(self.fed_tokens))]
+                return {"fed": self.fed_tokens} | dict(zip(names, self.mask.int().T.tolist(), strict=True))
+            case "label":
+                label, rest = self.label, self.label.others
+                return {
+                    "token_id": [*label.token_ids, None],
+                    "token": [*label.tokens, None],
+                    "tokens": [*[1] * len(label.tokens), rest],
+                    "label": [*label.labels, rest * smoothed_label(False, rest + len(label.tokens))],
+                    "probability": [*label.probabilities, label.other_probability],
+                }
+            case "gradient":
+                uses = self.weight.uses
+                return {
+                    "weight": [self.weight.place] * len(uses),
+                    **{name: [getattr(use, name) for use in uses] for name in ("role", "side", "position")},
+                    **{name: [getattr(use, name) for use in uses] for name in ("error", "factor", "product")},
+                }
+            case "adam":
+                numbers = {name: value.item() for name, value in self.adam._asdict().items()}
+                before = self.weight.value
+                numbers |= {"rate": self.rate, "before": before, "after": before + numbers["change"]}
+                return {
+                    "weight": [self.weight.place] * len(numbers),
+                    "quantity": [*numbers],
+                    "value": [*numbers.values()],
+                }
+
+    def summary(self) -> str:
+        """The loss, the step of the weight, and what it does to the sentence."""
+        weight, change = self.weight, self.adam.change.item()
+        log_probs = f"{sum(self.log_probs):.4f}, then {sum(self.log_probs_after):.4f}"
+        return (
+            f"loss {self.loss:.4f} per token, {self.loss_after:.4f} after step {self.step} with rate "
+            f"{self.rate:.3g}; log-probability of the target {log_probs}\n"
+            f"{weight.place}: gradient {weight.gradient:.4g}, from {weight.value:.6g} to {weight.value + change:.6g}"
+        )
+
+
+def smoothed_label(is_label: bool, vocab_size: int) -> float:
+    """Probability that a token is to have: that of the label, or of any other token (5.4)."""
+    return (1 - LABEL_SMOOTHING) * is_label + LABEL_SMOOTHING / vocab_size

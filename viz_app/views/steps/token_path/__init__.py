@@ -1,0 +1,1 @@
+"""The view Step by step: one token through a layer."""

@@ -1,0 +1,1 @@
+"""Drawings of the page Step by step, without Streamlit."""

@@ -1,0 +1,1 @@
+"""The view Training step: one step of training on the sentence."""
