@@ -1,6 +1,6 @@
 """Translator: a sentence to its translation and explanation, for many threads."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,16 +10,22 @@ from torch import nn
 
 from core.capture import attention_maps
 from core.decoding import (
+    FREE,
     BeamState,
+    Constraints,
+    Hypothesis,
     MaskPredictState,
     Progress,
+    Sampling,
     SearchOptions,
     SpeculativeStep,
     beam_steps,
     mask_predict_steps,
     run_search,
+    sample_search,
     speculative_steps,
 )
+from core.decoding.sampling import PLAIN
 from core.decoding.text_codec import PassIds
 from core.formats.checkpoint import load_checkpoint
 from core.inference.batch_translator import BatchTranslator
@@ -106,6 +112,7 @@ class Translator(BatchTranslator):
         progress: Progress | None = None,
         prefix: str | Sequence[int] = (),
         iterations: int = 10,
+        constraints: Constraints = FREE,
     ) -> Translation:
         """Translate a text as one sentence.
 
@@ -117,12 +124,14 @@ class Translator(BatchTranslator):
             prefix: forced beginning of the translation, as text or as token ids (which keep the exact pieces); scores
                 include it.
             iterations: of mask-predict, for a model without causal mask.
+            constraints: a minimum length and forbidden tokens; what they leave keeps its log-probabilities.
 
         Raises:
             ValueError: the text is blank or too long, a value is out of range, or no translation of this text can begin
-                with the prefix.
+                with the prefix or comply with the constraints.
         """
-        options, source_ids = self.search_options(beam_size, length_penalty, num_hypotheses), self._source_ids(text)
+        options = self.search_options(beam_size, length_penalty, num_hypotheses, constraints)
+        source_ids = self._source_ids(text)
         if not self.config.autoregressive:
             if prefix:
                 self.require_autoregressive("a forced beginning")
@@ -132,12 +141,60 @@ class Translator(BatchTranslator):
             if progress:
                 progress(1, 1)
             return self._translation(text, source_ids, hypotheses)
-        steps = self._beam_steps(text, source_ids, options, prefix)
-        hypotheses, agrees = self._of_model(text, source_ids, run_search(steps, options, progress), options)
+
+        def searched(packed: bool) -> Sequence[Hypothesis]:
+            return run_search(self._beam_steps(text, source_ids, options, prefix, packed), options, progress)
+
+        return self._checked(text, source_ids, options, searched)
+
+    def _checked(
+        self,
+        text: str,
+        source_ids: list[int],
+        options: SearchOptions,
+        searched: Callable[[bool], Sequence[Hypothesis]],
+    ) -> Translation:
+        """The hypotheses of a search with log-probabilities by the model's modules.
+
+        Args:
+            searched: searches; called with False, by these modules, if the results of the faster search differ.
+        """
+        hypotheses, agrees = self._of_model(text, source_ids, searched(True), options)
         if not agrees:
-            steps = self._beam_steps(text, source_ids, options, prefix, packed=False)
-            hypotheses, _ = self._of_model(text, source_ids, run_search(steps, options, progress), options)
+            hypotheses, _ = self._of_model(text, source_ids, searched(False), options)
         return self._translation(text, source_ids, hypotheses, by_modules=not agrees)
+
+    def sample(
+        self,
+        text: str,
+        sampling: Sampling = PLAIN,
+        length_penalty: float = 0.6,
+        prefix: str | Sequence[int] = (),
+        constraints: Constraints = FREE,
+    ) -> tuple[ScoredText, ...]:
+        """Draw translations of a text at random, see `core.decoding.sampling`.
+
+        Args:
+            length_penalty, prefix, constraints: as for `translate`.
+
+        Returns:
+            The samples in the order in which they were drawn, with the model's own log-probabilities.
+
+        Raises:
+            ValueError: as `translate`, or the model is not autoregressive.
+        """
+        self.require_autoregressive("sampling one token after the other")
+        options = self.search_options(1, length_penalty, constraints=constraints)
+        source_ids = self._source_ids(text)
+        limit = self._limit(source_ids)
+        self.check_search(sampling.num_samples, limit)
+        forced = self._prefix_ids(text, prefix, limit, constraints)
+
+        def searched(packed: bool) -> Sequence[Hypothesis]:
+            next_logits, numbers = self._shared.next_logits([source_ids], packed), sampling.random_numbers(text)
+            return sample_search(next_logits, limit, options, sampling, numbers, self.model.device, forced)
+
+        return self._checked(text, source_ids, options, searched).hypotheses
 
     def search(
         self,
@@ -146,13 +203,14 @@ class Translator(BatchTranslator):
         length_penalty: float = 0.6,
         num_hypotheses: int | None = None,
         prefix: str | Sequence[int] = (),
+        constraints: Constraints = FREE,
     ) -> Iterator[BeamState]:
         """The search of `translate` by the model's modules, as one state per position.
 
         Other threads may use the model between two positions.
         """
         self.require_autoregressive("a search for one token after the other")
-        options = self.search_options(beam_size, length_penalty, num_hypotheses)
+        options = self.search_options(beam_size, length_penalty, num_hypotheses, constraints)
         return self._beam_steps(text, self._source_ids(text), options, prefix, packed=False)
 
     def _beam_steps(
@@ -166,11 +224,13 @@ class Translator(BatchTranslator):
         """As `search`; `packed` as for `SharedModel.next_logits`."""
         limit = self._limit(source_ids)
         self.check_search(options.beam_size, limit)
-        forced = self._prefix_ids(text, prefix, limit)
+        forced = self._prefix_ids(text, prefix, limit, options.constraints)
         next_logits = self._shared.next_logits([source_ids], packed)
         return (state for (state,) in beam_steps(next_logits, [limit], options, self.model.device, [forced]))
 
-    def translate_with_draft(self, text: str, draft: "Translator", draft_tokens: int = 4) -> Translation:
+    def translate_with_draft(
+        self, text: str, draft: "Translator", draft_tokens: int = 4, constraints: Constraints = FREE
+    ) -> Translation:
         """Translate as `translate` with a beam of one, by speculative decoding.
 
         The translation is the same; where two tokens tie to rounding, matrix products of one and of several rows may
@@ -179,17 +239,18 @@ class Translator(BatchTranslator):
         Args:
             draft: a small model with the same vocabulary.
             draft_tokens: largest number of tokens that it drafts for a check.
+            constraints: as for `translate`.
 
         Raises:
             ValueError: as `translate_speculatively`.
         """
-        source_ids, options = self._source_ids(text), self.search_options(1)
-        *_, last = self._speculative_steps(text, draft, draft_tokens)
-        hypotheses, agrees = self._of_model(text, source_ids, [last.hypothesis], options)
-        if not agrees:
-            *_, last = self._speculative_steps(text, draft, draft_tokens, packed=False)
-            hypotheses, _ = self._of_model(text, source_ids, [last.hypothesis], options)
-        return self._translation(text, source_ids, hypotheses, by_modules=not agrees)
+        options = self.search_options(1, constraints=constraints)
+
+        def searched(packed: bool) -> Sequence[Hypothesis]:
+            *_, last = self._speculative_steps(text, draft, draft_tokens, options, packed)
+            return [last.hypothesis]
+
+        return self._checked(text, self._source_ids(text), options, searched)
 
     def translate_speculatively(
         self, text: str, draft: "Translator", draft_tokens: int = 4
@@ -200,14 +261,14 @@ class Translator(BatchTranslator):
             ValueError: as `translate`, one of the models is not autoregressive, their vocabularies differ, or their
                 translations begin with a forced token.
         """
-        return self._speculative_steps(text, draft, draft_tokens, packed=False)
+        return self._speculative_steps(text, draft, draft_tokens, self.search_options(1), packed=False)
 
     def _speculative_steps(
-        self, text: str, draft: "Translator", draft_tokens: int, packed: bool = True
+        self, text: str, draft: "Translator", draft_tokens: int, options: SearchOptions, packed: bool = True
     ) -> Iterator[SpeculativeStep]:
         """As `translate_speculatively`; `packed` as for `SharedModel.next_logits`."""
         self.check_draft(draft)
-        options, limit = self.search_options(1), min(self.length_limit(text), draft.length_limit(text))
+        limit = min(self.length_limit(text), draft.length_limit(text))
         large, small = (each._shared.chain_logits(each.source_ids(text), packed) for each in (self, draft))
         return speculative_steps(large, small, limit, options, draft_tokens)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from core.decoding import BeamState, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
+from core.decoding import FREE, BeamState, Constraints, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 from core.results import ScoredText
 from core.text.byte_pieces import BytePiece, PlacedPiece, bytes_of, resolve_bytes
 from core.text.tokenizer import Tokenizer
@@ -106,6 +106,7 @@ def beam_tree(
     length_penalty: float = 0.6,
     num_hypotheses: int | None = None,
     prefix: Sequence[int] = (),
+    constraints: Constraints = FREE,
 ) -> BeamTree:
     """Tree of the search that `Translator.translate` makes.
 
@@ -114,8 +115,8 @@ def beam_tree(
     Raises:
         ValueError: as `Translator.translate`.
     """
-    options = translator.search_options(beam_size, length_penalty, num_hypotheses)
-    states = translator.search(text, beam_size, length_penalty, num_hypotheses, prefix)
+    options = translator.search_options(beam_size, length_penalty, num_hypotheses, constraints)
+    states = translator.search(text, beam_size, length_penalty, num_hypotheses, prefix, constraints)
     return build_tree(states, options, translator.tokenizer.target, len(prefix))
 
 

@@ -1,6 +1,7 @@
 """Searches for translations over any scorer of tokens, independent of the model."""
 
 from core.decoding.beam import Progress, beam_search, beam_steps, check_prefix, run_search
+from core.decoding.constraints import FREE, Constraints, Forbidden, forbidden_token
 from core.decoding.greedy import greedy_search
 from core.decoding.mask_predict import (
     Length,
@@ -12,14 +13,18 @@ from core.decoding.mask_predict import (
     mask_predict_steps,
 )
 from core.decoding.next_tokens import NextLogits, NonFiniteError
+from core.decoding.sampling import Sampling, sample_search
 from core.decoding.speculative import ChainLogits, SpeculativeStep, speculative_steps
 from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 
 __all__ = [
+    "FREE",
     "BeamState",
     "Candidate",
     "ChainLogits",
+    "Constraints",
     "Fate",
+    "Forbidden",
     "Hypothesis",
     "Length",
     "MaskPredictOptions",
@@ -28,6 +33,7 @@ __all__ = [
     "NextLogits",
     "NonFiniteError",
     "Progress",
+    "Sampling",
     "SearchOptions",
     "SpeculativeStep",
     "Stop",
@@ -36,9 +42,11 @@ __all__ = [
     "best_hypotheses",
     "best_lengths",
     "check_prefix",
+    "forbidden_token",
     "greedy_search",
     "mask_predict",
     "mask_predict_steps",
     "run_search",
+    "sample_search",
     "speculative_steps",
 ]

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from core.decoding.next_tokens import NextLogits, NonFiniteError, best_continuations
+from core.decoding.next_tokens import NextLogits, best_continuations, no_token_error
 from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 
 _T = TypeVar("_T")
@@ -84,7 +84,7 @@ def beam_steps(
 
     Raises:
         ValueError: a prefix does not fit below its limit, has `</s>` before its end, or has tokens that are never
-            generated.
+            generated or that the constraints forbid; or these leave no room for `</s>`.
         NonFiniteError: no continuation of a sentence has a finite log-probability.
     """
     forced = [tuple(prefix) for prefix in prefixes or [()] * len(limits)]
@@ -98,14 +98,15 @@ def beam_steps(
     while searched:
         token_ids, log_probs, parent_rows = _padded(live, parents, options, device)
         logits = next_logits(token_ids, parent_rows, sentences)
-        continuations = _best_continuations(logits, log_probs, options)
+        position = len(live[0][0].token_ids)
+        continuations = _best_continuations(logits, log_probs, options, position)
         for row, sentence in enumerate(searched):
             (first, *_), prefix = live[row], forced[sentence]
-            if len(first.token_ids) < len(prefix):
-                certain = options.first_is_certain and not first.token_ids
-                continuations[row] = _forced_continuation(logits[row, 0], first, prefix[len(first.token_ids)], certain)
+            if position < len(prefix):
+                certain = options.first_is_certain and not position
+                continuations[row] = _forced_continuation(logits[row, 0], first, prefix[position], certain)
             if not any(map(math.isfinite, continuations[row].log_probs)):
-                raise NonFiniteError(f"at position {len(first.token_ids) + 1}")
+                raise no_token_error(position, options.excluded_at(position), logits.size(-1))
         states = tuple(
             _advance(sentence, hypotheses, ended, best, limits[sentence], options)
             for sentence, hypotheses, ended, best in zip(searched, live, finished, continuations, strict=True)
@@ -160,14 +161,17 @@ class _Continuations(NamedTuple):
     log_probs: list[float]
 
 
-def _best_continuations(logits: Tensor, log_probs: Tensor, options: SearchOptions) -> list[_Continuations]:
+def _best_continuations(
+    logits: Tensor, log_probs: Tensor, options: SearchOptions, position: int
+) -> list[_Continuations]:
     """The 2 x beam_size best continuations of each sentence.
 
     Args:
         logits: [B, W, V]
         log_probs: [B, W] of the hypotheses.
+        position: number of tokens of each hypothesis.
     """
-    best = best_continuations(logits, log_probs, 2 * options.beam_size, options.excluded)
+    best = best_continuations(logits, log_probs, 2 * options.beam_size, options.excluded_at(position))
     return list(map(_Continuations, *(each.tolist() for each in best)))
 
 
@@ -190,10 +194,16 @@ def check_prefix(prefix: Sequence[int], limit: int, options: SearchOptions) -> N
         ValueError: it cannot; see `beam_steps`.
     """
     never = options.excluded
+    options.constraints.check_limit(limit)
     for position, token_id in enumerate(prefix):
         if token_id in never:
             raise ValueError(
                 f"token {position + 1} of the prefix is {token_id}, which is never generated: leave it out"
+            )
+        if token_id in options.excluded_at(position):
+            raise ValueError(
+                f"token {position + 1} of the prefix is {token_id}, which the constraints forbid there: leave it out, "
+                f"or allow it"
             )
         if token_id == options.eos_id and position + 1 < len(prefix):
             raise ValueError(

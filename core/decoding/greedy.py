@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from core.decoding.next_tokens import NextLogits, NonFiniteError, most_probable_tokens
+from core.decoding.next_tokens import NextLogits, most_probable_tokens, no_token_error
 from core.decoding.states import Hypothesis, SearchOptions
 
 
@@ -22,19 +22,23 @@ def greedy_search(
         One hypothesis for each sentence; not `finished` if it reached its limit.
 
     Raises:
+        ValueError: the constraints leave no room for `</s>`.
         NonFiniteError: no token has a finite log-probability.
     """
+    for limit in limits:
+        options.constraints.check_limit(limit)
     hypotheses: list[Hypothesis] = [Hypothesis()] * len(limits)
     searched, sentences = list(range(len(limits))), None
     token_ids = torch.full((len(limits), 1), options.bos_id, device=device)
     while searched:
         logits = next_logits(token_ids, torch.zeros_like(token_ids), sentences)
-        best = most_probable_tokens(logits, 1, options.excluded)
+        position = len(hypotheses[searched[0]].token_ids)
+        best = most_probable_tokens(logits, 1, options.excluded_at(position))
         tokens: list[int] = best[0].flatten().tolist()
         token_log_probs: list[float] = best[1].flatten().tolist()
         for sentence, token_id, token_log_prob in zip(searched, tokens, token_log_probs, strict=True):
             if token_log_prob == -torch.inf:
-                raise NonFiniteError(f"at position {len(hypotheses[sentence].token_ids) + 1}")
+                raise no_token_error(position, options.excluded_at(position), logits.size(-1))
             hypotheses[sentence] = hypotheses[sentence].continued(token_id, token_log_prob, options)
         kept = [
             row

@@ -21,6 +21,13 @@ class NonFiniteError(ValueError):
         )
 
 
+def no_token_error(position: int, excluded: tuple[int, ...], vocab_size: int) -> ValueError:
+    """Why no token is possible after `position` tokens: none is allowed, or else no log-probability is finite."""
+    if len(excluded) >= vocab_size:
+        return ValueError(f"every token is forbidden at position {position + 1}: allow one")
+    return NonFiniteError(f"at position {position + 1}")
+
+
 class NextLogits(Protocol):
     """Scorer of next tokens that a search runs on."""
 

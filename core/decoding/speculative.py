@@ -65,7 +65,7 @@ def speculative_steps(
         draft_tokens: largest number of tokens that are drafted for a check.
 
     Raises:
-        ValueError: `draft_tokens` is out of range, or the beam is larger.
+        ValueError: `draft_tokens` is out of range, the beam is larger, or the constraints leave no room for `</s>`.
         NonFiniteError: no token has a finite log-probability.
     """
     if isinstance(draft_tokens, bool) or not isinstance(draft_tokens, int) or not 1 <= draft_tokens <= MAX_DRAFT_TOKENS:
@@ -74,17 +74,18 @@ def speculative_steps(
         raise ValueError(
             f"beam_size ({options.beam_size}) must be 1 for speculative decoding: only greedy search has its result"
         )
+    options.constraints.check_limit(limit)
     hypothesis, in_draft = Hypothesis(), 0  # positions that the draft model has seen
     while not hypothesis.finished and len(hypothesis.token_ids) < limit:
         target, drafted = [options.bos_id, *hypothesis.token_ids], list[int]()
         count = min(draft_tokens, limit - len(target))  # the check adds a token of its own
         while len(drafted) < count and drafted[-1:] != [options.eos_id]:
-            drafted.append(_best(draft(target[in_draft:], in_draft)[-1:], options)[0][0])
+            drafted.append(_best(draft(target[in_draft:], in_draft)[-1:], len(target) - 1, options)[0][0])
             in_draft = len(target)
             target.append(drafted[-1])
         start = len(hypothesis.token_ids)
         accepted = 0
-        for number, (token_id, log_prob) in enumerate(_best(model([target[start], *drafted], start), options)):
+        for number, (token_id, log_prob) in enumerate(_best(model([target[start], *drafted], start), start, options)):
             if log_prob == -torch.inf:
                 raise NonFiniteError(f"at position {start + number + 1}")
             hypothesis = hypothesis.continued(token_id, log_prob, options)
@@ -97,7 +98,10 @@ def speculative_steps(
         yield SpeculativeStep(tuple(drafted), accepted, hypothesis.token_ids[start:], hypothesis)
 
 
-def _best(logits: Tensor, options: SearchOptions) -> list[tuple[int, float]]:
-    """Most probable token of each row of [n, V] with its log-probability."""
-    token_ids, log_probs = most_probable_tokens(logits[None], 1, options.excluded)
-    return list(zip(token_ids.flatten().tolist(), log_probs.flatten().tolist(), strict=True))
+def _best(logits: Tensor, position: int, options: SearchOptions) -> list[tuple[int, float]]:
+    """Most probable token of each row of [n, V] with its log-probability, from `position` tokens on."""
+    best: list[tuple[int, float]] = []
+    for number, row in enumerate(logits):
+        token_ids, log_probs = most_probable_tokens(row[None, None], 1, options.excluded_at(position + number))
+        best.append((int(token_ids), float(log_probs)))
+    return best

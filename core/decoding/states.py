@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from core.decoding.constraints import FREE, Constraints
 from core.model.config_fields import PenaltyFormula
 
 Fate = Literal["live", "finished", "pruned"]
@@ -23,6 +24,7 @@ class SearchOptions:
         penalty_formula, early_stopping: see `TransformerConfig`.
         first_is_certain: the first token of a prefix is given by the task, such as the language of the target, and
             counts with a probability of one.
+        constraints: what is forbidden in some places.
 
     Raises:
         ValueError: a value is out of range.
@@ -37,6 +39,7 @@ class SearchOptions:
     penalty_formula: PenaltyFormula = "paper"
     early_stopping: bool = True
     first_is_certain: bool = False
+    constraints: Constraints = FREE
 
     def __post_init__(self) -> None:
         if (
@@ -64,8 +67,14 @@ class SearchOptions:
 
     @property
     def excluded(self) -> tuple[int, ...]:
-        """Ids that are not generated."""
+        """Ids that are never generated."""
         return tuple({self.bos_id, *self.never} - {self.eos_id})
+
+    def excluded_at(self, position: int) -> tuple[int, ...]:
+        """Ids that are not generated after `position` tokens."""
+        if self.constraints == FREE:
+            return self.excluded
+        return tuple({*self.excluded, *self.constraints.excluded_at(position, self.eos_id)})
 
 
 def penalised_length(length: int, formula: PenaltyFormula) -> float:

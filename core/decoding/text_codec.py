@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.decoding import Hypothesis, MaskPredictOptions, SearchOptions, check_prefix
+from core.decoding import FREE, Constraints, Hypothesis, MaskPredictOptions, SearchOptions, check_prefix
 from core.files.budget import computation_bytes, longest_pass, most_hypotheses
 from core.model.config import TransformerConfig
 from core.results import ScoredText, Translation
@@ -105,13 +105,13 @@ class TextCodec:
         forced = len(self.target_ids(text, source)) - len(spans)
         return [*[None] * forced, *spans, None]
 
-    def prefix_ids(self, source: str, prefix: str | Sequence[int]) -> list[int]:
+    def prefix_ids(self, source: str, prefix: str | Sequence[int], constraints: Constraints = FREE) -> list[int]:
         """Tokens of a prefix for `translate`.
 
         Raises:
             ValueError: no translation of the text can begin with it.
         """
-        return self._prefix_ids(source, prefix, self._limit(self._source_ids(source)))
+        return self._prefix_ids(source, prefix, self._limit(self._source_ids(source)), constraints)
 
     def source_ids(self, source: str) -> list[int]:
         """Tokens of a source, `</s>` included.
@@ -126,17 +126,25 @@ class TextCodec:
         return self._limit(self._source_ids(source))
 
     def search_options(
-        self, beam_size: int = 4, length_penalty: float = 0.6, num_hypotheses: int | None = None
+        self,
+        beam_size: int = 4,
+        length_penalty: float = 0.6,
+        num_hypotheses: int | None = None,
+        constraints: Constraints = FREE,
     ) -> SearchOptions:
         """Search options with this model's special tokens.
 
         Args:
             num_hypotheses: `beam_size` by default.
+            constraints: only for a model that predicts one token after the other.
 
         Raises:
             ValueError: a value is out of range.
         """
         config = self.config
+        if constraints != FREE:
+            self.require_autoregressive("a minimum length or a forbidden token")
+            constraints.check(config.target_size)
         return SearchOptions(
             bos_id=config.bos_id,
             eos_id=config.eos_id,
@@ -147,6 +155,7 @@ class TextCodec:
             penalty_formula=config.penalty_formula,
             early_stopping=config.early_stopping,
             first_is_certain=bool(self._begun([], "")),
+            constraints=constraints,
         )
 
     def mask_predict_options(self, iterations: int = 10, length_candidates: int = 5) -> MaskPredictOptions:
@@ -278,10 +287,12 @@ class TextCodec:
         if len(token_ids) >= limit:
             raise ValueError(f"the target has {len(token_ids) + 1} tokens, at most {limit} can be scored: shorten it")
 
-    def _prefix_ids(self, source: str, prefix: str | Sequence[int], limit: int) -> list[int]:
+    def _prefix_ids(
+        self, source: str, prefix: str | Sequence[int], limit: int, constraints: Constraints = FREE
+    ) -> list[int]:
         """As `prefix_ids`, for a given limit of the translation's length."""
         token_ids = self.target_ids(prefix, source) if isinstance(prefix, str) else self._begun(list(prefix), source)
-        options = self.search_options(1, 0.0)
+        options = self.search_options(1, 0.0, constraints=constraints)
         check_prefix(token_ids, limit, options)
         self._require_target(token_ids[:-1] if token_ids[-1:] == [options.eos_id] else token_ids)
         return token_ids

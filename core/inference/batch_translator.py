@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from core.decoding import (
+    FREE,
+    Constraints,
     Hypothesis,
     NextLogits,
     NonFiniteError,
@@ -113,6 +115,7 @@ class BatchTranslator(TextCodec):
         progress: Progress | None = None,
         prefixes: Sequence[str | Sequence[int]] | None = None,
         iterations: int = 10,
+        constraints: Constraints = FREE,
     ) -> list[Translation]:
         """Translate many texts, each as one sentence, batched by length.
 
@@ -124,7 +127,7 @@ class BatchTranslator(TextCodec):
         Args:
             progress: called after each batch with the number of texts done and their total.
             prefixes: forced beginning of each translation, as for `translate`.
-            iterations: as for `translate`.
+            iterations, constraints: as for `translate`.
 
         Returns:
             One translation per text, in order.
@@ -132,19 +135,18 @@ class BatchTranslator(TextCodec):
         Raises:
             ValueError: as `translate`, naming the text.
         """
-        options = self.search_options(beam_size, length_penalty, num_hypotheses)
+        options = self.search_options(beam_size, length_penalty, num_hypotheses, constraints)
         sources: list[list[int]] = []
         for number, text in enumerate(texts, start=1):
             with naming_sentence(number):
                 sources.append(self._source_ids(text))
         if prefixes is not None:
             self.require_autoregressive("a forced beginning")
-        forced = [
-            self._prefix_ids(text, prefix, self._limit(source_ids))
-            for text, prefix, source_ids in zip(
-                texts, [()] * len(sources) if prefixes is None else prefixes, sources, strict=True
-            )
-        ]
+        begun = [()] * len(sources) if prefixes is None else prefixes
+        forced: list[list[int]] = []
+        for number, (text, prefix, source_ids) in enumerate(zip(texts, begun, sources, strict=True), start=1):
+            with naming_sentence(number):
+                forced.append(self._prefix_ids(text, prefix, self._limit(source_ids), constraints))
         translated: dict[int, Translation] = {}
         limit_of = [self._limit(ids) for ids in sources]
         for batch in self.batches([len(ids) for ids in sources], limit_of, options.beam_size, BATCH_TOKENS):
@@ -251,11 +253,13 @@ class BatchTranslator(TextCodec):
         length_penalty: float = 0.6,
         num_hypotheses: int = 1,
         progress: Progress | None = None,
+        constraints: Constraints = FREE,
     ) -> TextTranslation:
         """Translate a text of any length sentence by sentence, see `core.text.sentences`.
 
         Line breaks and spaces between sentences are kept; where a source has none, a space is put between translations
-        that need one. Codes of languages such as `>>fra<<` apply to all sentences up to the next codes.
+        that need one. Codes of languages such as `>>fra<<` apply to all sentences up to the next codes, and constraints
+        to each sentence.
 
         Raises:
             ValueError: as `translate_batch`, if a single sentence is too long.
@@ -270,6 +274,7 @@ class BatchTranslator(TextCodec):
             length_penalty,
             num_hypotheses,
             progress,
+            constraints=constraints,
         )
         gaps = [
             separator or space_after(translation.text)

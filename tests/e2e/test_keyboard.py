@@ -22,7 +22,7 @@ from viz_app.views.experiments.switches import head_switches
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.steps import step_walk
-from viz_app.views.translate.translation import token_steps
+from viz_app.views.translate.translation import sample_fan, token_steps
 
 FRESH = (
     "() => { window.host?.remove(); delete window.host; delete window.draw; window.sent = []; window.clicked = []; }"
@@ -51,6 +51,9 @@ TRANSLATION = Explanation(
     alternatives=((("\u2581Ein", -0.5), ("\u2581Der", -1.5)), (("</s>", -0.25), ("\u2581Hund", -2.0))),
     maps={},
 )
+SAMPLE: dict[str, Any] = {
+    "rank": 1, "samples": 2, "logProb": -1.5, "shared": "", "own": "a dog", "parent": None, "shown": False
+}  # fmt: skip
 WORD: dict[str, Any] = {"spans": [["word", ""]], "covered": 1.0, "share": None}
 TREE = next(read_trees("(S (NP (DT The) (NN dog)) (VP (VBZ runs)))"))
 GRAPH = {
@@ -87,6 +90,10 @@ DRAWINGS: dict[str, tuple[ModuleType, Any]] = {
     "examples": (corpus_examples, corpus_examples.examples_payload([EXAMPLE] * 2, "Open", "heads", 0)),
     "paths": (path_graph, [GRAPH, GRAPH]),
     "tokens": (token_steps, token_steps.steps_payload(TRANSLATION, step=0)),
+    "samples": (
+        sample_fan,
+        {"rows": [SAMPLE, SAMPLE | {"parent": 0, "shared": "a ", "own": "cat", "rank": None}], "direction": "ltr"},
+    ),
     "sentence": (sentence_bar, sentence_bar.sentence_payload(EXPLANATION)),
 }
 

@@ -31,10 +31,12 @@ from core.analysis.lens.decoder_lens import encoder_translations
 from core.analysis.lens.logit_lens import logit_lens
 from core.analysis.over_training.roles import developments
 from core.analysis.over_training.snapshot_reading import read_snapshot
+from core.analysis.sample_fan import sample_fan
 from core.analysis.score_decomposition import score_parts
 from core.analysis.token_path.token_walk import follow_token
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
 from core.analysis.word_scores.scored_lines import Line, parse_lines, score_lines, worst_words
+from core.decoding import Sampling
 from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from viz_app.components import attention_map
@@ -66,6 +68,8 @@ from viz_app.views.translate.beam.export import export_tree
 from viz_app.views.translate.generation import figures as generation
 from viz_app.views.translate.generation.figures import export_rows
 from viz_app.views.translate.score import figures as word_table
+from viz_app.views.translate.translation.fan_rows import export_fan, fan_rows
+from viz_app.views.translate.translation.sample_fan import fan_payload
 from viz_app.views.why.contrast import figures as contrast
 from viz_app.views.why.contributions import figures as contributions
 from viz_app.views.why.score_components import figures as score_bars
@@ -77,6 +81,13 @@ def search(of: Subject) -> Iterator[Drawn]:
     yield beam_table.beam_table(of.tree)
     yield {"": beam_table.stop_reason(of.tree)}
     yield partial(export_tree, of.tree, theme=of.theme)
+
+
+def samples(of: Subject) -> Iterator[Drawn]:
+    """Samples beside the beam."""
+    rows = fan_rows(sample_fan(of.translator, of.text, Sampling(num_samples=3), 2))
+    yield fan_payload(rows, ())
+    yield partial(export_fan, rows, theme=of.theme)
 
 
 def faster_searches(of: Subject) -> Iterator[Drawn]:
@@ -315,6 +326,7 @@ def pictures(of: Subject) -> Iterator[Drawn]:
 DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
     *(
         search,
+        samples,
         faster_searches,
         switches,
         written,

@@ -98,6 +98,14 @@ def test_translate(app: AppTest, rows: dict[str, Row]) -> None:
     run_all(rows, 2)
 
 
+def test_samples_and_a_beam_under_constraints(start: Start, rows: dict[str, Row]) -> None:
+    settings = {"text": "Where?", "beam_size": "2", "min_length": "2", "forbidden": "1.345"}
+    app = opened(start(samples="true", num_samples="3", top_p="0.8", **settings), "translate")
+    run_all(rows, 3)
+    opened(app, "beam")
+    run_all({name: row for name, row in rows.items() if name == "beam"}, 1)
+
+
 def test_beam_after_a_forced_beginning(start: Start, rows: dict[str, Row]) -> None:
     app = opened(start(text="Where?", beam_size="2", prefix="345"), "beam")
     for name in [name for name in rows if name != "beam"]:

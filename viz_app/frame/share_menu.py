@@ -99,6 +99,10 @@ def record_call(reading: readings.Reading) -> "Call":
     settings |= readings.search_settings(model, search)
     if reading.prefix:
         settings["forced_beginning"] = len(reading.prefix)  # tokens
+    if search.min_length:
+        settings["min_length"] = search.min_length  # tokens before the end mark
+    if reading.forced and reading.forced.forbidden:
+        settings["forbidden"] = [list(pair) for pair in reading.forced.forbidden]  # positions, from 0, and token ids
     if not reading.forced:
         settings["hypothesis"] = reading.index  # counted from 0, the best first
     of_model = python_code.translator(model), settings, model.name, model.digest

@@ -55,9 +55,10 @@ def _unseen(model: Model, source: str) -> tuple[tuple[str, ...], str]:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
-def _sentence_by_sentence(model: Model, source: str, beam_size: int, length_penalty: float) -> list[tuple[str, str]]:
+def _sentence_by_sentence(model: Model, search: readings.Search) -> list[tuple[str, str]]:
     """Sentences of the source with their translations."""
-    translated = model.translator.translate_text(source, beam_size, length_penalty)
+    sizes = search.beam_size, search.length_penalty
+    translated = model.translator.translate_text(search.text, *sizes, constraints=search.constraints())
     return [(each.source, each.text) for each in translated.sentences]
 
 
@@ -162,7 +163,7 @@ def _sentences_note(reading: readings.Reading) -> None:
     search = reading.search
     with menu:
         st.caption(tr("Select a sentence to see it alone, on every page."))
-        pairs = _sentence_by_sentence(reading.model, search.text, search.beam_size, search.length_penalty)
+        pairs = _sentence_by_sentence(reading.model, search)
         for number, (sentence, translation) in enumerate(pairs):
             st.button(
                 plain(sentence),

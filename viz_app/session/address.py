@@ -37,8 +37,10 @@ SENTENCE = Field("text", TEXT, FIRST_EXAMPLE, in_frame=True)
 BEAM_SIZE = Field("beam_size", INTEGER, 4, in_frame=True)
 LENGTH_PENALTY = Field("length_penalty", NUMBER, 0.6, in_frame=True)
 NUM_HYPOTHESES = Field("hypotheses", INTEGER, 4, in_frame=True)
+MIN_LENGTH = Field("min_length", INTEGER, 0, in_frame=True)
 HYPOTHESIS = Field("hypothesis", TEXT, "", in_frame=True)  # counted from 1
 PREFIX = Field("prefix", TEXT, "", in_frame=True)  # token ids that the translation is forced to begin with
+FORBIDDEN = Field("forbidden", TEXT, "", in_frame=True)  # position, counted from 1, and token id of each
 TARGET = Field("target", TEXT, "", in_frame=True)  # token ids of a forced translation
 FORCED_MODEL = Field("model", TEXT, "", in_frame=True)  # digits of the digest of the model that they are of
 WORD = Field("word", several(TEXT), [], in_frame=True)  # selected words, such as source.3
@@ -52,6 +54,12 @@ HIDE_SPECIAL = Field("hide_special", SWITCH, True)
 TOKEN: Field[int] = Field("token", COUNTED, is_preset=True)
 PRODUCTS = _text("products", "")
 SELECTION = _text("selection", "")
+
+# Translate
+SAMPLES, NUM_SAMPLES = Field("samples", SWITCH, False), Field("num_samples", INTEGER, 8)
+TEMPERATURE, TOP_K = Field("temperature", NUMBER, 1.0), Field("top_k", INTEGER, 0)
+TOP_P, MIN_P = Field("top_p", NUMBER, 1.0), Field("min_p", NUMBER, 0.0)
+SAMPLE_SEED = Field("sample_seed", INTEGER, 0)
 
 # Heads
 VIEW = _one_of("view", lines="Lines", map="Map", table="Table", bertviz="BertViz")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from viz_app.language import tr
 from viz_app.session import readings
-from viz_app.session.address import FORCED_MODEL, HYPOTHESIS, PREFIX, TARGET, WORD
+from viz_app.session.address import FORBIDDEN, FORCED_MODEL, HYPOTHESIS, PREFIX, TARGET, WORD
 from viz_app.session.fields import Field, is_history_navigation
 from viz_app.session.models import Model
 
@@ -29,7 +29,7 @@ def restore_target(model: Model, search: readings.Search) -> None:
     if not HYPOTHESIS.is_due():
         return
     number, made_for = _text(HYPOTHESIS), _text(FORCED_MODEL)
-    ids = {each: _text(each) for each in (PREFIX, TARGET)}
+    ids = {each: _text(each) for each in (PREFIX, TARGET, FORBIDDEN)}
     if is_history_navigation():
         readings.new_sentence()
     if number:
@@ -43,8 +43,9 @@ def restore_target(model: Model, search: readings.Search) -> None:
                 )
             )
         readings.HYPOTHESIS.set(int(number) - 1)
-    prefix, target = (_token_ids(each, text) for each, text in ids.items())
-    if prefix or target:
+    prefix, target = (_token_ids(each, ids[each]) for each in (PREFIX, TARGET))
+    forbidden = _forbidden(ids[FORBIDDEN])
+    if prefix or target or forbidden:
         if made_for and made_for != model.digest[:DIGITS]:
             raise ValueError(
                 tr(
@@ -55,7 +56,7 @@ def restore_target(model: Model, search: readings.Search) -> None:
                     digest=model.digest[:DIGITS],
                 )
             )
-        readings.force(model, search, readings.ForcedTarget(prefix, target or None))
+        readings.force(model, search, readings.ForcedTarget(prefix, target or None, forbidden))
 
 
 def _text(setting: Field[str]) -> str:
@@ -76,6 +77,21 @@ def _token_ids(setting: Field[str], ids: str) -> tuple[int, ...]:
             )
         )
     return tuple(int(token_id) for token_id in ids.split(SEPARATOR) if token_id)
+
+
+def _forbidden(numbers: str) -> tuple[tuple[int, int], ...]:
+    """Read the forbidden tokens of the address, as positions from 0 and token ids."""
+    if numbers and not re.fullmatch(r"[1-9][0-9]{0,3}\.[0-9]{1,9}(\.[1-9][0-9]{0,3}\.[0-9]{1,9})*", numbers):
+        raise ValueError(
+            tr(
+                "the address has {parameter}={value}, expected positions and token ids such as 3.12: the model's own "
+                "translation is shown instead",
+                parameter=FORBIDDEN.key,
+                value=numbers,
+            )
+        )
+    values = [int(number) for number in numbers.split(SEPARATOR) if number]
+    return tuple((position - 1, token_id) for position, token_id in zip(values[::2], values[1::2], strict=True))
 
 
 def restore_words(reading: readings.Reading) -> None:
@@ -126,6 +142,8 @@ def write(reading: readings.Reading) -> None:
     HYPOTHESIS.put(str(reading.index + 1) if reading.index > 0 else "")
     PREFIX.put(_joined(forced.prefix if forced else ()))
     TARGET.put(_joined((forced.target if forced else None) or ()))
+    pairs = forced.forbidden if forced else ()
+    FORBIDDEN.put(_joined(number for position, token_id in pairs for number in (position + 1, token_id)))
     FORCED_MODEL.put(reading.model.digest[:DIGITS] if forced else "")
     WORD.put(_word_names(reading))
 

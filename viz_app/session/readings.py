@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
     from core.analysis.attribution.methods import Method
     from core.analysis.heads.head import Maps
     from core.capture import AttentionMap, Kind
+    from core.decoding import Constraints
     from viz_app.components.sentence_bar import WordSelection
     from viz_app.session.gradient_output import Output
 
@@ -36,6 +37,18 @@ class Search:
     beam_size: int
     length_penalty: float
     num_hypotheses: int
+    min_length: int = 0
+
+    def constraints(self, forbidden: Sequence[tuple[int, int]] = ()) -> "Constraints":
+        """Return what the search may not write.
+
+        Args:
+            forbidden: positions and token ids.
+        """
+        from core.decoding import Constraints, Forbidden
+
+        tokens = (Forbidden(token_id, position) for position, token_id in forbidden)
+        return Constraints(min_length=self.min_length, forbidden=tuple(tokens))
 
     def run(self, model: Model, progress: SearchProgress) -> "Translation":
         """Translate the text; the results of all sessions are shared.
@@ -64,10 +77,12 @@ class ForcedTarget:
     Attributes:
         prefix: tokens that the search has to begin with.
         target: all tokens of the target, a whole translation if they end with `</s>`; None: the best with `prefix`.
+        forbidden: positions, from 0, and the ids of the tokens that the search may not write there.
     """
 
     prefix: tuple[int, ...] = ()
     target: tuple[int, ...] | None = None
+    forbidden: tuple[tuple[int, int], ...] = ()
 
     def run(self, model: Model, search: Search, progress: SearchProgress) -> "ScoredText":
         """Score the target, or search for the best one with the prefix; the results of all sessions are shared.
@@ -114,6 +129,11 @@ class Reading:
     def prefix(self) -> tuple[int, ...]:
         """The tokens that the search for the target was forced to begin with."""
         return self.forced.prefix if self.forced is not None else ()
+
+    @property
+    def constraints(self) -> "Constraints":
+        """What the search for the target was not allowed to write."""
+        return self.search.constraints(self.forced.forbidden if self.forced is not None else ())
 
     @property
     def identity(self) -> Hashable:
@@ -182,9 +202,22 @@ READING_HASH: dict[str | type[Any], Callable[[Any], Any]] = {
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
 def _translation(model: Model, search: Search, _progress: SearchProgress) -> "Translation":
     if (parser := model.parser) is not None:
+        if search.min_length:
+            raise ValueError(
+                tr(
+                    "{model} writes trees, which have no minimum length (found {length}): set it to 0 in the settings",
+                    model=model.name,
+                    length=search.min_length,
+                )
+            )
         return parser.as_translation(parses.parse(model, search.text, parser, _progress))
     return model.translator.translate(
-        search.text, search.beam_size, search.length_penalty, search.num_hypotheses, _progress
+        search.text,
+        search.beam_size,
+        search.length_penalty,
+        search.num_hypotheses,
+        _progress,
+        constraints=search.constraints(),
     )
 
 
@@ -200,7 +233,11 @@ def _forced_text(model: Model, search: Search, forced: ForcedTarget, _progress: 
     translator, penalty = model.translator, search.length_penalty
     if forced.target is not None:
         return translator.score(search.text, forced.target, penalty)
-    return translator.translate(search.text, search.beam_size, penalty, 1, _progress, forced.prefix).hypotheses[0]
+    constraints = search.constraints(forced.forbidden)
+    translation = translator.translate(
+        search.text, search.beam_size, penalty, 1, _progress, forced.prefix, constraints=constraints
+    )
+    return translation.hypotheses[0]
 
 
 def given_reading(model: Model) -> Reading | None:
@@ -322,10 +359,11 @@ def show_target(model: Model, search: Search, target: tuple[int, ...], words: "I
 def show_candidate(about: Reading, target: "ScoredText") -> None:
     """Explain a candidate of the search, which may be one of its hypotheses; call it in a callback."""
     hypotheses = [hypothesis.token_ids for hypothesis in about.translation.hypotheses]
-    if target.token_ids in hypotheses and not about.prefix:
+    if target.token_ids in hypotheses and about.constraints == about.search.constraints() and not about.prefix:
         HYPOTHESIS.set(hypotheses.index(target.token_ids))
     else:
-        force(about.model, about.search, ForcedTarget(about.prefix, target.token_ids))
+        forbidden = about.forced.forbidden if about.forced is not None else ()
+        force(about.model, about.search, ForcedTarget(about.prefix, target.token_ids, forbidden))
 
 
 def new_sentence(text: str | None = None) -> None:

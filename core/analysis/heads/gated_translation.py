@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from core.analysis.heads.gating import Gates, gated
-from core.decoding import BeamState, Progress, run_search
+from core.decoding import FREE, BeamState, Constraints, Progress, run_search
 from core.results import ScoredText
 from core.translator import Translator
 
@@ -16,6 +16,7 @@ def translate_gated(
     length_penalty: float = 0.6,
     num_hypotheses: int | None = None,
     progress: Progress | None = None,
+    constraints: Constraints = FREE,
 ) -> ScoredText:
     """Find the best translation under gates, by the search of `Translator.translate`.
 
@@ -24,6 +25,7 @@ def translate_gated(
     Args:
         gates: as for `head_gates`, one number for each head.
         progress: called after each position with the position and the limit.
+        constraints: as for `Translator.translate`.
 
     Raises:
         ValueError: as `Translator.translate`, and as `head_gates`.
@@ -31,7 +33,8 @@ def translate_gated(
 
     def states() -> Iterator[BeamState]:
         with gated(translator, gates):
-            search = translator.search(text, beam_size, length_penalty, num_hypotheses)  # encodes the source
+            sizes = beam_size, length_penalty, num_hypotheses
+            search = translator.search(text, *sizes, constraints=constraints)  # encodes the source
         while True:
             with gated(translator, gates):
                 state = next(search, None)
@@ -39,5 +42,5 @@ def translate_gated(
                 return
             yield state
 
-    options = translator.search_options(beam_size, length_penalty, num_hypotheses)
+    options = translator.search_options(beam_size, length_penalty, num_hypotheses, constraints)
     return translator.scored_text(run_search(states(), options, progress)[0])

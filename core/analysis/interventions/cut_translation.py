@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.interventions.cuts import Cut, cut_translator
-from core.decoding import Progress, beam_steps, run_search
+from core.decoding import FREE, Constraints, Progress, beam_steps, run_search
 from core.results import ScoredText
 from core.translator import Translator
 
@@ -18,6 +18,7 @@ def translate_cut(
     beam_size: int = 4,
     length_penalty: float = 0.6,
     progress: Progress | None = None,
+    constraints: Constraints = FREE,
 ) -> ScoredText:
     """Find the best translation under cuts.
 
@@ -26,13 +27,13 @@ def translate_cut(
     other threads may use the model.
 
     Args:
-        text, beam_size, length_penalty: as for `Translator.translate`.
+        text, beam_size, length_penalty, constraints: as for `Translator.translate`.
         progress: called after each position with the position and the limit.
 
     Raises:
         ValueError: as `Translator.translate` and `cut_attention`.
     """
-    options = translator.search_options(beam_size, length_penalty, 1)
+    options = translator.search_options(beam_size, length_penalty, 1, constraints)
     source_ids = translator.token_ids(text, "").source
     ids = translator.batch([source_ids])
     with torch.inference_mode(), cut_translator(translator, cuts) as model:

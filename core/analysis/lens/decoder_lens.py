@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.analysis.declaration import Columns
 from core.analysis.lens.level_states import level_places
-from core.decoding import BeamState, NextLogits, Progress, beam_steps, best_hypotheses
+from core.decoding import FREE, BeamState, Constraints, NextLogits, Progress, beam_steps, best_hypotheses
 from core.decoding.cache import empty_cache
 from core.results import ScoredText
 from core.trace import record
@@ -40,6 +40,7 @@ def encoder_translations(
     beam_size: int = 4,
     length_penalty: float = 0.6,
     progress: Progress | None = None,
+    constraints: Constraints = FREE,
 ) -> tuple[ScoredText, ...]:
     """Best translation from the states of every encoder layer.
 
@@ -47,7 +48,7 @@ def encoder_translations(
     other threads may use the model.
 
     Args:
-        text, beam_size, length_penalty: as for `Translator.translate`.
+        text, beam_size, length_penalty, constraints: as for `Translator.translate`.
         progress: called after each position with the position and the limit.
 
     Returns:
@@ -57,7 +58,7 @@ def encoder_translations(
     Raises:
         ValueError: as `Translator.translate`.
     """
-    options = translator.search_options(beam_size, length_penalty, 1)
+    options = translator.search_options(beam_size, length_penalty, 1, constraints)
     source_ids = translator.token_ids(text, "").source
     limit = translator.length_limit(text)
     memories = encoder_levels(translator, source_ids)

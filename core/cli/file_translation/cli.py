@@ -7,21 +7,21 @@ from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
-from typing import Any, get_args
 
 import torch
 
-from core.cli.file_translation.engine import Engine, TranslateBatches, threads_per_process
+from core.cli.file_translation.engine import Engine, TranslateBatches
 from core.cli.file_translation.interrupt import stop_on_signals
 from core.cli.file_translation.job_output import FileOutput, StreamOutput, open_output
 from core.cli.file_translation.line_notes import LineNotes
 from core.cli.file_translation.lines import InputReader, LineWindow, count_lines, open_input, read_windows
 from core.cli.file_translation.progress_bar import LineProgress, line_progress
+from core.cli.file_translation.search_options import add_search_options, engine_of
 from core.cli.file_translation.windows import TranslatedLines, translate_windows
 from core.cli.file_translation.workers import worker_pool
 from core.files.console import show
 from core.files.shipped_files import shipped_checkpoint
-from core.inference.device import Precision, usable_cores
+from core.inference.device import usable_cores
 from core.text.marian_tokenizer import MarianTokenizer
 from core.translator import Translator
 
@@ -67,56 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="address of a Ray cluster to run on, HOST:PORT or auto; needs pip install 'ray[data]'",
     )
-    _add_search_options(parser)
-
-
-def _add_search_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that decide which translations are found."""
-    parser.add_argument(
-        "--beam-size",
-        type=int,
-        metavar="N",
-        help="beam size; 1 is greedy search (default: 4)",
-    )
-    parser.add_argument(
-        "--length-penalty",
-        type=float,
-        metavar="ALPHA",
-        help="exponent of the length penalty; 0 for none (default: 0.6)",
-    )
-    parser.add_argument(
-        "--n-best",
-        type=int,
-        default=1,
-        metavar="N",
-        help="up to N hypotheses a line, best first, with tabs between them (default: 1)",
-    )
-    parser.add_argument(
-        "--draft",
-        type=Path,
-        metavar="FILE",
-        help="a small checkpoint with the same vocabulary that drafts tokens for greedy search (speculative decoding): "
-        "the same translations, a sentence at a time; implies --beam-size 1",
-    )
-    parser.add_argument(
-        "--iterations",
-        type=int,
-        metavar="N",
-        help="iterations of mask-predict, for a model without causal mask (default: 10)",
-    )
-    parser.add_argument(
-        "--length-candidates",
-        type=int,
-        metavar="N",
-        help="lengths that mask-predict tries for each sentence (default: 5)",
-    )
-    parser.add_argument(
-        "--precision",
-        choices=get_args(Precision),
-        default="exact",
-        help="fast: 8-bit integers or bfloat16 where measured to be faster; translations may differ "
-        "(default: %(default)s)",
-    )
+    add_search_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -139,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
 
         require_cluster(options.ray)
     translator = Translator.from_checkpoint(options.checkpoint, precision=options.precision)
-    engine = _engine(options, translator)
+    engine = engine_of(options, translator)
     engine.with_translator(translator)([])  # raises before any file is touched
     with stop_on_signals(), ExitStack() as stack:
         stream = stack.enter_context(open_input(options.input)) if options.input else sys.stdin.buffer
@@ -178,67 +129,6 @@ def _required_codes(translator: Translator) -> str:
     """Language codes with one of which a source should begin, for display; "" if there is a default or only one."""
     codes = translator.tokenizer.language_codes if isinstance(translator.tokenizer, MarianTokenizer) else ()
     return ", ".join(codes[:8]) + ", ..." * (len(codes) > 8)
-
-
-def _engine(options: argparse.Namespace, translator: Translator) -> Engine:
-    """The search selected by the options, with its defaults.
-
-    Raises:
-        ValueError: an option is for another kind of model, or more hypotheses are requested than it returns.
-    """
-    of_search, of_refinement = ("beam_size", "length_penalty"), ("iterations", "length_candidates")
-    autoregressive = translator.config.autoregressive
-    for name in of_refinement if autoregressive else of_search:
-        if getattr(options, name) is not None:
-            kind = "an autoregressive model" if autoregressive else "a model without causal mask, for mask-predict"
-            fitting = of_search if autoregressive else of_refinement
-            raise ValueError(
-                f"{_option(name)} does not apply to {options.checkpoint.name}, which is {kind}: use "
-                f"{' and '.join(map(_option, fitting))}, or another --checkpoint"
-            )
-
-    def value(name: str, default: Any) -> Any:
-        given = getattr(options, name)
-        return default if given is None else given
-
-    common: dict[str, Any] = {
-        "threads": threads_per_process(),
-        "precision": options.precision,
-        "n_best": options.n_best,
-    }
-    if options.draft is not None:
-        translator.require_autoregressive("--draft")
-        if (beam_size := value("beam_size", 1)) != 1:
-            raise ValueError(
-                f"--draft with --beam-size {beam_size}: speculative decoding has the result of greedy search only; "
-                f"leave out one of them"
-            )
-        _require_n_best(options.n_best, "--beam-size", 1)
-        return Engine(options.checkpoint, 1, value("length_penalty", 0.6), draft=options.draft, **common)
-    if autoregressive:
-        beam_size = value("beam_size", 4)
-        _require_n_best(options.n_best, "--beam-size", beam_size)
-        return Engine(options.checkpoint, beam_size, value("length_penalty", 0.6), **common)
-    length_candidates = value("length_candidates", 5)
-    _require_n_best(options.n_best, "--length-candidates", length_candidates)
-    return Engine(options.checkpoint, length_candidates, 0.0, iterations=value("iterations", 10), **common)
-
-
-def _require_n_best(n_best: int, option: str, limit: int) -> None:
-    """Check the number of hypotheses.
-
-    Args:
-        option: name of the option that limits it to `limit`; its own value is checked by the search.
-
-    Raises:
-        ValueError: the number is out of range.
-    """
-    if not 1 <= n_best <= max(1, limit):
-        raise ValueError(f"--n-best ({n_best}) must be from 1 to {option} ({limit})")
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _translated(

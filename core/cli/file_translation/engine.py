@@ -3,12 +3,13 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from core.decoding import FREE, Constraints, Sampling
 from core.inference.device import Precision
 from core.translator import Translator
 
@@ -28,6 +29,8 @@ class Engine:
         iterations: of mask-predict; None for an autoregressive model.
         draft: checkpoint of a draft model, for speculative decoding with a beam of one, a sentence at a time.
         n_best: most hypotheses of a text.
+        sampling: how translations are drawn, a sentence at a time, instead of searched for; None for a search.
+        constraints: of the search, or of the samples.
         threads: threads of each process. Results may depend on their number where two hypotheses tie to rounding.
         precision: of the search. With `fast`, every process measures which products are fastest.
     """
@@ -40,6 +43,8 @@ class Engine:
     iterations: int | None = None
     draft: Path | None = None
     n_best: int = 1
+    sampling: Sampling | None = None
+    constraints: Constraints = FREE
 
     def load(self) -> TranslateTexts:
         """Load the checkpoint in this process, and set its number of threads."""
@@ -52,11 +57,23 @@ class Engine:
         if self.draft is not None:
             draft = Translator.from_checkpoint(self.draft, precision=self.precision)
             translator.check_draft(draft)
-            return lambda texts: [(translator.translate_with_draft(text, draft).text,) for text in texts]
+            return lambda texts: [
+                (translator.translate_with_draft(text, draft, constraints=self.constraints).text,) for text in texts
+            ]
+        if (sampling := self.sampling) is not None:
+            return lambda texts: [
+                tuple(sample.text for sample in translator.sample(text, sampling, constraints=self.constraints))
+                for text in texts
+            ]
 
         def translate(texts: list[str]) -> list[Hypotheses]:
             translations = translator.translate_batch(
-                texts, self.beam_size, self.length_penalty, self.n_best, iterations=self.iterations or 10
+                texts,
+                self.beam_size,
+                self.length_penalty,
+                self.n_best,
+                iterations=self.iterations or 10,
+                constraints=self.constraints,
             )
             return [tuple(hypothesis.text for hypothesis in each.hypotheses) for each in translations]
 
@@ -74,7 +91,12 @@ class Engine:
         search = {"beam_size": self.beam_size, "length_penalty": self.length_penalty, "precision": self.precision}
         refinement = {} if self.iterations is None else {"iterations": self.iterations}
         lists = {} if self.n_best == 1 else {"n_best": self.n_best}
-        return {"checkpoint_sha256": digest, **search, **refinement, **lists}
+        samples = {} if self.sampling is None else {"sampling": asdict(self.sampling)}
+        forbidden = [list(each) for each in self.constraints.forbidden]  # as JSON has it
+        constraints = (
+            {} if self.constraints == FREE else {"min_length": self.constraints.min_length, "forbidden": forbidden}
+        )
+        return {"checkpoint_sha256": digest, **search, **refinement, **lists, **samples, **constraints}
 
 
 def threads_per_process() -> int:

@@ -5,7 +5,7 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +14,7 @@ import pytest
 
 from core.cli import commands as cli
 from core.cli.file_translation import lines
+from core.decoding import Constraints, Forbidden, Sampling, forbidden_token
 from core.export import load_explanation
 from core.formats.checkpoint import save_checkpoint
 from core.inference.cpu_inference import PackedTransformer, computation
@@ -377,3 +378,52 @@ def test_weights_that_overflow_are_one_line(
         f"most 65504"
     )
     assert error.count("\n") == 1
+
+
+def test_constraints_and_samples_are_those_of_the_translator(
+    feed: Callable[[bytes], None], capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
+) -> None:
+    translator = Translator.from_checkpoint(tiny_checkpoint)
+    target, command = translator.tokenizer.target, ["translate", "--checkpoint", str(tiny_checkpoint)]
+    first = translator.translate("It rains.", 1).hypotheses[0].token_ids[0]
+    own = Constraints(min_length=9, forbidden=(Forbidden(first, 0),))
+    named = f"1:{target.piece(first)}"
+    assert forbidden_token(named, target) == own.forbidden[0]
+
+    def written(texts: Iterable[str]) -> str:
+        return "\t".join(" ".join(each.splitlines()).replace("\t", " ") for each in texts) + "\n"
+
+    limits = ["--min-length", "9", "--forbid", named]
+    for search, expected in (
+        (["--beam-size", "2"], [translator.translate("It rains.", 2, constraints=own).text]),
+        (["--draft", str(tiny_checkpoint)], [translator.translate("It rains.", 1, constraints=own).text]),
+        (
+            ["--samples", "3", "--temperature", "0.7", "--top-p", "0.8", "--seed", "5"],
+            [
+                sample.text
+                for sample in translator.sample(
+                    "It rains.", Sampling(num_samples=3, temperature=0.7, top_p=0.8, seed=5), constraints=own
+                )
+            ],
+        ),
+    ):
+        feed(b"It rains.\n")
+        assert cli.main([*command, *limits, *search]) == 0
+        assert capsys.readouterr().out == written(expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--top-p", "0.9"], "--top-p needs --samples N: a search draws nothing at random"),
+        (["--samples", "2", "--beam-size", "3"], "--samples with --beam-size: samples are drawn, not searched for"),
+        (["--samples", "2", "--n-best", "2"], "--samples with --n-best: samples are drawn, not searched for"),
+        (["--samples", "99"], "num_samples (99) must be an integer from 1 to 64"),
+        (["--min-length", "51"], "--min-length (51) must be from 0 to 50, which every text has room for"),
+    ],
+)
+def test_impossible_constraints_and_samples_are_an_error(
+    capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path, arguments: list[str], message: str
+) -> None:
+    assert cli.main(["translate", "--checkpoint", str(tiny_checkpoint), *arguments]) == 1
+    assert message in capsys.readouterr().err

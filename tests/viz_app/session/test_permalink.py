@@ -30,8 +30,21 @@ BY_OTHER_NAME = {"open_model"}  # `checkpoint` in the address
 VIEWS: list[tuple[str, dict[str, str | list[str]], dict[str, Any]]] = [
     (
         "translate",
-        {"hypotheses": "2", "length_penalty": "1.2", "hypothesis": "2"},
-        {"hypotheses": 2, "length_penalty": 1.2, "hypothesis": 1},
+        {"hypotheses": "2", "length_penalty": "1.2", "min_length": "2", "hypothesis": "2"},
+        {"hypotheses": 2, "length_penalty": 1.2, "min_length": 2, "hypothesis": 1},
+    ),
+    (
+        "translate",
+        {
+            "samples": "true",
+            "num_samples": "3",
+            "temperature": "0.7",
+            "top_k": "5",
+            "top_p": "0.9",
+            "min_p": "0.1",
+            "sample_seed": "4",
+        },
+        {"samples": True, "num_samples": 3, "temperature": 0.7, "top_k": 5, "top_p": 0.9, "min_p": 0.1},
     ),
     (
         "heads",

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from core.cli.file_translation.engine import Engine
 from core.cli.file_translation.job_output import StreamOutput, open_output, progress_path
+from core.decoding import Constraints, Forbidden, Sampling
 
 SETTINGS = {"checkpoint_sha256": "abc", "beam_size": 4}
 
@@ -150,3 +152,11 @@ def test_a_terminal_gets_no_control_characters() -> None:
         output.write(["a\x1b[2J\tb"], 0, "")
         assert stream.getvalue() == expected
         assert output.progress.output_bytes == len(expected)
+
+
+def test_constraints_and_samples_of_a_job_are_the_same_after_json(tiny_checkpoint: Path) -> None:
+    constraints = Constraints(min_length=3, forbidden=(Forbidden(7), Forbidden(8, 2)))
+    settings = Engine(tiny_checkpoint, 4, 0.6, sampling=Sampling(top_p=0.5), constraints=constraints).settings()
+    assert json.loads(json.dumps(settings)) == settings
+    for other in (Engine(tiny_checkpoint, 4, 0.6), Engine(tiny_checkpoint, 4, 0.6, sampling=Sampling())):
+        assert settings != other.settings()

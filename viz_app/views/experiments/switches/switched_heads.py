@@ -115,6 +115,7 @@ def gated_translation(
         search.length_penalty,
         search.num_hypotheses,
         _progress,
+        search.constraints(),
     )
 
 

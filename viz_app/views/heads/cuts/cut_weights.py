@@ -83,7 +83,8 @@ def cut_translation(
     model: Model, search: Search, cuts: tuple[Cut, ...], _progress: SearchProgress | None = None
 ) -> "ScoredText":
     """Return the best translation under cuts."""
-    return translate_cut(model.translator, search.text, cuts, search.beam_size, search.length_penalty, _progress)
+    sizes = search.beam_size, search.length_penalty
+    return translate_cut(model.translator, search.text, cuts, *sizes, _progress, search.constraints())
 
 
 @dataclass

@@ -8,6 +8,7 @@ from core.analysis.token_path.steps import Stack, TokenPath
 from core.analysis.token_path.token_walk import follow_token
 from core.analysis.tokens.words import readable
 from core.analysis.word_scores.least_probable import least_probable_source_token, least_probable_token
+from core.decoding import Constraints
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
@@ -40,13 +41,13 @@ def followed(about: Reading, stack: Stack, position: int, layer: int, head: int)
 
 def search_tree(about: Reading) -> BeamTree | None:
     """Return the search for the translation; None for a model whose search is of another kind."""
-    return None if about.model.parser else _tree(about.model, about.search, about.prefix)
+    return None if about.model.parser else _tree(about.model, about.search, about.prefix, about.constraints)
 
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
-def _tree(model: Model, search: Search, prefix: tuple[int, ...]) -> BeamTree:
+def _tree(model: Model, search: Search, prefix: tuple[int, ...], constraints: Constraints) -> BeamTree:
     sizes = search.beam_size, search.length_penalty, search.num_hypotheses
-    return beam_tree(model.translator, search.text, *sizes, prefix)
+    return beam_tree(model.translator, search.text, *sizes, prefix, constraints)
 
 
 def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:

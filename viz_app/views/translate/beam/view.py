@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.analysis.beam_tree import BeamNode, BeamTree, beam_tree
 from core.analysis.recorded_call import Call
+from core.decoding import FREE, Constraints
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme, setting_segments
@@ -58,16 +59,19 @@ class SelectedCandidate:
         return tree.node(self.token_ids if is_shown else target)
 
 
-def tree_call(model: Model, search: readings.Search, prefix: tuple[int, ...]) -> Call:
+def tree_call(model: Model, search: readings.Search, prefix: tuple[int, ...], constraints: Constraints = FREE) -> Call:
     """Return the call that searches again, and keeps all candidates."""
     options = search.text, search.beam_size, search.length_penalty, search.num_hypotheses, prefix
-    return Call("tree", beam_tree, (python_code.translator(model), *options))
+    keywords = {} if constraints == FREE else {"constraints": constraints}
+    return Call("tree", beam_tree, (python_code.translator(model), *options), keywords)
 
 
 @st.cache_resource(max_entries=12, show_spinner=False, hash_funcs=MODEL_HASH)
-def search_tree(model: Model, search: readings.Search, prefix: tuple[int, ...]) -> BeamTree:
+def search_tree(
+    model: Model, search: readings.Search, prefix: tuple[int, ...], constraints: Constraints = FREE
+) -> BeamTree:
     """Search again, and keep all candidates."""
-    return tree_call(model, search, prefix).run()
+    return tree_call(model, search, prefix, constraints).run()
 
 
 def search_note(reading: readings.Reading, tree: BeamTree) -> None:
@@ -141,7 +145,7 @@ def numbers(candidates: pd.DataFrame) -> None:
 def page(reading: readings.Reading) -> None:
     """Draw everything below the sentence."""
     with st.spinner(tr("Searching again to keep all candidates")):
-        tree = search_tree(reading.model, reading.search, reading.prefix)
+        tree = search_tree(reading.model, reading.search, reading.prefix, reading.constraints)
     selected = session_object(SelectedCandidate).find(reading, tree)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view = setting_segments(address.BEAM_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
@@ -159,7 +163,8 @@ def page(reading: readings.Reading) -> None:
             script_of("heads"), label=tr("See its attention"), icon=":material/arrow_forward:", width="content"
         )
     search_note(reading, tree)
-    candidates, recorded = beam_table(tree), tree_call(reading.model, reading.search, reading.prefix)
+    candidates = beam_table(tree)
+    recorded = tree_call(reading.model, reading.search, reading.prefix, reading.constraints)
     if view == TREE:
         picture(reading, tree, selected)
     else:

@@ -4,13 +4,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.analysis.tokens.edited_target import replace_token
-from viz_app.drawing.display_text import sentence_case
-from viz_app.language import tr, tr_count
+from core.analysis.tokens.words import readable
+from core.decoding import FREE
+from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.language import joined, tr, tr_count
 from viz_app.session import readings
 from viz_app.session.state import Widget, session_object
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
 TEXT = Widget[str]("own_text")  # the visitor's own translation
 
@@ -38,21 +40,72 @@ def force_token(about: readings.Reading, position: int, text: str, typed: bool) 
     """
     tokenizer, token_ids = about.model.translator.tokenizer.target, about.hypothesis.token_ids
     written = about.hypothesis.tokens[position] if position < len(token_ids) else ""
-    state = session_object(ForcedInput)
-    state.word_problem = None
-    try:
+
+    def target() -> readings.ForcedTarget:
         prefix = (
             replace_token(tokenizer, token_ids, position, text)
             if typed
             else [*token_ids[:position], token_ids[position] if text == written else tokenizer.token_id(text)]
         )
-        prefix = about.model.translator.prefix_ids(about.translation.source, prefix)
+        forbidden = _still_forbidden(about, position)
+        constraints = about.search.constraints(forbidden)
+        prefix = about.model.translator.prefix_ids(about.translation.source, prefix, constraints)
+        return readings.ForcedTarget(tuple(prefix), forbidden=forbidden)
+
+    _force(about, position, text if typed else "", target)
+
+
+def forbid_token(about: readings.Reading, position: int) -> None:
+    """Forbid the token at a position, and search on without it; call it in a callback."""
+    translator, token_ids = about.model.translator, about.hypothesis.token_ids
+    token_id = token_ids[position] if position < len(token_ids) else translator.config.eos_id
+
+    def target() -> readings.ForcedTarget:
+        forbidden = (*_still_forbidden(about, position + 1), (position, token_id))
+        constraints = about.search.constraints(forbidden)
+        prefix = translator.prefix_ids(about.translation.source, token_ids[:position], constraints)
+        return readings.ForcedTarget(tuple(prefix), forbidden=forbidden)
+
+    _force(about, position, "", target)
+
+
+def _force(about: readings.Reading, position: int, typed: str, target: "Callable[[], readings.ForcedTarget]") -> None:
+    """Force a target, or note why there is none.
+
+    Args:
+        target: makes it, or raises a ValueError.
+    """
+    state = session_object(ForcedInput)
+    state.word_problem = None
+    try:
+        forced = target()
     except ValueError as error:
         message = str(error)
         reason = f"{message[:1].upper()}{message[1:]}."  # the component draws plain text
-        state.word_problem = (about.identity, (position, text if typed else "", reason))
+        state.word_problem = (about.identity, (position, typed, reason))
         return
-    readings.force(about.model, about.search, readings.ForcedTarget(tuple(prefix)))
+    readings.force(about.model, about.search, forced)
+
+
+def _still_forbidden(about: readings.Reading, stop: int) -> tuple[tuple[int, int], ...]:
+    """Return what remains forbidden if the tokens before a position stay: behind it, others come before."""
+    return () if about.forced is None else tuple(each for each in about.forced.forbidden if each[0] < stop)
+
+
+def forbidden_options(about: readings.Reading) -> frozenset[tuple[int, str]]:
+    """Return the alternatives that may not be written, with their positions."""
+    constraints, explanation = about.constraints, about.explain()
+    if constraints == FREE:
+        return frozenset()
+    translator = about.model.translator
+    found: set[tuple[int, str]] = set()
+    for position, (written, others) in enumerate(
+        zip(explanation.predicted_tokens, explanation.alternatives, strict=True)
+    ):
+        excluded = constraints.excluded_at(position, translator.config.eos_id)
+        pieces = set(map(translator.piece, excluded)) - {written}
+        found.update((position, name) for name, _ in others if name in pieces)
+    return frozenset(found)
 
 
 def word_problem(about: readings.Reading) -> tuple[int, str, str] | None:
@@ -91,18 +144,23 @@ def text_problem(about: readings.Reading) -> str | None:
 
 def num_forced(about: readings.Reading) -> int:
     """Count the tokens of the target that were forced, from the first on."""
-    return 0 if about.forced is None else len(about.prefix or about.hypothesis.token_ids)
+    if about.forced is None:
+        return 0
+    return len(about.prefix) if _is_completed(about) else len(about.prefix or about.hypothesis.token_ids)
 
 
 def selected_position(about: readings.Reading) -> int | None:
     """Return the position whose alternatives are shown.
 
-    It is that of the word selected last, or of the last forced token; None if there is neither.
+    It is that of the word selected last, or of the last token that is forced or forbidden; None if there is none.
     """
     for side, word in reversed(readings.selected_words(about)):
         if side == "target":
             return word.start
-    return len(about.prefix) - 1 if about.prefix and _is_completed(about) else None
+    if about.forced is None or not _is_completed(about):
+        return None
+    last = max((position for position, _ in about.forced.forbidden), default=-1)
+    return max(last, len(about.prefix) - 1)
 
 
 def origin_text(about: readings.Reading) -> str:
@@ -113,6 +171,13 @@ def origin_text(about: readings.Reading) -> str:
             number=about.index + 1,
             count=len(about.translation.hypotheses),
         )
+    if about.forced.forbidden and _is_completed(about):
+        piece = about.model.translator.piece
+        names = joined(
+            tr("{token} as token {number}", token=f"*{plain(readable(piece(token_id)))}*", number=position + 1)
+            for position, token_id in about.forced.forbidden
+        )
+        return tr("Without {tokens}: the beginning is kept, the rest is searched again.", tokens=names)
     if about.prefix and _is_completed(about):
         return tr_count(
             "{count} token forced, the rest searched.", "{count} tokens forced, the rest searched.", len(about.prefix)

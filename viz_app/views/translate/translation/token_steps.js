@@ -6,20 +6,21 @@
 
 import { button, element, focusedIn, group, spelled } from "../../../../core/drawing/dom.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
-import { tr } from "../../../../core/drawing/texts.js";
+import { tr, trCount } from "../../../../core/drawing/texts.js";
 import { component, keep, restored, rootOf } from "../../../components/shared.js";
 
 const TOKEN = "token"; // the selected position in the address, counted from 1
 
 /**
  * @typedef {{ spans: Span[], name: string, logProb: number, probability: number }} Scored
- * @typedef {Scored & { token: string, written: boolean }} Option
+ * @typedef {Scored & { token: string, written: boolean, forbidden: boolean, kept: boolean }} Option
  * @typedef {Scored & { glued: boolean, begun: string, options: Option[] }} Token
  *
  * @typedef {object} Data See `steps_payload`.
  * @property {Token[]} tokens
  * @property {string} direction
  * @property {number} forced
+ * @property {[count: number, mass: number][] | null} kept Of each position, the tokens that samples are drawn from.
  * @property {number} step
  * @property {{ position: number, text: string, message: string } | null} problem
  *
@@ -50,6 +51,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
 
   const send = (/** @type {Parameters<Send>[0]} */ choice) => setTriggerValue("choice", { position, ...choice });
   const ask = (/** @type {string} */ token) => setTriggerValue("why", { position, token });
+  const forbid = (/** @type {string} */ token) => setTriggerValue("forbid", { position, token });
   const open = (/** @type {number} */ goal) => {
     position = goal;
     selections.set(root, { about, position });
@@ -58,7 +60,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
       token.setAttribute("aria-pressed", String(at === position));
       token.tabIndex = at === position ? 0 : -1; // Tab reaches the line, arrow keys its tokens
     });
-    fill(panel, data, position, send, ask);
+    fill(panel, data, position, send, { ask, forbid });
   };
   tokens.forEach((token, at) => {
     token.onclick = () => open(at);
@@ -124,9 +126,9 @@ function tokenButton({ spans, name, logProb, probability, options }, forced) {
  * @param {Data} data
  * @param {number} position
  * @param {Send} send
- * @param {(token: string) => void} ask
+ * @param {{ ask: (token: string) => void, forbid: (token: string) => void }} actions
  */
-function fill(panel, { tokens, problem }, position, send, ask) {
+function fill(panel, { tokens, problem, kept }, position, send, { ask, forbid }) {
   const { name, begun, options } = tokens[position];
   const head = element("div", "head");
   const title = element("b", "", tr("Token {number} of {count}", { number: position + 1, count: tokens.length }));
@@ -136,9 +138,12 @@ function fill(panel, { tokens, problem }, position, send, ask) {
     ...options.map((option, index) => optionButton(option, index === 0, () => send({ token: option.token }))),
   );
   const questions = group("questions", tr("Why {name} and not another word?", { name }));
-  const first = options.findIndex(({ written }) => !written);
+  const first = options.findIndex(({ forbidden }) => !forbidden);
   questions.append(
-    ...options.map((option, index) => (option.written ? element("span") : whyButton(option, index === first, ask))),
+    ...options.map((option, index) => {
+      if (option.forbidden) return element("span", "forbidden", tr("forbidden"));
+      return option.written ? forbidButton(option, index === first, forbid) : whyButton(option, index === first, ask);
+    }),
   );
   const rows = element("div", "rows");
   rows.append(list, questions);
@@ -162,6 +167,16 @@ function fill(panel, { tokens, problem }, position, send, ask) {
     send({ text: input.value });
   };
   panel.replaceChildren(head, rows, form);
+  if (kept) {
+    const [count, mass] = kept[position];
+    const note = trCount(
+      "Samples draw from {count} token here, with {mass} of the probability; hatched bars are left out.",
+      "Samples draw from {count} tokens here, with {mass} of the probability; hatched bars are left out.",
+      count,
+      { count: decimal(count, 0), mass: decimal(mass, 2) },
+    );
+    rows.after(element("div", "note", note));
+  }
   if (problem?.position === position) {
     input.value = problem.text;
     input.setAttribute("aria-invalid", "true");
@@ -176,13 +191,14 @@ function fill(panel, { tokens, problem }, position, send, ask) {
  * @param {boolean} first
  * @param {() => void} send
  */
-function optionButton({ spans, name, logProb, probability, written }, first, send) {
+function optionButton({ spans, name, logProb, probability, written, forbidden, kept }, first, send) {
   const node = button(written ? "option written" : "option", first);
+  node.classList.toggle("forbidden", forbidden);
   node.dataset.role = "option";
   const text = element("span", "text");
   text.append(...spelled(spans));
   const track = element("span", "track");
-  const bar = element("span", "bar");
+  const bar = element("span", kept ? "bar" : "bar outside");
   bar.style.width = `${100 * probability}%`;
   track.append(bar);
   node.append(element("span", "mark", written ? "\u25cf" : ""), text, track);
@@ -217,6 +233,22 @@ function whyButton({ token, name }, first, ask) {
   node.setAttribute("aria-label", tr("Why not {name}?", { name }));
   node.title = tr("Why not {name}?", { name });
   node.onclick = () => ask(token);
+  return node;
+}
+
+/**
+ * A button that forbids the written token at its position.
+ * @param {Option} option
+ * @param {boolean} first
+ * @param {(token: string) => void} forbid
+ */
+function forbidButton({ token, name }, first, forbid) {
+  const node = button("why", first);
+  node.dataset.role = "forbid";
+  node.textContent = tr("Forbid here");
+  node.setAttribute("aria-label", tr("Forbid {name} here", { name }));
+  node.title = tr("Forbid {name} here: the beginning is kept, the rest is translated without it", { name });
+  node.onclick = () => forbid(token);
   return node;
 }
 

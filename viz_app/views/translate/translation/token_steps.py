@@ -1,11 +1,12 @@
 """A translation token by token, with probabilities and alternatives."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import streamlit as st
 
+from core.analysis.sample_fan import KeptTokens
 from core.analysis.tokens.edited_target import begun_word
 from core.analysis.tokens.words import is_special, word
 from core.analysis.word_scores.least_probable import least_probable_token
@@ -22,12 +23,18 @@ OptionChoice = tuple[int, str, bool]
 Doubt = tuple[int, str]  # a position, and an alternative there: why not this?
 
 KEY = "token_steps"
+TOLERANCE = 1e-4  # of log-probabilities that two passes have computed, in nats
 
 _component = component_beside(__file__)
 
 
 def steps_payload(
-    explanation: Explanation, num_forced: int = 0, step: int | None = None, problem: tuple[int, str, str] | None = None
+    explanation: Explanation,
+    num_forced: int = 0,
+    step: int | None = None,
+    problem: tuple[int, str, str] | None = None,
+    forbidden: Set[tuple[int, str]] = frozenset(),
+    kept: Sequence[KeptTokens] | None = None,
 ) -> dict[str, Any]:
     """Return a translation with its alternatives, see `Data` in token_steps.js.
 
@@ -35,6 +42,8 @@ def steps_payload(
         num_forced: Number of forced tokens at the start.
         step: Position selected first; by default that of the least probable word.
         problem: Position, text and error message of a typed word that was refused.
+        forbidden: Positions and alternatives that the search may not write.
+        kept: For each position the tokens that samples are drawn from; None: nothing is sampled.
 
     Returns:
         `tokens`: for each position its spans, its `name` for screen readers, whether it is `glued` to the token before,
@@ -42,6 +51,13 @@ def steps_payload(
         never writes are left out; the written token is added last if it is not among the alternatives. `direction`:
         reading direction of the translation.
     """
+
+    def is_kept(position: int, name: str, log_prob: float) -> bool:
+        if kept is None:
+            return True
+        is_early_end = token_role(name) == "end" and (position, name) in forbidden  # before the minimum length
+        return log_prob >= kept[position].least - TOLERANCE and not is_early_end
+
     return {
         "tokens": [
             {
@@ -56,6 +72,8 @@ def steps_payload(
                         "spans": label_spans(name),
                         "name": spoken(name),
                         "written": name == token,
+                        "forbidden": (position, name) in forbidden,
+                        "kept": is_kept(position, name, value),
                         **_numbers(value),
                     }
                     for name, value in _options(token, log_prob, explanation.alternatives[position])
@@ -67,6 +85,7 @@ def steps_payload(
         ],
         "direction": direction(explanation.target),
         "forced": num_forced,
+        "kept": None if kept is None else [[each.count, round(each.mass, 3)] for each in kept],
         "step": least_probable_token(explanation) if step is None else step,
         "problem": None if problem is None else dict(zip(("position", "text", "message"), problem, strict=True)),
     }
@@ -76,10 +95,13 @@ def token_steps(
     explanation: Explanation,
     on_choice: Callable[[OptionChoice], None],
     on_doubt: Callable[[Doubt], None],
+    on_ban: Callable[[int], None],
     *,
     num_forced: int = 0,
     step: int | None = None,
     problem: tuple[int, str, str] | None = None,
+    forbidden: Set[tuple[int, str]] = frozenset(),
+    kept: Sequence[KeptTokens] | None = None,
     key: str = KEY,
 ) -> None:
     """Draw the translation on the page.
@@ -87,15 +109,21 @@ def token_steps(
     Args:
         on_choice: Called with the selected or typed word, before the page runs again.
         on_doubt: Called with the alternative that is asked about, likewise.
-        num_forced, step, problem: See `steps_payload`.
+        on_ban: Called with the position whose token is forbidden, likewise.
+        num_forced, step, problem, forbidden, kept: See `steps_payload`.
         key: Key of the component, as for any widget.
     """
-    payload = steps_payload(explanation, num_forced, step, problem)
+    payload = steps_payload(explanation, num_forced, step, problem, forbidden, kept)
 
     def asked() -> None:
         value = chosen_option(st.session_state[key].get("why"), explanation)
         if value is not None and not value[2]:
             on_doubt(value[:2])
+
+    def banned() -> None:
+        value = chosen_option(st.session_state[key].get("forbid"), explanation)
+        if value is not None and not value[2] and value[1] == explanation.predicted_tokens[value[0]]:
+            on_ban(value[0])
 
     draw(
         _component,
@@ -105,6 +133,7 @@ def token_steps(
         lambda value: chosen_option(value, explanation),
         on_choice,
         on_why_change=asked,
+        on_forbid_change=banned,
     )
 
 

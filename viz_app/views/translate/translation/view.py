@@ -21,7 +21,7 @@ from viz_app.language import marked, tr
 from viz_app.session import chosen_heads, python_code, questions, readings, word_selection
 from viz_app.session.fields import part
 from viz_app.views.translate.translation import figures as hypothesis_tables
-from viz_app.views.translate.translation import forced_target, translate_preview
+from viz_app.views.translate.translation import forced_target, samples_panel, translate_preview
 from viz_app.views.translate.translation.penalty_note import penalty_note
 from viz_app.views.translate.translation.token_steps import token_steps
 from viz_app.views.translate.translation.translate_preview import EXAMPLE, EXAMPLE_HEIGHT, WHOLE_WORDS
@@ -29,7 +29,8 @@ from viz_app.views.translate.translation.translate_preview import EXAMPLE, EXAMP
 HOW_TO_READ = marked("""
 The stronger the background of a token, the less certain the model was of it. Click a token, or use the arrow keys, to
 see its most probable alternatives. Click one of these, or type a word, to **force** it: the tokens before it are kept,
-and the search continues from it. Forced tokens are underlined.
+and the search continues from it. Forced tokens are underlined. **Forbid here** keeps the tokens before it, too, and
+searches on without this token at this place; the probabilities stay the model's own.
 
 A character that the tokenizer does not know is spelled in bytes, one token each: it is shown once, with a small number
 for each further byte. Elsewhere these tokens are written `\u00e4 1/2` and `\u00e4 2/2`.
@@ -67,9 +68,12 @@ def translation(reading: readings.Reading) -> None:
         explanation,
         lambda chosen: forced_target.force_token(reading, *chosen),
         lambda doubt: questions.ask_why(reading, *doubt),
+        lambda position: forced_target.forbid_token(reading, position),
         num_forced=forced_target.num_forced(reading),
         step=forced_target.selected_position(reading),
         problem=forced_target.word_problem(reading),
+        forbidden=forced_target.forbidden_options(reading),
+        kept=samples_panel.kept(reading),
     )
     draw = partial(export_steps, explanation.predicted_tokens, explanation.log_probs, theme=page_theme())
     downloads(
@@ -181,6 +185,7 @@ if reading is not None:
         translation(reading)
     with right:
         example_head(reading)
+    samples_panel.samples(reading)
     own_translation(reading)
     if reading.index:
         comparison(reading)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -47,7 +48,8 @@ def levels_call(model: Model, search: Search, progress: SearchProgress | None = 
         progress: of the search; a script has none.
     """
     options = search.text, search.beam_size, search.length_penalty
-    shown = {} if progress is None else {"progress": progress}
+    shown: dict[str, Any] = {} if progress is None else {"progress": progress}
+    shown |= {"constraints": search.constraints()} if search.min_length else {}
     translations = Call("translations", encoder_translations, (python_code.translator(model), *options), shown)
     return Call("result", EncoderLens, (translations,))
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.analysis.sample_fan import KeptTokens
 from core.translator import Explanation
 from viz_app.views.translate.translation.token_steps import chosen_option, steps_payload
 
@@ -55,6 +56,26 @@ def test_tokens_stand_as_in_the_text_and_say_what_a_word_would_go_on_from(explan
 def test_the_line_is_read_from_where_most_of_its_letters_are(explanation: Explanation) -> None:
     assert steps_payload(explanation)["direction"] == "ltr"
     assert steps_payload(replace(explanation, target="A: \u05e9\u05dc\u05d5\u05dd"))["direction"] == "rtl"
+
+
+def test_forbidden_and_left_out_alternatives_are_marked(explanation: Explanation) -> None:
+    assert steps_payload(explanation)["kept"] is None
+    kept = [KeptTokens(2, 0.9, -0.6)] * 5
+    end = explanation.predicted_tokens[-1]
+    alternatives = explanation.alternatives
+    early = replace(explanation, alternatives=(*alternatives[:3], ((end, -0.1),), *alternatives[4:]))
+    marks = steps_payload(early, forbidden={(3, end)}, kept=kept)["tokens"][3]["options"]
+    assert [(option["forbidden"], option["kept"]) for option in marks] == [(True, False), (False, True)]
+    payload = steps_payload(explanation, forbidden={(0, "\u2581Der")}, kept=kept)
+    assert payload["kept"] == [[2, 0.9]] * 5
+    marks = [[(option["forbidden"], option["kept"]) for option in token["options"]] for token in payload["tokens"]]
+    assert marks == [
+        [(False, True), (True, False)],
+        [(False, True)],
+        [(False, True), (False, False), (False, False)],
+        [(False, True), (False, False)],
+        [(False, True)],
+    ]
 
 
 def test_the_least_probable_token_is_open_first(explanation: Explanation) -> None:

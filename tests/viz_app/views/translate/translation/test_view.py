@@ -1,16 +1,20 @@
 """The page Translate without a browser: other tokens, other words, other targets, and the checks on them."""
 
+from dataclasses import replace
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.sanity_checks import Check
 from core.analysis.tokens.words import word_groups
 from core.capture import KINDS
+from core.decoding import Constraints, Forbidden
 from tests.viz_app.pages import Start, healthy, reading, show_translation, state_of, to_page
 from viz_app.controls.tables import NOTHING
 from viz_app.frame import badges
 from viz_app.session import readings
 from viz_app.session.readings import Current, ForcedText, SelectedWords
+from viz_app.views.translate.beam import view as beam_view
 from viz_app.views.translate.translation import forced_target
 
 TEXT = "Where is it?"
@@ -51,6 +55,73 @@ def test_a_forced_beginning_is_kept_across_pages_and_settings_and_in_the_address
     assert reading(healthy(app.run())).index == 0
     assert reading(app).hypothesis.token_ids[0] != first
     assert "prefix" not in app.query_params
+
+
+def forbid(app: AppTest, position: int) -> AppTest:
+    """A click on the page, which takes two runs."""
+    about = reading(app)
+    forbidden = about.forced.forbidden if about.forced else ()
+    pair = position, about.hypothesis.token_ids[position]
+    forced = readings.ForcedTarget(about.hypothesis.token_ids[:position], forbidden=(*forbidden, pair))
+    state_of(app, Current).forced = ForcedText(about.model.digest, TEXT, forced)
+    app.run()
+    return show_translation(app, readings.FORCED_INDEX)
+
+
+def test_a_forbidden_token_is_not_written_here_and_on_other_pages(app: AppTest) -> None:
+    own = reading(healthy(app.run()))
+    written = own.hypothesis.token_ids[1]
+    found = reading(forbid(app, 1))
+    constraints = Constraints(forbidden=(Forbidden(written, 1),))
+    expected = own.model.translator.translate(
+        TEXT, 2, num_hypotheses=1, prefix=own.hypothesis.token_ids[:1], constraints=constraints
+    )
+    assert found.hypothesis.token_ids == expected.hypotheses[0].token_ids
+    assert found.hypothesis.token_log_probs == pytest.approx(found.explain().log_probs, abs=1e-4)
+    assert app.query_params["forbidden"] == f"2.{written}"
+    assert any(each.value.startswith("Without ") and "as token 2" in each.value for each in app.caption)
+    again = reading(forbid(app, 1))
+    assert {written, found.hypothesis.token_ids[1]}.isdisjoint(again.hypothesis.token_ids[1:2])
+    assert app.query_params["forbidden"] == f"2.{written}.2.{found.hypothesis.token_ids[1]}"
+    to_page(app, "beam")
+    tree = beam_view.search_tree(again.model, again.search, again.prefix, again.constraints)
+    assert reading(healthy(app.run())).hypothesis.token_ids == tree.best
+    to_page(app, "translate").run()
+    app.button(key="own_again").click()
+    assert reading(healthy(app.run())).hypothesis.token_ids == own.hypothesis.token_ids
+    assert "forbidden" not in app.query_params
+
+
+def test_what_is_forbidden_stays_so_while_the_tokens_before_it_stay(app: AppTest) -> None:
+    about = reading(healthy(app.run()))
+    first, second = about.hypothesis.token_ids[:2]
+    banned = replace(about, forced=readings.ForcedTarget((first,), forbidden=((1, 300), (2, 301))))
+    assert forced_target._still_forbidden(banned, 1) == ()
+    assert forced_target._still_forbidden(banned, 2) == ((1, 300),)
+    assert forced_target.num_forced(banned) == 1
+    assert forced_target.num_forced(replace(banned, forced=readings.ForcedTarget(forbidden=((0, 300),)))) == 0
+    assert forced_target.selected_position(banned) == 2
+    alternatives = about.explain().alternatives[1]
+    named = about.model.translator.tokenizer.target
+    other = next(name for name, _ in alternatives if name != about.explain().predicted_tokens[1])
+    banned = replace(about, forced=readings.ForcedTarget((first,), forbidden=((1, named.token_id(other)),)))
+    assert forced_target.forbidden_options(banned) == {(1, other)}
+    assert forced_target.forbidden_options(about) == frozenset()
+    assert second == about.hypothesis.token_ids[1]
+
+
+def test_the_minimum_length_is_in_the_address_and_in_every_search(app: AppTest) -> None:
+    app.query_params["min_length"] = "4"
+    about = reading(healthy(app.run()))
+    assert app.slider(key="min_length").value == 4
+    assert all(len(each.token_ids) - each.finished >= 4 for each in about.translation.hypotheses)
+    assert about.search.constraints() == Constraints(min_length=4)
+    early = forced_target.forbidden_options(about)
+    assert all(position < 4 and name == "</s>" for position, name in early)
+    assert len(early) == sum("</s>" in dict(others) for others in about.explain().alternatives[:4])
+    app.slider(key="min_length").set_value(0)
+    assert reading(healthy(app.run())).search.min_length == 0
+    assert "min_length" not in app.query_params
 
 
 def test_the_address_restores_what_was_forced(app: AppTest) -> None:
@@ -99,6 +170,9 @@ def test_the_address_restores_a_hypothesis(app: AppTest) -> None:
         ("target", "7.400.2", "The target has the token id 400, this model has 0 to 399"),
         ("prefix", "5;6", "The address has prefix=5;6, expected token ids such as 7"),
         ("prefix", "5." * 60 + "5", "which leaves no room for more"),
+        ("forbidden", "3", "The address has forbidden=3, expected positions and token ids such as 3.12"),
+        ("forbidden", "0.12", "The address has forbidden=0.12, expected positions"),
+        ("forbidden", "2.400", "The token id 400 is forbidden, this model has 0 to 399"),
         ("hypothesis", "best", "The address has hypothesis=best, expected a number from 1 on"),
         ("word", "third", "The address has word=third, expected one such as source.3"),
         ("word", "source.40", "The address has word=source.40, but there are 5 words"),
