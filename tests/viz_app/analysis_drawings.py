@@ -35,6 +35,8 @@ from core.analysis.sample_fan import sample_fan
 from core.analysis.score_decomposition import score_parts
 from core.analysis.token_path.token_walk import follow_token
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
+from core.analysis.two_models.buckets import by_length
+from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
 from core.analysis.word_scores.scored_lines import Line, parse_lines, score_lines, worst_words
 from core.decoding import Sampling
 from tests.strange_sentences import reason
@@ -43,6 +45,7 @@ from viz_app.components import attention_map
 from viz_app.drawing import ablation, beam_table, lens
 from viz_app.drawing.export.ablation import export_changes, export_switches
 from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.views.compare.test_set import figures as test_set
 from viz_app.views.corpus import corpus_examples
 from viz_app.views.corpus.figures import corpus, distributions, scatter
 from viz_app.views.corpus.figures import corpus_examples as example_figures
@@ -294,6 +297,16 @@ def scored_words(of: Subject) -> Iterator[Drawn]:
         reason(error, "but no source", *NO_DRAWING)  # of a text that ends with a line break
 
 
+def test_sets(of: Subject) -> Iterator[Drawn]:
+    """Two models over a test set."""
+    pair = TestPair(1, of.text, of.explanation.target)
+    sides = [((), text) for text in (of.second.text, of.text)]
+    lines = [TranslatedPair(pair, sides[0], sides[1], (20.0, 80.0))]
+    names = of.text, of.explanation.target
+    yield test_set.sentences_figure(lines, names, of.theme)
+    yield test_set.buckets_figure(by_length(lines), names, of.text, of.text, of.theme)
+
+
 def trees(of: Subject) -> Iterator[Drawn]:
     """Parsing."""
     try:
@@ -341,5 +354,5 @@ DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
         first_scores,
         training,
     ),
-    *(examples, scored_words, trees, pictures),
+    *(examples, scored_words, test_sets, trees, pictures),
 )
