@@ -38,6 +38,8 @@ from core.analysis.interventions.path_patching import Receiver, path_effects, po
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.lens.decoder_lens import encoder_translations
 from core.analysis.lens.logit_lens import logit_lens
+from core.analysis.signs.left_out import left_out
+from core.analysis.signs.pair_signs import pair_signs
 from core.analysis.token_path.token_walk import follow_token
 from core.trace import Head
 
@@ -123,6 +125,11 @@ def analyses(subject: Subject) -> dict[str, tuple[Callable[[], object], bool]]:
         "search for cuts, slowest token": (lambda: exhaust(find_cuts(*given, subject.hardest)), False),
         "step": (partial(follow_token, *given, "decoder", subject.position, 0, 0), False),
         "contrast, all methods": (subject.methods, False),
+        "signs": (
+            partial(pair_signs, subject.translator, [(subject.text, subject.target)]),
+            False,
+        ),
+        "left-out words": (partial(left_out, subject.translator, subject.text, subject.target), False),
         "patching": (subject.patching, False),
         "patching, all senders to a head": (subject.sending_heads, False),
         "paths": (subject.paths, False),

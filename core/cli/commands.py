@@ -25,6 +25,7 @@ from core.analysis.interventions.patch import PATCH
 from core.analysis.layers.measure_layers import LAYER_TYPES
 from core.analysis.lens.logit_lens import LENS
 from core.analysis.over_training.followed_sentence import OVER_TRAINING
+from core.analysis.signs.thresholds import SIGN_THRESHOLDS
 from core.analysis.token_path.step import STEP
 from core.analysis.training_step.training_step import TRAINING_STEP
 from core.analysis.two_models.compare import COMPARE
@@ -211,6 +212,7 @@ COMMANDS: dict[str, Command] = {
         explain_cli.run_arrays,
     ),
     SCORE.name: SCORE.command,
+    SIGN_THRESHOLDS.name: SIGN_THRESHOLDS.command,
     COMPARE.name: COMPARE.command,
     "corpus": (
         "index the strongest examples of all heads and neurons over a file of sentences",

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 from collections.abc import Callable, Generator
@@ -91,3 +92,13 @@ def check_folder_of(path: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write text in UTF-8 atomically, see `write_atomically`."""
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file in hexadecimal.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with reading(path), open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -186,13 +186,16 @@ class BatchTranslator(TextCodec):
             with naming_sentence(number):
                 passes.append(self.scored_ids(source, target))
         scored: dict[int, ScoredText] = {}
-        for index, log_probs in self._log_probs(passes):
+        for index, log_probs in self.pass_log_probs(passes):
             with naming_sentence(index + 1):
                 scored[index] = self._scored(pairs[index][0], passes[index].predicted, log_probs, options)
         return [scored[index] for index in range(len(pairs))]
 
-    def _log_probs(self, passes: Sequence[PassIds]) -> Iterator[tuple[int, list[float]]]:
-        """Index of each pass, and log-probabilities of its predicted tokens, batched by length."""
+    def pass_log_probs(self, passes: Sequence[PassIds]) -> Iterator[tuple[int, list[float]]]:
+        """Index of each pass, and log-probabilities of its predicted tokens, batched by length, the longest first.
+
+        Between two batches, other threads may use the model.
+        """
         for batch in batches_by_length([max(len(ids.source), len(ids.fed)) for ids in passes], SCORED_TOKENS):
             sources, fed, predicted = zip(*(passes[index] for index in batch), strict=True)
             yield from zip(batch, self._shared.log_probs(sources, fed, predicted), strict=True)
@@ -215,7 +218,7 @@ class BatchTranslator(TextCodec):
             for each in hypotheses
         ]
         rescored, agrees = list(hypotheses), True
-        for index, log_probs in self._log_probs(passes):
+        for index, log_probs in self.pass_log_probs(passes):
             searched, log_probs = hypotheses[index], self.with_certain_first(log_probs, passes[index].predicted, source)
             total = sum(log_probs)
             if not math.isfinite(total):

@@ -18,6 +18,8 @@ from core.analysis.attribution.methods import Method
 from core.analysis.corpus.cli import index_beside
 from core.analysis.corpus.index_file import save_index
 from core.analysis.over_training.history import open_history, pack_history
+from core.analysis.signs.pair_signs import SIGNS
+from core.analysis.signs.thresholds import SignThresholds, Threshold
 from core.cli.commands import main
 from core.export import load_explanation
 from core.images.rendering import Style, render
@@ -25,7 +27,7 @@ from tests.viz_app.pages import Start, comes_to, healthy, opened, reading, state
 from viz_app.controls import downloads, job_control
 from viz_app.controls.job_control import TURN
 from viz_app.frame import share_menu
-from viz_app.session import model_paths, python_code, sample_sentences
+from viz_app.session import model_paths, python_code, sample_sentences, signs
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.models import ROOT, model_at
 from viz_app.session.open_models import OpenModels
@@ -191,7 +193,9 @@ def test_table_1(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyP
         run_all(rows, 1)
 
 
-def test_score(start: Start, rows: dict[str, Row]) -> None:
+def test_score(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = SignThresholds({name: Threshold(0.5, 8, 0.0) for name in SIGNS}, "a sample", 8)
+    monkeypatch.setattr(signs, "thresholds", lambda _: limits)
     app = opened(start(text="Where?", beam_size="1"), "score")
     app.text_area(key="score_pasted").set_value("A dog runs.\tEin Hund.\nThe sea.")
     healthy(app.button(key="score_submit").click().run())
@@ -201,6 +205,8 @@ def test_score(start: Start, rows: dict[str, Row]) -> None:
         pass
     rows.clear()
     healthy(app.run())
+    run_all(rows, 1)
+    healthy(app.segmented_control(key="listed").set_value("sentences").run())
     run_all(rows, 1)
 
 

@@ -61,6 +61,18 @@ TEMPERATURE, TOP_K = Field("temperature", NUMBER, 1.0), Field("top_k", INTEGER, 
 TOP_P, MIN_P = Field("top_p", NUMBER, 1.0), Field("min_p", NUMBER, 0.0)
 SAMPLE_SEED = Field("sample_seed", INTEGER, 0)
 
+# Score a file
+LISTED = _one_of("listed", words="words", sentences="sentences")
+SORTED_BY = _one_of(
+    "sorted_by",
+    most="most",
+    detached="detached",
+    repetition="repetition",
+    numbers="numbers",
+    doubtful="doubtful",
+    left_out="left_out",
+)
+
 # Heads
 VIEW = _one_of("view", lines="Lines", map="Map", table="Table", bertviz="BertViz")
 HEADS: dict[str, Field[list[str]]] = {kind: Field(f"heads_{kind}", several(TEXT), is_preset=True) for kind in KINDS}

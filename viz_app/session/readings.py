@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import streamlit as st
@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
     from core import Explanation, ScoredText, Translation
     from core.analysis.attribution.methods import Method
     from core.analysis.heads.head import Maps
+    from core.analysis.signs.pair_signs import Sign
     from core.capture import AttentionMap, Kind
     from core.decoding import Constraints
     from viz_app.components.sentence_bar import WordSelection
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn b
 TEXT = address.SENTENCE
 HYPOTHESIS = Widget[int]("hypothesis")  # index of the hypothesis, 0 the best, or `FORCED_INDEX`
 FORCED_INDEX = -1
+MOST_LEFT_OUT = 256  # readings whose left-out words are kept
 SearchProgress = Callable[[int, int], None]  # called with the number of tokens found and the most there can be
 
 
@@ -160,8 +162,12 @@ class Reading:
 
     @property
     def left_out(self) -> "tuple[range, ...]":
-        """Positions of the source words that the translation has probably left out, see `left_out_words`."""
-        return _left_out(self)
+        """Positions of the source words that the translation has probably left out; () before they were looked for.
+
+        The page Translate looks for them (`viz_app.session.signs.find_left_out`).
+        """
+        known = _left_out.get(self.identity)
+        return () if known is None else known.words
 
     def method_maps(self, method: "Method", output: "Output | None" = None) -> "Maps":
         """Return the maps of one attribution method, with all tokens, see `method_maps`."""
@@ -262,12 +268,27 @@ def _shown_maps(
     return [tokens.apply(attention) for attention in reading.method_maps(method, output)[kind]]
 
 
-@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=READING_HASH)
-def _left_out(reading: Reading) -> "tuple[range, ...]":
-    from core.analysis.alignment.left_out import left_out_words
+class _LeftOut(NamedTuple):
+    """The sign `left_out` of a reading, and the positions of its words if it fires."""
 
-    cross = reading.explain().maps.get("cross")
-    return tuple(left_out_words(cross)) if cross and reading.model.parser is None else ()
+    sign: "Sign"
+    words: "tuple[range, ...]"
+
+
+_left_out: dict[Hashable, _LeftOut] = {}  # by the identity of readings of all visitors, the oldest first
+
+
+def left_out_sign(about: Reading) -> "Sign | None":
+    """Return the sign `left_out` of a reading; None before it was computed."""
+    known = _left_out.get(about.identity)
+    return None if known is None else known.sign
+
+
+def keep_left_out(about: Reading, sign: "Sign", threshold: float | None) -> None:
+    """Keep the sign `left_out` of a reading for all visitors."""
+    _left_out[about.identity] = _LeftOut(sign, tuple(group for _, group in sign.marked(threshold)))
+    for oldest in list(_left_out)[:-MOST_LEFT_OUT]:
+        _left_out.pop(oldest, None)
 
 
 @dataclass(frozen=True)

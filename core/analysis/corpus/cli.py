@@ -1,7 +1,6 @@
 """`python -m core corpus`: index the strongest examples of heads and neurons."""
 
 import argparse
-import hashlib
 import itertools
 import sys
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, load_index, save_index
 from core.analysis.word_scores.scored_lines import Line, parse_lines
 from core.files.console import printable
-from core.files.file_writing import check_folder_of
+from core.files.file_writing import check_folder_of, file_digest
 from core.text.text_files import read_text
 from core.translator import Translator
 
@@ -98,12 +97,6 @@ def run(options: argparse.Namespace) -> int | None:
 def index_beside(checkpoint: Path) -> Path:
     """Path where the app looks for the index of a checkpoint."""
     return checkpoint.with_name(checkpoint.name.removesuffix(".safetensors") + SUFFIX)
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file in hexadecimal."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sentences(options: argparse.Namespace) -> tuple[Sequence[Line], CorpusFacts]:

@@ -80,6 +80,12 @@ def text_word_groups(tokens: Sequence[str]) -> list[range]:
     return text_groups(tokens, word_groups(tokens))
 
 
+def spelled_words(tokens: Sequence[str]) -> list[tuple[range, str]]:
+    """Positions and labels of the words of the text that have a letter or a digit."""
+    labelled = ((group, word(tokens[group.start : group.stop])) for group in text_word_groups(tokens))
+    return [(group, label) for group, label in labelled if any(map(str.isalnum, label))]
+
+
 @lru_cache(maxsize=256)  # a page asks for the same few axes again and again
 def _word_groups(tokens: tuple[str, ...], _kinds: tuple[tuple[type, Role], ...]) -> tuple[range, ...]:
     """As `word_groups`, cached.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
-from core.analysis.tokens.words import text_word_groups, word
+from core.analysis.tokens.words import spelled_words, text_word_groups
 from core.results import Explanation
 
 
@@ -21,8 +21,8 @@ def least_probable_word(tokens: Sequence[str], log_probs: Sequence[float], num_f
     """
     if not log_probs:
         return None
-    groups = [group for group in text_word_groups(tokens) if group.start >= num_forced]
-    words = [group for group in groups if any(map(str.isalnum, word(tokens[group.start : group.stop])))] or groups
+    spelled = [group for group, _ in spelled_words(tokens) if group.start >= num_forced]
+    words = spelled or [group for group in text_word_groups(tokens) if group.start >= num_forced]
     return min(words, key=lambda group: math.fsum(log_probs[group.start : group.stop]), default=None)
 
 

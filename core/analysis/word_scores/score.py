@@ -1,22 +1,51 @@
-"""The analysis `score`: the words of a file of sentences, the least probable first."""
+"""The analysis `score`: the words of a file of sentences, the least probable first, or its sentences by the signs of a
+bad translation.
+"""
 
 import csv
-import hashlib
 import io
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
 
 from core.analysis.csv_output import without_formula
 from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.signs.pair_signs import SIGNS, SignName
+from core.analysis.signs.thresholds import (
+    SignThresholds,
+    load_thresholds,
+    measure_thresholds,
+    thresholds_beside,
+)
 from core.analysis.subject import MODEL
-from core.analysis.word_scores.scored_lines import TAB, WordScore, app_query, parse_lines, score_lines, worst_words
-from core.files.file_writing import check_folder_of, write_atomically
+from core.analysis.word_scores.scored_lines import (
+    TAB,
+    WordScore,
+    app_query,
+    line_query,
+    parse_lines,
+    score_lines,
+    worst_words,
+)
+from core.analysis.word_scores.signed_lines import (
+    LEFT_OUT_LINES,
+    SignedLine,
+    add_left_out,
+    ranked_lines,
+    sign_columns,
+    sign_lines,
+)
+from core.files.console import show
+from core.files.file_writing import check_folder_of, file_digest, write_atomically
 from core.text.text_files import decode
 from core.translator import Translator
+
+NUMBERS = ("log_prob", "probability", *SIGNS)  # columns of texts that would be formulas
 
 
 def _output(path: Path) -> Path:
@@ -44,7 +73,7 @@ class ScoreOptions:
         None, "tab-separated values (default: standard output)", metavar="FILE", flag="-o", parse=_output
     )
     top: int | None = option(
-        None, "write only the worst N words", metavar="N", minimum=1, counts="the number of words to write"
+        None, "write only the worst N words or sentences", metavar="N", minimum=1, counts="the number of rows to write"
     )
     beam_size: int = option(
         4,
@@ -53,6 +82,19 @@ class ScoreOptions:
     )
     length_penalty: float = option(
         0.6, "exponent of the length penalty of that search; 0 for none (default: %(default)s)", metavar="ALPHA"
+    )
+    signs: bool = option(
+        False,
+        "write the sentences instead of the words, with the signs of a bad translation, those first on which most fire",
+    )
+    sort_by: SignName | None = option(None, "with --signs, sort by one of them, the strongest first")
+    left_out: int = option(
+        LEFT_OUT_LINES,
+        "with --signs, number of sentences, the least probable first, in which source words are left out one after the "
+        "other, to find what is not translated: some 50 passes each (default: %(default)s)",
+        metavar="N",
+        minimum=0,
+        counts="a number of sentences",
     )
     app: str = option(
         "http://localhost:8501", "address of the app, for the links (default: %(default)s)", metavar="URL"
@@ -87,8 +129,42 @@ class ScoredWords:
         }
 
 
-def score(translator: Translator, options: ScoreOptions) -> ScoredWords:
-    """Score the words of all translations of a file, the least probable first.
+@dataclass(frozen=True)
+class SignedSentences:
+    """Sentences with the signs of a bad translation.
+
+    Attributes:
+        lines: in the order of the signs.
+        thresholds: from which they fire.
+        digest, app: as of `ScoredWords`.
+    """
+
+    lines: Sequence[SignedLine]
+    thresholds: SignThresholds
+    digest: str
+    app: str
+
+    def table(self) -> Columns:
+        """A row for each sentence: the signs that fire, their words, all values, and a link that marks the words."""
+        columns = sign_columns(self.lines, self.thresholds)
+        for name in SIGNS:
+            columns[name] = ["" if value is None else f"{value:.4f}" for value in columns[name]]
+        queries = (
+            line_query(each.line, self.digest, each.numbered(each.marked(self.thresholds))) for each in self.lines
+        )
+        return {**columns, "link": [f"{self.app.rstrip('/')}/?{query}" for query in queries]}
+
+    def summary(self) -> str:
+        """The thresholds, and on how many sentences each sign fires."""
+        fired = Counter(sign.name for each in self.lines for sign in each.firing(self.thresholds))
+        limits = {name: self.thresholds[name] for name in SIGNS}
+        known = (f"{name} {fired[name]} (from {value:.2f})" for name, value in limits.items() if value is not None)
+        origin = f"the model's own translations of {self.thresholds.sentences} sentences of {self.thresholds.sample}"
+        return f"of {len(self.lines)} sentences: {', '.join(known)}; thresholds from {origin}"
+
+
+def score(translator: Translator, options: ScoreOptions) -> ScoredWords | SignedSentences:
+    """Score the words of all translations of a file, the least probable first, or its sentences by their signs.
 
     Progress is shown on stderr.
 
@@ -106,35 +182,46 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords:
         lines = parse_lines(sentences)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-    with open(options.checkpoint, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    digest = file_digest(options.checkpoint)
     scored = score_lines(translator, lines, options.beam_size, options.length_penalty)
-    words = worst_words(tqdm(scored, total=len(lines), unit=" sentences", file=sys.stderr))[: options.top]
-    return ScoredWords(words, digest, options.app)
+    shown = partial(tqdm, unit=" sentences", file=sys.stderr)
+    if not options.signs:
+        return ScoredWords(worst_words(shown(scored, total=len(lines)))[: options.top], digest, options.app)
+    path = thresholds_beside(options.checkpoint)
+    thresholds = load_thresholds(path, digest) if path.exists() else measure_thresholds(translator)
+    signed = list(shown(sign_lines(translator, scored), total=len(lines)))
+    for _ in shown(add_left_out(translator, signed, options.left_out), total=min(options.left_out, len(signed))):
+        pass
+    return SignedSentences(
+        ranked_lines(signed, thresholds, options.sort_by)[: options.top], thresholds, digest, options.app
+    )
 
 
-def _write(words: ScoredWords, options: ScoreOptions) -> None:
-    """Write the table as tab-separated values.
+def _write(scored: ScoredWords | SignedSentences, options: ScoreOptions) -> None:
+    """Write the table as tab-separated values, and what signs fire on stderr.
 
     Raises:
         OSError: the file cannot be written.
     """
-    text, columns = io.StringIO(), words.table()
+    text, columns = io.StringIO(), scored.table()
     writer = csv.writer(text, delimiter=TAB, lineterminator="\n")
     writer.writerow(columns)
-    # the numbers are texts already: a log-probability would be a formula
-    texts = [
-        values if name in ("log_prob", "probability") else [*map(without_formula, values)]
-        for name, values in columns.items()
-    ]
+    texts = [values if name in NUMBERS else [*map(without_formula, values)] for name, values in columns.items()]
     writer.writerows(zip(*texts, strict=True))
     content = text.getvalue()
     if options.output is None:
         sys.stdout.write(content)
     else:
         write_atomically(options.output, lambda temporary: temporary.write_bytes(content.encode()))
+    if isinstance(scored, SignedSentences):
+        show(scored.summary())
 
 
 SCORE = Analysis(
-    "score", "score the words of a file of sentences, worst first", score, ScoreOptions, MODEL, write=_write
+    "score",
+    "score the words of a file of sentences, worst first, or its sentences by the signs of a bad translation",
+    score,
+    ScoreOptions,
+    MODEL,
+    write=_write,
 )

@@ -157,11 +157,20 @@ def app_query(score: WordScore, digest: str) -> str:
     Args:
         digest: SHA-256 of the checkpoint file, in hexadecimal.
     """
-    return urlencode(
-        {
-            "text": score.line.source,
-            "target": ".".join(map(str, score.line.target.token_ids)),
-            "model": digest[:8],
-            "word": f"target.{score.number}",
-        }
-    )
+    return line_query(score.line, digest, [f"target.{score.number}"])
+
+
+def line_query(line: ScoredLine, digest: str, words: Sequence[str] = ()) -> str:
+    """Return the query of the app's address that shows a translation.
+
+    Args:
+        digest: SHA-256 of the checkpoint file, in hexadecimal.
+        words: the selected ones, such as `target.3`, counted from 1.
+    """
+    query = {
+        "text": line.source,
+        "target": ".".join(map(str, line.target.token_ids)),
+        "model": digest[:8],
+        "word": list(words),
+    }
+    return urlencode(query, doseq=True)

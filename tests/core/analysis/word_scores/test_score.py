@@ -2,12 +2,17 @@
 
 import csv
 import io
+import shutil
 from pathlib import Path
 
 import pytest
 
+from core.analysis.signs.pair_signs import SIGNS
+from core.analysis.signs.thresholds import SignThresholds, Threshold, save_thresholds, thresholds_beside
 from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
+from core.analysis.word_scores.signed_lines import ranked_lines, sign_file
 from core.cli.commands import main
+from core.files.file_writing import file_digest
 from core.translator import Translator
 
 TEXT = "A dog runs.\tEin Hund läuft.\nThe sea.\tDas Meer\n"
@@ -76,3 +81,34 @@ def test_a_formula_is_written_as_a_text(
         assert (row["source"], row["translation"]) == ("'=1+1 dogs", "'-2+3 Hunde")
         assert row["link"].startswith("'=cmd/?")
         assert float(row["log_prob"]) <= 0
+
+
+def test_the_signs_of_sentences(tiny_checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = Path(shutil.copy(tiny_checkpoint, tmp_path))
+    text = f"{TEXT}In 2014.\tIm Jahr 2015 2015 2015.\n"
+    (tmp_path / "in.tsv").write_text(text, encoding="utf-8")
+    limits = {name: Threshold(1.0 if name in ("repetition", "numbers") else 1e9, 8, 0.0) for name in SIGNS}
+    thresholds = SignThresholds(limits, "a sample", 8, file_digest(checkpoint))
+    save_thresholds(thresholds_beside(checkpoint), thresholds)
+    command = ["score", "--checkpoint", str(checkpoint), "--input", str(tmp_path / "in.tsv"), "--signs"]
+    assert main([*command, "--left-out", "2"]) == 0
+    said = capsys.readouterr()
+    assert (
+        "of 3 sentences: detached 0 (from 1000000000.00), repetition 1 (from 1.00), numbers 1 (from 1.00)" in said.err
+    )
+    assert "thresholds from the model's own translations of 8 sentences of a sample" in said.err
+    rows = rows_of(said.out)
+    translator = Translator.from_checkpoint(checkpoint)
+    signed = sign_file(translator, score_lines(translator, parse_lines(text)), 2)
+    for row, line in zip(rows, ranked_lines(signed, thresholds), strict=True):
+        assert row["line"] == str(line.line.number)
+        for name in SIGNS:
+            assert row[name] == (f"{line.signs[name].value:.4f}" if name in line.signs else "")
+    assert sum(row["left_out"] != "" for row in rows) == 2
+    assert [row["signs"] for row in rows] == ["repetition numbers", "", ""]
+    assert set(rows[0]["words"].split()) == {"2015"}
+    assert "word=target.3&word=target.4" in rows[0]["link"] or "word=target.4&word=target.5" in rows[0]["link"]
+    assert main([*command, "--sort-by", "doubtful", "--top", "1", "--left-out", "0"]) == 0
+    worst = max(signed, key=lambda line: line.signs["doubtful"].value)
+    (row,) = rows_of(capsys.readouterr().out)
+    assert (row["line"], row["left_out"]) == (str(worst.line.number), "")

@@ -1,10 +1,15 @@
-"""Scored words as a table."""
+"""Scored words, and sentences with their signs, as tables."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 
+from core.analysis.signs.pair_signs import SIGNS
+from core.analysis.signs.thresholds import SignThresholds, Threshold
 from core.analysis.word_scores.scored_lines import WordScore
+from core.analysis.word_scores.signed_lines import SignedLine, sign_columns
+
+NO_THRESHOLDS = SignThresholds(dict.fromkeys(SIGNS, Threshold(None, 0, 0.0)), "", 0)
 
 
 def word_table(words: Sequence[WordScore]) -> pd.DataFrame:
@@ -20,3 +25,8 @@ def word_table(words: Sequence[WordScore]) -> pd.DataFrame:
             "translation": [each.line.target.text for each in words],
         }
     )
+
+
+def sign_table(lines: Sequence[SignedLine], thresholds: SignThresholds | None) -> pd.DataFrame:
+    """Return a row for each sentence, with all values; no sign fires without thresholds."""
+    return pd.DataFrame(sign_columns(lines, thresholds or NO_THRESHOLDS))

@@ -1,11 +1,15 @@
-"""The file of the page Score a file, whose sentences are scored step by step, and its words opened."""
+"""The file of the page Score a file: its sentences are scored and searched for signs step by step, and opened."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from core.analysis.heads.word_pair import PlacedWord
+from core.analysis.sample_sentences import SAMPLE
+from core.analysis.signs.thresholds import SignThresholds
 from core.analysis.word_scores.scored_lines import ScoredLine, WordScore, parse_lines, score_lines
+from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, SignedLine, add_left_out, sign_lines
 from viz_app.language import marked, tr
-from viz_app.session import readings
+from viz_app.session import readings, signs
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.next_page import lead_to
@@ -29,6 +33,8 @@ class ScoredFile(MayHoldModel):
         text: its content.
         model: that it is scored by; None before the first file.
         lines: scored so far.
+        signed: the same with their signs; `left_out` for the worst of them at the end.
+        thresholds: of the signs; None if they cannot be measured, for the reason `problem`.
         job: scores them.
     """
 
@@ -36,6 +42,9 @@ class ScoredFile(MayHoldModel):
     text: str = ""
     model: Model | None = None
     lines: list[ScoredLine] = field(default_factory=list[ScoredLine])
+    signed: list[SignedLine] = field(default_factory=list[SignedLine])
+    thresholds: SignThresholds | None = None
+    problem: str = ""
     job: Job | None = None
 
     def begin(self, model: Model, name: str, text: str) -> None:
@@ -55,24 +64,56 @@ class ScoredFile(MayHoldModel):
                 )
             )
         scored: list[ScoredLine] = []
+        signed: list[SignedLine] = []
+        known = signs.thresholds(model)
 
-        def steps() -> Iterator[int]:
+        def score() -> Iterator[ScoredLine]:
             for line in score_lines(model.translator, lines, BEAM_SIZE, LENGTH_PENALTY):
                 scored.append(line)
+                yield line
+
+        def steps() -> Iterator[int]:
+            for line in sign_lines(model.translator, score()):
+                signed.append(line)
+                yield 1
+            if known is None:
+                yield from self._measure(model, tuple(line.source for line in lines), name)
+            for _ in add_left_out(model.translator, signed):
                 yield 1
 
-        self.name, self.text, self.model, self.lines = name, text, model, scored
-        self.job = Job(steps(), len(lines), marked("sentences"))
+        self.name, self.text, self.model, self.lines, self.signed = name, text, model, scored, signed
+        self.thresholds, self.problem = known, ""
+        total = len(lines) + min(LEFT_OUT_LINES, len(lines)) + (len(SAMPLE) if known is None else 0)
+        self.job = Job(steps(), total, marked("steps"))
+
+    def _measure(self, model: Model, sources: tuple[str, ...], name: str) -> Iterator[int]:
+        """Measure the thresholds of a model that has none; without them, there are values alone."""
+        done = 0
+        try:
+            for step in signs.measure_steps(model, sources, name):
+                done += step
+                yield step
+            self.thresholds = signs.thresholds(model)
+        except ValueError as error:
+            self.problem = str(error)
+            yield len(SAMPLE) - done
 
     def forget_model(self, digest: str) -> None:
         """Drop the scores by a model that is closed."""
         if self.job is not None and self.model is not None and self.model.digest == digest:
             self.job.close()
-            self.model, self.lines, self.job = None, [], None
+            self.model, self.lines, self.signed, self.job = None, [], [], None
 
     def open(self, score: WordScore) -> None:
         """Open a word in its translation, on the page Translate; call it in a callback."""
+        self._open(score.line, [("target", score.tokens)])
+
+    def open_line(self, signed: SignedLine) -> None:
+        """Open a sentence, with the words of its signs selected, on the page Translate; call it in a callback."""
+        self._open(signed.line, signed.marked(self.thresholds) if self.thresholds is not None else [])
+
+    def _open(self, line: ScoredLine, words: Sequence[PlacedWord]) -> None:
         assert self.model is not None
-        search = readings.Search(score.line.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
-        readings.show_target(self.model, search, score.line.target.token_ids, [("target", score.tokens)])
+        search = readings.Search(line.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
+        readings.show_target(self.model, search, line.target.token_ids, words)
         lead_to("translate")

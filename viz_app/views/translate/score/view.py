@@ -1,22 +1,30 @@
-"""Score a file: the words of a file of sentences, worst first; a click opens a word in its translation."""
+"""Score a file: its words, worst first, or its sentences by the signs of a bad translation; a click opens one."""
 
+from collections import Counter
 from typing import Any
 
 import streamlit as st
 
 from core.analysis.recorded_call import Call, Given
+from core.analysis.signs.pair_signs import SIGNS, SignName
+from core.analysis.signs.thresholds import SignThresholds
 from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
+from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, ranked_lines, sign_file
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.lines_form import lines_form
 from viz_app.controls.tables import decimals, selectable_table, show_table
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr, tr_values
 from viz_app.session import python_code, readings
+from viz_app.session.address import LISTED, SORTED_BY
 from viz_app.session.fields import part
 from viz_app.session.models import Model
+from viz_app.session.signs import ABOUT as ABOUT_SIGNS
+from viz_app.session.signs import LIMITS, NAMES, about_thresholds
 from viz_app.session.state import session_object
-from viz_app.views.translate.score.figures import word_table
+from viz_app.views.translate.score.figures import NO_THRESHOLDS, sign_table, word_table
 from viz_app.views.translate.score.scored_file import (
     BEAM_SIZE,
     LENGTH_PENALTY,
@@ -40,7 +48,32 @@ two. A word of several tokens has the product of their probabilities; `</s>` is 
 It says how probable the model finds a word, not whether the word is right: a correct rare name may have a low one, and
 a fluent mistake a high one.
 """)
+SIGNS_COMPUTED = marked(
+    "Left-out words are looked for at the end, in the {most} sentences with the least probable translations, as each "
+    "takes as long as some translations."
+)
+LISTED_NAMES = {"words": marked("Words"), "sentences": marked("Sentences by signs")}
+SORTED_BY_NAMES: dict[str, str] = {"most": marked("Number of signs"), **NAMES}
 EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
+
+
+def sign_options() -> dict[str, Any]:
+    """Return the options of the table of sentences."""
+    values = {
+        name: st.column_config.NumberColumn(tr(NAMES[name]), **decimals(2), width=80, help=tr(ABOUT_SIGNS[name]))
+        for name in SIGNS
+    }
+    return {
+        "height": 560,
+        "column_config": {
+            "signs": st.column_config.TextColumn(tr("Signs"), width=150),
+            "words": st.column_config.TextColumn(tr("Words"), width=120),
+            **values,
+            "line": st.column_config.NumberColumn(tr("Line"), width=60),
+            "source": st.column_config.TextColumn(tr("Source"), width="medium"),
+            "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
+        },
+    }
 
 
 def columns() -> dict[str, Any]:
@@ -117,12 +150,59 @@ def results(scored: ScoredFile) -> None:
     else:
         st.caption(tr("Scored by another checkpoint than the current one. Score them again to open them.") + shown)
         show_table(word_table(words[:SHOWN]), **columns())
-    recorded = words_call(scored.model, scored.text, scored.name).returning(words)
+    recorded = Call("words", worst_words, (lines_call(scored.model, scored.text, scored.name),)).returning(words)
     downloads("word-scores", call=lambda: Call("table", word_table, (recorded,)))
 
 
-def words_call(model: Model, text: str, name: str) -> Call:
-    """Return the call that scores the words of a text; in the script, a long one is read from its file."""
+def sentences(scored: ScoredFile) -> None:
+    """Draw the sentences by their signs; a click on one opens it with the words of its signs selected."""
+    if scored.model is None or not scored.signed:
+        return
+    thresholds = scored.thresholds or NO_THRESHOLDS
+    fired = Counter(sign.name for line in scored.signed for sign in line.firing(thresholds))
+    counts = joined([f"{tr(NAMES[name])} {fired[name]}" for name in SIGNS if fired[name]])
+    st.markdown(
+        tr(
+            "**Sentences of {file}**: {fired}, of {sentences:,} sentences, by {model}",
+            file=plain(tr(scored.name)),
+            fired=counts or tr("no sign of a bad translation"),
+            sentences=len(scored.signed),
+            model=plain(scored.model.name),
+        ),
+        help="\n\n".join([*map(tr, ABOUT_SIGNS.values()), tr(SIGNS_COMPUTED, most=LEFT_OUT_LINES)]),
+    )
+    if scored.problem:
+        st.caption(tr("There are values but no thresholds: {problem}", problem=plain(scored.problem)))
+    elif scored.thresholds is not None:
+        st.caption(f"{tr(LIMITS)} {about_thresholds(thresholds)}")
+    by = setting_segments(SORTED_BY, tr("Sorted by"), tr_values(SORTED_BY_NAMES))
+    names: dict[str, SignName] = {name: name for name in SIGNS}
+    lines = ranked_lines(scored.signed, thresholds, names.get(by))
+    shown = sign_table(lines[:SHOWN], scored.thresholds)
+    shown["signs"] = [joined([tr(NAMES[sign.name]) for sign in line.firing(thresholds)]) for line in lines[:SHOWN]]
+    if scored.model.digest == readings.model().digest:
+        st.caption(tr("Select a row to open the sentence on Translate, with the words of its signs selected."))
+        selectable_table(shown, "signed_sentences", lambda row: scored.open_line(lines[row]), **sign_options())
+    else:
+        st.caption(tr("Scored by another checkpoint than the current one. Score them again to open them."))
+        show_table(shown, **sign_options())
+    given = lines_call(scored.model, scored.text, scored.name)
+    signed = Call("signed", sign_file, (python_code.translator(scored.model), given)).returning(scored.signed)
+    downloads("signs", call=lambda: Call("table", sign_table, (signed, thresholds_given(thresholds))))
+
+
+def thresholds_given(thresholds: SignThresholds) -> Given:
+    """Return thresholds for a script, in which they are written out."""
+
+    def code(variable: str) -> str:
+        imports = "from core.analysis.signs.thresholds import SignThresholds, Threshold"
+        return f"{imports}\n{variable} = {thresholds!r}"
+
+    return Given("thresholds", thresholds, code)
+
+
+def lines_call(model: Model, text: str, name: str) -> Call:
+    """Return the call that scores the lines of a text; in the script, a long one is read from its file."""
 
     def code(variable: str) -> str:
         if len(text) <= EMBEDDED:
@@ -131,13 +211,17 @@ def words_call(model: Model, text: str, name: str) -> Call:
         return f"{imports}\n{variable} = read_text(Path({name!r}))"
 
     lines = Call("lines", parse_lines, (Given("text", text, code),))
-    scored = Call("scored", score_lines, (python_code.translator(model), lines))
-    return Call("words", worst_words, (scored,))
+    return Call("scored", score_lines, (python_code.translator(model), lines))
 
 
 scored = session_object(ScoredFile)
-st.markdown(tr("**Score a file of sentences**: which words does the model find improbable?"), help=tr(HOW_TO_READ))
+st.markdown(
+    tr("**Score a file of sentences**: which words does the model find improbable, and what looks wrong?"),
+    help=tr(HOW_TO_READ),
+)
 form()
 if scored.job:
     job_control(scored.job, "score_job")
-results(scored)
+if scored.lines:
+    listed = setting_segments(LISTED, tr("List"), tr_values(LISTED_NAMES), hide_label=True)
+    (sentences if listed == "sentences" else results)(scored)

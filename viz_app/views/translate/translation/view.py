@@ -23,6 +23,7 @@ from viz_app.session.fields import part
 from viz_app.views.translate.translation import figures as hypothesis_tables
 from viz_app.views.translate.translation import forced_target, samples_panel, translate_preview
 from viz_app.views.translate.translation.penalty_note import penalty_note
+from viz_app.views.translate.translation.sign_line import look_for_left_out, sign_line
 from viz_app.views.translate.translation.token_steps import token_steps
 from viz_app.views.translate.translation.translate_preview import EXAMPLE, EXAMPLE_HEIGHT, WHOLE_WORDS
 
@@ -84,6 +85,7 @@ def translation(reading: readings.Reading) -> None:
             "reset_index"
         ),
     )
+    sign_line(reading)
     st.markdown(tr("**Hypotheses**"), help=tr(ABOUT_SCORES))
     penalty_note(reading)
     st.html(hypothesis_tables.hypothesis_table(reading.translation.hypotheses, reading.index))
@@ -191,3 +193,4 @@ if reading is not None:
         comparison(reading)
     else:
         token_numbers(reading)
+    look_for_left_out(reading)

@@ -1,14 +1,27 @@
 """The page Score a file without a browser."""
 
+from collections.abc import Iterator
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.signs.pair_signs import SIGNS
+from core.analysis.signs.thresholds import SignThresholds, Threshold
 from tests.viz_app.pages import Start, healthy, opened, state_of, to_page
 from viz_app.controls.job_control import TURN
+from viz_app.session import signs
 from viz_app.views.translate.score import scored_file
 from viz_app.views.translate.score.scored_file import ScoredFile
 
 TEXT = "A dog runs.\tEin Hund.\nThe sea.\tDas Meer"
+
+
+LIMITS = {name: Threshold(1.0 if name == "repetition" else 1e9, 8, 0.0) for name in SIGNS}
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signs, "thresholds", lambda _: SignThresholds(LIMITS, "a sample", 8))
 
 
 @pytest.fixture
@@ -59,3 +72,36 @@ def test_a_file_that_is_no_text_is_refused(page: AppTest) -> None:
     page.file_uploader(key="score_file").set_value(("bad.tsv", b"\xff\xfe", "text/plain"))
     healthy(page.button(key="score_submit").click().run())
     assert "bad.tsv is not UTF-8 text" in page.error[0].value.replace("\\", "")
+
+
+def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(page: AppTest) -> None:
+    scored(page, f"{TEXT}\nA cat.\tEine Eine Eine Katze.")
+    healthy(page.segmented_control(key="listed").set_value("sentences").run())
+    table = page.dataframe[0].value
+    assert table["line"].tolist()[0] == 3
+    assert table["signs"].tolist() == ["Repetition", "", ""]
+    assert table["left_out"].notna().all()
+    assert any("Repetition 1, of 3 sentences" in each.value for each in page.markdown)
+    assert any("not ordinary errors" in each.value for each in page.caption)
+    healthy(page.segmented_control(key="sorted_by").set_value("detached").run())
+    assert page.dataframe[0].value["detached"].is_monotonic_decreasing
+    line = next(each for each in state_of(page, ScoredFile).signed if each.line.number == 3)
+    assert line.texts(line.marked(SignThresholds(LIMITS, "", 8))) == ["Eine", "Eine"]
+
+
+def test_without_a_sample_in_its_language_a_model_has_values_alone(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> Iterator[int]:
+        yield 3
+        raise ValueError("the sample is in another language")
+
+    monkeypatch.setattr(signs, "thresholds", lambda _: None)
+    monkeypatch.setattr(signs, "measure_steps", refused)
+    scored(page, TEXT)
+    healthy(page.segmented_control(key="listed").set_value("sentences").run())
+    assert any("no thresholds: the sample is in another language" in each.value for each in page.caption)
+    assert page.dataframe[0].value["signs"].tolist() == ["", ""]
+    job = state_of(page, ScoredFile).job
+    assert job is not None
+    assert job.done == job.total

@@ -1,0 +1,183 @@
+"""The signs of a bad translation: of the current reading, and the thresholds of its model."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from viz_app.drawing.display_text import plain
+from viz_app.language import marked, tr
+from viz_app.session import model_paths, readings
+from viz_app.session.job_slot import JobSlot
+from viz_app.session.jobs import Job
+from viz_app.session.models import Model, ModelError
+from viz_app.session.readings import Reading
+
+if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn before
+    from core.analysis.signs.pair_signs import Sign, SignName
+    from core.analysis.signs.thresholds import SignThresholds
+
+NAMES: "Mapping[SignName, str]" = {
+    "detached": marked("Detached"),
+    "repetition": marked("Repetition"),
+    "numbers": marked("Numbers"),
+    "doubtful": marked("Doubtful words"),
+    "left_out": marked("Left-out words"),
+}
+ABOUT: "Mapping[SignName, str]" = {
+    "detached": marked(
+        "**Detached**: how improbable the translation is, less what the source adds to its probability, in nats per "
+        "token. Large if the translation fits any other source as well."
+    ),
+    "repetition": marked(
+        "**Repetition**: pairs of neighbouring words that occur again, those of the translation minus those of the "
+        "source."
+    ),
+    "numbers": marked(
+        "**Numbers**: where the digits of both sides differ, how improbable the word with the other number is, in nats."
+    ),
+    "doubtful": marked(
+        "**Doubtful words**: how improbable a word is, and how much less probable the source makes it; the smaller of "
+        "the two, in nats."
+    ),
+    "left_out": marked(
+        "**Left-out words**: how much more probable the translation becomes if one to three words are left out of the "
+        "source, in nats per token."
+    ),
+}
+LIMITS = marked(
+    "These signs know five pathologies, not ordinary errors: sentences that people had to correct are told from others "
+    "with an AUROC of 0.59 at best (0.5 is chance; `python -m benchmarks.signs` on MLQE-PE, English to German)."
+)
+
+
+def about_sign(sign: "Sign", thresholds: "SignThresholds") -> str:
+    """Return what a sign looked at, its value, its threshold, and where this comes from, as Markdown."""
+    threshold = thresholds[sign.name]
+    assert threshold is not None
+    values = tr("Here {value:.2f}; the threshold is {threshold:.2f}.", value=sign.value, threshold=threshold)
+    return " ".join([tr(ABOUT[sign.name]), values, about_thresholds(thresholds)])
+
+
+def about_thresholds(thresholds: "SignThresholds") -> str:
+    """Return where thresholds come from, as Markdown."""
+    from core.analysis.signs.thresholds import SHIPPED_SAMPLE
+
+    sample = tr("the shipped sample") if thresholds.sample == SHIPPED_SAMPLE else plain(thresholds.sample)
+    return tr(
+        "Thresholds are those that nine of ten of the model's own translations of {count} sentences ({sample}) reach "
+        "once they are damaged on purpose.",
+        count=thresholds.sentences,
+        sample=sample,
+    )
+
+
+def signs(reading: Reading) -> "Mapping[SignName, Sign]":
+    """Return the signs that are known of a reading; `left_out` once it was computed."""
+    found = readings.left_out_sign(reading)
+    return {**_pair_signs(reading), **({} if found is None else {"left_out": found})}
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=readings.READING_HASH)
+def _pair_signs(reading: Reading) -> "Mapping[SignName, Sign]":
+    from core.analysis.signs.pair_signs import pair_signs
+
+    (found,) = pair_signs(reading.model.translator, [(reading.translation.source, reading.hypothesis.token_ids)])
+    return found
+
+
+def find_left_out(reading: Reading, thresholds: "SignThresholds") -> Iterator[None]:
+    """Compute the sign `left_out` of a reading, batch by batch, for all visitors.
+
+    Nothing is computed if it is known, or if the sentence is too long.
+    """
+    from core.analysis.signs.left_out import left_out_sign, span_values
+
+    if readings.left_out_sign(reading) is not None:
+        return
+    found: list[tuple[range, float]] = []
+    try:
+        for each in span_values(reading.model.translator, reading.translation.source, reading.hypothesis.token_ids):
+            found.append(each)
+            yield
+    except ValueError:  # too long
+        return
+    sign = left_out_sign(reading.explain().source_tokens, iter(found))
+    readings.keep_left_out(reading, sign, thresholds["left_out"])
+
+
+# --- thresholds -----------------------------------------------------------------------------------------------------
+
+
+@st.cache_resource(show_spinner=False)
+def _measured() -> "dict[str, SignThresholds]":
+    """Thresholds that were measured here, by the digest of the model; some hundred bytes each."""
+    return {}
+
+
+def thresholds(model: Model) -> "SignThresholds | None":
+    """Return the thresholds of a model, from the file beside it or measured here; None before they are measured."""
+    return _measured().get(model.digest) or _beside(model.digest, model.path)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, ttl=60)
+def _beside(digest: str, model_path: str) -> "SignThresholds | None":
+    from core.analysis.signs.thresholds import load_thresholds, thresholds_beside
+
+    if not Path(model_path).is_absolute():  # uploaded
+        return None
+    beside = thresholds_beside(Path(model_path))
+    try:
+        path = model_paths.file_in(beside.parent, beside.name)
+        return None if path is None else load_thresholds(path, digest)
+    except (ModelError, ValueError, OSError):  # of another checkpoint, or damaged: measured again
+        return None
+
+
+def measure_steps(model: Model, sources: "tuple[str, ...]" = (), name: str = "") -> Iterator[int]:
+    """Measure the thresholds of a model, on the shipped sample or, if its language is another, on other sentences.
+
+    Args:
+        sources: these sentences; their first are taken.
+        name: of them.
+
+    Raises:
+        ValueError: as `threshold_steps`.
+    """
+    from core.analysis.sample_sentences import SAMPLE
+    from core.analysis.signs.thresholds import LEAST_SENTENCES, SHIPPED_SAMPLE, threshold_steps
+
+    samples = [(SAMPLE, SHIPPED_SAMPLE)]
+    if len(sources) >= LEAST_SENTENCES:
+        samples.append((sources[: len(SAMPLE)], name))
+    for number, (sentences, sample) in enumerate(samples, start=1):
+        try:
+            for step in threshold_steps(model.translator, sentences, sample):
+                if isinstance(step, int):
+                    yield step if number == 1 else 0  # the progress counts the shipped sample
+                else:
+                    _measured()[model.digest] = step
+            return
+        except ValueError:
+            if number == len(samples):
+                raise
+
+
+@dataclass
+class Measurement:
+    """Thresholds that are being measured."""
+
+    job: Job
+
+
+class ThresholdSlot(JobSlot[Measurement]):
+    """The session's measurement of thresholds."""
+
+
+def begin_measurement(model: Model) -> Measurement:
+    """Begin to measure the thresholds of a model."""
+    from core.analysis.sample_sentences import SAMPLE
+
+    return Measurement(Job(measure_steps(model), len(SAMPLE), marked("sentences")))
