@@ -222,7 +222,7 @@ def test_two_models_over_a_test_set(start: Start, rows: dict[str, Row], small_ch
         pass
     rows.clear()
     healthy(app.run())
-    run_all(rows, 5)
+    run_all(rows, 6)
 
 
 @pytest.mark.parametrize("term", ["cross L2 H1", "decoder L1 H2"])

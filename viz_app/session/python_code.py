@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from viz_app.session.gradient_output import Output
 
 
+EMBEDDED = 2_000  # characters of a text that stands in the script itself
 UPLOADED, SAVED = "the file that you uploaded", "the file that you saved or uploaded"
 
 
@@ -65,6 +66,18 @@ def given_path(name: str, path: Path, comment: str = UPLOADED) -> Given:
     """
     after = "" if path.is_absolute() else f"  # {comment}"
     return Given(name, path, lambda name: f"from pathlib import Path\n{name} = Path({shown_path(path)!r}){after}")
+
+
+def given_text(text: str, file: str) -> Given:
+    """Return the text of a file as an argument of recorded calls; a script reads a long one from the file."""
+
+    def code(variable: str) -> str:
+        if len(text) <= EMBEDDED:
+            return f"{variable} = {text!r}"
+        imports = "from pathlib import Path\nfrom core.text.text_files import read_text"
+        return f"{imports}\n{variable} = read_text(Path({file!r}))"
+
+    return Given("text", text, code)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The analysis `compare`: the translations of two models over a test set."""
 
 import argparse
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,20 +10,26 @@ from pathlib import Path
 from tqdm import tqdm
 
 from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.signs.pair_signs import SIGNS, SignName
+from core.analysis.signs.thresholds import SignThresholds, load_thresholds, thresholds_beside
 from core.analysis.subject import Subject
 from core.analysis.two_models.buckets import Bucket, by_frequency, by_length
 from core.analysis.two_models.paired_scores import PairedScore, PairedTestName, paired_scores
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, parse_pairs, translate_pairs
+from core.files.file_writing import file_digest
 from core.text.text_files import decode, read_text
 from core.translator import Translator
 
+COUNTED: tuple[SignName, ...] = tuple(name for name in SIGNS if name != "left_out")
 MARK = 0.05  # p-value below which the summary says that a difference is significant
 
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """Options of `compare`."""
+    """Options of `compare`; beside the checkpoints are the thresholds of their signs."""
 
+    checkpoint: Path | None = option(None)
+    other: Path | None = option(None)
     input: Path | None = option(
         None,
         "test set: in each line a source, a tab and its reference, or the source alone with --references (default: "
@@ -48,18 +55,33 @@ class CompareOptions:
 
 
 @dataclass(frozen=True)
+class SignCount:
+    """The sentences on which a sign of a bad translation fires, of each model by its own threshold.
+
+    Attributes:
+        first, second: None of a model without a threshold.
+    """
+
+    sign: SignName
+    first: int | None
+    second: int | None
+
+
+@dataclass(frozen=True)
 class ComparedModels:
     """Two models over a test set.
 
     Attributes:
         lines: in the order of the test set.
         scores: of all of them.
+        signs: without the left-out words, for which every word of every source would have to be left out in turn.
     """
 
     lines: tuple[TranslatedPair, ...]
     scores: tuple[PairedScore, ...]
     lengths: tuple[Bucket, ...]
     frequencies: tuple[Bucket, ...]
+    signs: tuple[SignCount, ...] = ()
 
     def table(self) -> Columns:
         """A row for each sentence, those first that the first model translates better, by chrF; lines count from 1."""
@@ -86,6 +108,10 @@ class ComparedModels:
         columns: dict[str, Sequence[object]] = {"by": [name for name, _ in named]}
         return columns | {name: [getattr(each, name) for _, each in named] for name in Bucket.__dataclass_fields__}
 
+    def signs_table(self) -> Columns:
+        """A row for each sign."""
+        return {name: [getattr(each, name) for each in self.signs] for name in SignCount.__dataclass_fields__}
+
     def summary(self) -> str:
         """The scores and the buckets, for people."""
         same = sum(one == other for one, other in (line.texts for line in self.lines))
@@ -105,6 +131,10 @@ class ComparedModels:
                 title,
                 *(f"  {_named(each):<8}{each.first:6.1f}{each.second:8.1f}  of {each.count}" for each in buckets),
             ]
+        rows.append("sentences with a sign of a bad translation (-: the model has no threshold for it)")
+        for each in self.signs:
+            counts = ["-" if count is None else str(count) for count in (each.first, each.second)]
+            rows.append(f"  {each.sign:<12}{counts[0]:>4}{counts[1]:>8}")
         return "\n".join(rows)
 
 
@@ -114,8 +144,18 @@ def _named(bucket: Bucket) -> str:
     return str(bucket.least) if bucket.least == bucket.most else f"{bucket.least}-{bucket.most}"
 
 
-def compared(lines: Iterable[TranslatedPair], options: CompareOptions = CompareOptions()) -> ComparedModels:
+Thresholds = tuple[SignThresholds | None, SignThresholds | None]
+
+
+def compared(
+    lines: Iterable[TranslatedPair],
+    options: CompareOptions = CompareOptions(),
+    thresholds: Thresholds = (None, None),
+) -> ComparedModels:
     """Score the translations of two models.
+
+    Args:
+        thresholds: of the signs of both models.
 
     Raises:
         ValueError: there are none.
@@ -124,19 +164,36 @@ def compared(lines: Iterable[TranslatedPair], options: CompareOptions = CompareO
     first, second = ([line.texts[side] for line in lines] for side in (0, 1))
     references = [line.pair.reference for line in lines]
     scores = paired_scores(first, second, references, options.test, options.samples, options.language)
-    return ComparedModels(lines, tuple(scores), tuple(by_length(lines)), tuple(by_frequency(lines, options.language)))
+    signs = [SignCount(name, *(_fired(lines, side, name, thresholds[side]) for side in (0, 1))) for name in COUNTED]
+    frequencies = by_frequency(lines, options.language)
+    return ComparedModels(lines, tuple(scores), tuple(by_length(lines)), tuple(frequencies), tuple(signs))
+
+
+def _fired(lines: Sequence[TranslatedPair], side: int, name: SignName, thresholds: SignThresholds | None) -> int | None:
+    """The number of sentences on which a sign fires; None without a threshold."""
+    threshold = None if thresholds is None else thresholds[name]
+    if threshold is None:
+        return None
+    return sum(line.signs[side].get(name, -math.inf) >= threshold for line in lines)
 
 
 def compare_models(first: Translator, second: Translator, options: CompareOptions) -> ComparedModels:
     """Translate a test set by two models, and compare them; progress is shown on stderr.
 
     Raises:
-        ValueError: the test set is invalid, or as `translate_pairs`.
+        ValueError: the test set is invalid, or as `translate_pairs` or `load_thresholds`.
         OSError: a file cannot be read.
     """
-    pairs = _read(options)
+    pairs, thresholds = _read(options), (_thresholds(options.checkpoint), _thresholds(options.other))
     lines = translate_pairs(first, second, pairs, options.beam_size, options.length_penalty)
-    return compared(tqdm(lines, total=len(pairs), unit=" sentences", file=sys.stderr), options)
+    return compared(tqdm(lines, total=len(pairs), unit=" sentences", file=sys.stderr), options, thresholds)
+
+
+def _thresholds(checkpoint: Path | None) -> SignThresholds | None:
+    """The thresholds beside a checkpoint, if there are any."""
+    if checkpoint is None or not (path := thresholds_beside(checkpoint)).exists():
+        return None
+    return load_thresholds(path, file_digest(checkpoint))
 
 
 def _read(options: CompareOptions) -> list[TestPair]:

@@ -1,8 +1,9 @@
 """A test set, and the translations of its sentences by two models."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from core.analysis.signs.pair_signs import SignName, pair_signs
 from core.analysis.word_scores.scored_lines import TAB, WINDOW, parse_lines
 from core.text.text_files import split_lines
 from core.translator import Translator
@@ -30,12 +31,15 @@ class TranslatedPair:
     Attributes:
         first, second: token ids and text of the best translations.
         chrf: of both, from 0 to 100: sacreBLEU's for a single sentence, with its defaults (Popovic 2015).
+        signs: values of the signs of a bad translation, each model's of its own: the four that two passes tell; none of
+            a model that does not predict one token after the other.
     """
 
     pair: TestPair
     first: tuple[tuple[int, ...], str]
     second: tuple[tuple[int, ...], str]
     chrf: tuple[float, float]
+    signs: tuple[Mapping[SignName, float], Mapping[SignName, float]] = field(default=({}, {}), compare=False)
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -101,13 +105,20 @@ def translate_pairs(
                         f"line {pair.number} has {translator.num_tokens(pair.source)} tokens, which is too long for "
                         f"one sentence: shorten or split it"
                     )
-        best = [
-            [
-                (each.hypotheses[0].token_ids, each.hypotheses[0].text)
-                for each in translator.translate_batch([pair.source for pair in window], beam_size, length_penalty)
-            ]
-            for translator in (first, second)
-        ]
-        for pair, one, other in zip(window, *best, strict=True):
-            scores = [chrf.sentence_score(text, [pair.reference]).score for _, text in (one, other)]
-            yield TranslatedPair(pair, one, other, (scores[0], scores[1]))
+        one, other = (_best(translator, window, beam_size, length_penalty) for translator in (first, second))
+        for pair, (mine, my_signs), (theirs, their_signs) in zip(window, one, other, strict=True):
+            scores = [chrf.sentence_score(text, [pair.reference]).score for _, text in (mine, theirs)]
+            yield TranslatedPair(pair, mine, theirs, (scores[0], scores[1]), (my_signs, their_signs))
+
+
+def _best(
+    translator: Translator, pairs: Sequence[TestPair], beam_size: int, length_penalty: float
+) -> list[tuple[tuple[tuple[int, ...], str], Mapping[SignName, float]]]:
+    """The best translation of each sentence, and the values of its signs."""
+    sources = [pair.source for pair in pairs]
+    searched = translator.translate_batch(sources, beam_size, length_penalty)
+    best = [(each.hypotheses[0].token_ids, each.hypotheses[0].text) for each in searched]
+    if not translator.config.autoregressive:
+        return [(each, {}) for each in best]
+    signs = pair_signs(translator, [(source, ids) for source, (ids, _) in zip(sources, best, strict=True)])
+    return [(each, {name: sign.value for name, sign in found.items()}) for each, found in zip(best, signs, strict=True)]

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from core.analysis.signs.pair_signs import SIGNS, SignName
+from core.analysis.signs.thresholds import SignThresholds, Threshold
 from core.analysis.two_models.compare import CompareOptions, compared
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
 from core.cli.commands import main
@@ -35,6 +37,7 @@ def test_the_command_prints_the_sentences_and_their_scores(tmp_path: Path, capsy
         assert difference == pytest.approx(float(row["first_chrf"]) - float(row["second_chrf"]), abs=1e-6)
     assert "|bs:20|" in printed.err
     assert "chrF by words in the source" in printed.err
+    assert "sentences with a sign of a bad translation" in printed.err
 
 
 def test_an_invalid_test_set_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,3 +56,22 @@ def test_the_summary_says_what_is_not_significant() -> None:
     assert "p = 1.0000, which other sentences might turn round" in same.summary()
     better = compared([line(number, "der kleine Hund", "die Katze") for number in range(9)], CompareOptions(samples=99))
     assert "p = 0.0100\n" in better.summary()
+
+
+def test_signs_are_counted_by_the_threshold_of_each_model() -> None:
+    def line(number: int, first: float, second: float) -> TranslatedPair:
+        values: list[dict[SignName, float]] = [{"detached": value, "repetition": 0.0} for value in (first, second)]
+        pair = TestPair(number, "a b", "der kleine Hund")
+        return TranslatedPair(pair, ((), "x"), ((), "y"), (0.0, 0.0), (values[0], values[1]))
+
+    def thresholds(**values: float) -> SignThresholds:
+        return SignThresholds({name: Threshold(values.get(name), 1, 0.0) for name in SIGNS}, "sample", 1)
+
+    lines = [line(1, 0.5, 2.0), line(2, 1.0, 0.9), line(3, 3.0, 0.1)]
+    found = compared(
+        lines, CompareOptions(samples=20), (thresholds(detached=1.0, numbers=0.0), thresholds(detached=0.5))
+    )
+    counts = {each.sign: (each.first, each.second) for each in found.signs}
+    assert counts == {"detached": (2, 2), "repetition": (None, None), "numbers": (0, None), "doubtful": (None, None)}
+    assert found.signs_table()["first"] == [2, None, 0, None]
+    assert {each.first for each in compared(lines, CompareOptions(samples=20)).signs} == {None}

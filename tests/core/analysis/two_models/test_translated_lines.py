@@ -3,6 +3,7 @@
 import pytest
 
 from core import Translator
+from core.analysis.signs.pair_signs import pair_signs
 from core.analysis.two_models.translated_lines import TestPair, parse_pairs, translate_pairs
 from core.files.shipped_files import shipped_checkpoint
 
@@ -48,6 +49,9 @@ def test_translations_are_those_of_each_model(multi30k: Translator, distilled: T
         for side, model in ((line.first, multi30k), (line.second, distilled)):
             best = model.translate(line.pair.source, 2).hypotheses[0]
             assert side == (best.token_ids, best.text)
+        for values, model, (ids, _) in zip(line.signs, (multi30k, distilled), (line.first, line.second), strict=True):
+            (expected,) = pair_signs(model, [(line.pair.source, ids)])
+            assert values == pytest.approx({name: sign.value for name, sign in expected.items()}, abs=1e-4)
     whole = next(translate_pairs(multi30k, multi30k, [TestPair(1, "A dog.", lines[0].texts[0])]))
     assert whole.difference == 0
     assert whole.chrf[0] < 100

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from core.analysis.two_models.compare import ComparedModels, CompareOptions, compared
+from core.analysis.two_models.compare import ComparedModels, CompareOptions, Thresholds, compared
 from core.analysis.two_models.translated_lines import TranslatedPair, parse_pairs, translate_pairs
 from viz_app.language import marked, tr
-from viz_app.session import address, readings
+from viz_app.session import address, readings, signs
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.next_page import lead_to
@@ -29,6 +29,7 @@ class ComparedFile(MayHoldModel):
         name: of the file.
         text: its content.
         models: both models; None before the first file.
+        thresholds: of the signs of both.
         lines: translated so far.
         result: None until all are.
         job: translates them.
@@ -37,6 +38,7 @@ class ComparedFile(MayHoldModel):
     name: str = ""
     text: str = ""
     models: tuple[Model, Model] | None = None
+    thresholds: Thresholds = (None, None)
     lines: list[TranslatedPair] = field(default_factory=list[TranslatedPair])
     result: ComparedModels | None = None
     job: Job | None = None
@@ -59,16 +61,18 @@ class ComparedFile(MayHoldModel):
             )
         lines: list[TranslatedPair] = []
         translators = [model.translator for model in models]
+        limits = signs.thresholds(models[0]), signs.thresholds(models[1])
 
         def steps() -> Iterator[int]:
             searched = translate_pairs(translators[0], translators[1], pairs, OPTIONS.beam_size, OPTIONS.length_penalty)
             for line in searched:
                 lines.append(line)
                 if len(lines) == len(pairs):  # in the last step: the page that runs after it has the scores
-                    self.result = compared(lines, OPTIONS)
+                    self.result = compared(lines, OPTIONS, limits)
                 yield 1
 
-        self.name, self.text, self.models, self.lines, self.result = name, text, models, lines, None
+        self.name, self.text, self.models, self.thresholds = name, text, models, limits
+        self.lines, self.result = lines, None
         self.job = Job(steps(), len(pairs), marked("sentences"))
 
     def forget_model(self, digest: str) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.recorded_call import Call, Given
-from core.analysis.two_models.compare import ComparedModels, compared
+from core.analysis.recorded_call import Call
+from core.analysis.two_models.compare import ComparedModels, Thresholds, compared
 from core.analysis.two_models.translated_lines import TranslatedPair, parse_pairs, translate_pairs
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
@@ -22,8 +22,9 @@ from viz_app.session import python_code, readings
 from viz_app.session.fields import part
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels, distinct_names
+from viz_app.session.signs import NAMES
 from viz_app.session.state import Widget, session_object
-from viz_app.views.compare.test_set.compared_file import MAX_LINES, NOT_TEXT, TOO_LARGE, ComparedFile
+from viz_app.views.compare.test_set.compared_file import MAX_LINES, NOT_TEXT, OPTIONS, TOO_LARGE, ComparedFile
 from viz_app.views.compare.test_set.figures import buckets_figure, marker_line, sentences_figure
 
 ABOUT = marked("""
@@ -45,9 +46,12 @@ A difference of the whole may come from long sentences, or from rare words (Neub
 by the words of their source, with chrF of each group. Words are grouped by how often the references have them, with the
 F-measure: a word is right if the reference of its sentence has it.
 """)
+ABOUT_SIGNS = marked("""
+Each model judges its own translations, by thresholds from its own translations of a sample; a dash is of a model that
+has none. Open the sentences under Score a file to see the words. Left-out words are not looked for here.
+""")
 EXAMPLE = "A brown dog runs.\tEin brauner Hund rennt.\nTwo men are sitting.\tZwei Männer sitzen."
 OTHER = Widget[str]("test_set_other")  # digest of an open model
-EMBEDDED = 2_000  # characters of a text that stands in the Python script itself
 
 
 @part
@@ -95,7 +99,7 @@ def results(file: ComparedFile) -> None:
     first, second = (model.name for model in file.models)
     result, names = file.result, (first, second)
     is_current = file.models[0].digest == readings.model().digest
-    recorded = result_call(file.models, file.text, file.name).returning(result)
+    recorded = result_call(file.models, file.thresholds, file.text, file.name).returning(result)
     same = sum(one == other for one, other in (line.texts for line in result.lines))
     count = len(result.lines)
     st.markdown(
@@ -115,6 +119,7 @@ def results(file: ComparedFile) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         sentences(file, names, recorded, is_current)
+        sign_counts(result, names, recorded)
     with right:
         buckets(result, names, recorded)
     by_difference(file, names, recorded, is_current)
@@ -164,6 +169,24 @@ def sentences(file: ComparedFile, names: tuple[str, str], recorded: Call, is_cur
         of_sentence=False,
         call=lambda: recorded.then("table"),
     )
+
+
+def sign_counts(result: ComparedModels, names: tuple[str, str], recorded: Call) -> None:
+    """Draw on how many sentences of each model the signs of a bad translation fire."""
+    import pandas as pd
+
+    st.markdown(tr("**Sentences with a sign** of a bad translation"), help=tr(ABOUT_SIGNS))
+    table = pd.DataFrame(result.signs_table())
+    table["sign"] = [tr(NAMES[each.sign]) for each in result.signs]
+    show_table(
+        table,
+        column_config={
+            "sign": st.column_config.TextColumn(tr("Sign")),
+            "first": st.column_config.NumberColumn(names[0]),
+            "second": st.column_config.NumberColumn(names[1]),
+        },
+    )
+    downloads("compared-signs", call=lambda: recorded.then("signs_table"))
 
 
 def buckets(result: ComparedModels, names: tuple[str, str], recorded: Call) -> None:
@@ -222,19 +245,12 @@ def by_line(lines: Sequence[TranslatedPair]) -> dict[int, TranslatedPair]:
     return {line.pair.number: line for line in lines}
 
 
-def result_call(models: tuple[Model, Model], text: str, name: str) -> Call:
+def result_call(models: tuple[Model, Model], thresholds: Thresholds, text: str, name: str) -> Call:
     """Return the call that compares the models; in the script, a long test set is read from its file."""
-
-    def code(variable: str) -> str:
-        if len(text) <= EMBEDDED:
-            return f"{variable} = {text!r}"
-        imports = "from pathlib import Path\nfrom core.text.text_files import read_text"
-        return f"{imports}\n{variable} = read_text(Path({name!r}))"
-
-    pairs = Call("pairs", parse_pairs, (Given("text", text, code),))
+    pairs = Call("pairs", parse_pairs, (python_code.given_text(text, name),))
     first, second = python_code.translator(models[0], "first"), python_code.translator(models[1], "second")
     lines = Call("lines", translate_pairs, (first, second, pairs))
-    return Call("result", compared, (lines,))
+    return Call("result", compared, (lines, OPTIONS, thresholds))
 
 
 file = session_object(ComparedFile)

@@ -5,9 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.recorded_call import Call, Given
+from core.analysis.recorded_call import Call
 from core.analysis.signs.pair_signs import SIGNS, SignName
-from core.analysis.signs.thresholds import SignThresholds
 from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
 from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, ranked_lines, sign_file
 from viz_app.controls.downloads import downloads
@@ -35,7 +34,6 @@ from viz_app.views.translate.score.scored_file import (
 )
 
 SHOWN = 500  # words in the table; the CSV has all
-EMBEDDED = 2_000  # characters of a text that stands in the Python script itself
 ABOUT = marked("""
 A text file, one sentence per line: the model translates them, and the words of its translations are scored. Or a TSV
 file with a source, a tab and its translation per line: these translations are scored as given. `python -m core score`
@@ -188,29 +186,12 @@ def sentences(scored: ScoredFile) -> None:
         show_table(shown, **sign_options())
     given = lines_call(scored.model, scored.text, scored.name)
     signed = Call("signed", sign_file, (python_code.translator(scored.model), given)).returning(scored.signed)
-    downloads("signs", call=lambda: Call("table", sign_table, (signed, thresholds_given(thresholds))))
-
-
-def thresholds_given(thresholds: SignThresholds) -> Given:
-    """Return thresholds for a script, in which they are written out."""
-
-    def code(variable: str) -> str:
-        imports = "from core.analysis.signs.thresholds import SignThresholds, Threshold"
-        return f"{imports}\n{variable} = {thresholds!r}"
-
-    return Given("thresholds", thresholds, code)
+    downloads("signs", call=lambda: Call("table", sign_table, (signed, thresholds)))
 
 
 def lines_call(model: Model, text: str, name: str) -> Call:
     """Return the call that scores the lines of a text; in the script, a long one is read from its file."""
-
-    def code(variable: str) -> str:
-        if len(text) <= EMBEDDED:
-            return f"{variable} = {text!r}"
-        imports = "from pathlib import Path\nfrom core.text.text_files import read_text"
-        return f"{imports}\n{variable} = read_text(Path({name!r}))"
-
-    lines = Call("lines", parse_lines, (Given("text", text, code),))
+    lines = Call("lines", parse_lines, (python_code.given_text(text, name),))
     return Call("scored", score_lines, (python_code.translator(model), lines))
 
 
