@@ -94,6 +94,7 @@ elif model is not None:
     current.model, current.reading = model, reading
     with bar.below:
         note = st.empty()
+        line = st.container(horizontal=True, gap="medium", vertical_alignment="center", key="below-words")
         if reading is not None:
             try:
                 permalink.restore_words(reading)
@@ -101,10 +102,12 @@ elif model is not None:
                 st.error(sentence_case(str(error)))
             permalink.write(reading)
             sentence_input.show_words(reading, bar)
-            question_line(reading, view, wrong_task.kind_of(model))
+            with line:
+                question_line(reading, view, wrong_task.kind_of(model))
         is_example = has_model and view == VIEWS[0] and sentence_input.are_examples_shown(bar.search.text)
         if reading is None or is_example:
-            sentence_input.examples(model)
+            with line:
+                sentence_input.examples(model, "" if reading is None else bar.search.text)
     if wrong_task.kind_of(model) in view.models:
         draw_view(view, script, model, reading, note)
     else:

@@ -29,6 +29,8 @@ class JointMap:
         predicted: predicted token of each decoder row.
         source_rows, source_columns: number of source tokens among rows and columns.
         missing: kinds of attention without this layer or head.
+        hidden: [rows, 2], the weight of each row on tokens of the source and of the target that are not shown; NaN
+            where attention is impossible or the model has no such layer. None if all are shown.
     """
 
     weights: Tensor
@@ -38,6 +40,7 @@ class JointMap:
     source_rows: int
     source_columns: int
     missing: tuple[Kind, ...] = ()
+    hidden: Tensor | None = None
 
 
 def joint_map(maps: Maps, layer: int | None, head: int | Combination) -> JointMap:
@@ -57,7 +60,7 @@ def joint_map(maps: Maps, layer: int | None, head: int | Combination) -> JointMa
     encoder, decoder, cross = (maps[kind][0] for kind in ("encoder_self", "decoder_self", "cross"))
     source_rows, source_columns = len(encoder.query_tokens), len(encoder.key_tokens)
     rows, columns = (*encoder.query_tokens, *decoder.query_tokens), (*encoder.key_tokens, *decoder.key_tokens)
-    weights = torch.full((len(rows), len(columns)), math.nan)
+    weights, hidden = torch.full((len(rows), len(columns)), math.nan), torch.full((len(rows), 2), math.nan)
     places: dict[Kind, tuple[slice, slice]] = {
         "encoder_self": (slice(0, source_rows), slice(0, source_columns)),
         "decoder_self": (slice(source_rows, None), slice(source_columns, None)),
@@ -70,20 +73,30 @@ def joint_map(maps: Maps, layer: int | None, head: int | Combination) -> JointMa
             missing.append(kind)
         else:
             weights[place] = block
+            if (share := _hidden(maps[kind], layer, head)) is not None:
+                hidden[place[0], int(place[1].start > 0)] = share
     if len(missing) == len(places):
         raise ValueError(f"no attention of this model has a layer {layer} with a head {head}, both counted from 0")
     predicted = decoder.predicted_tokens or cross.row_tokens
-    return JointMap(weights, rows, columns, predicted, source_rows, source_columns, tuple(missing))
+    shares = None if hidden.isnan().all() else hidden
+    return JointMap(weights, rows, columns, predicted, source_rows, source_columns, tuple(missing), shares)
 
 
 def _block(layers: Sequence[AttentionMap], layer: int | None, head: int | Combination) -> Tensor | None:
     """[Q, K] of one kind; None if it has no such layer or head."""
-    selected = [each.weights for each in layers if layer is None or each.layer == layer]
-    if not selected:
+    weights = _of_head([each.weights for each in layers if layer is None or each.layer == layer], head)
+    return None if weights is None else weights.masked_fill(~layers[0].visible, math.nan)
+
+
+def _hidden(layers: Sequence[AttentionMap], layer: int | None, head: int | Combination) -> Tensor | None:
+    """[Q], the weight of one kind on hidden tokens; None if none are hidden."""
+    selected = [each.hidden for each in layers if layer is None or each.layer == layer]
+    return _of_head([each for each in selected if each is not None], head)
+
+
+def _of_head(layers: Sequence[Tensor], head: int | Combination) -> Tensor | None:
+    """Return the values of a head, or of all combined; None if there is no such head."""
+    values = torch.cat(list(layers)) if layers else torch.empty(0)
+    if not len(values) or (isinstance(head, int) and not 0 <= head < len(values)):
         return None
-    weights = torch.cat(selected)
-    if isinstance(head, int) and not 0 <= head < len(weights):
-        return None
-    return (combine(weights, head) if isinstance(head, str) else weights[head]).masked_fill(
-        ~layers[0].visible, math.nan
-    )
+    return combine(values, head) if isinstance(head, str) else values[head]

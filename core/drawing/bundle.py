@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "(\.[^"]*)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:function|const|class) (\w+))", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:(?:async )?function|const|class) (\w+))", re.MULTILINE)
 _KEYWORD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
 _IMPORT_KEYWORD = re.compile(r"^import\b.*", re.MULTILINE)
 _TYPES = re.compile(r"^/\*\* @import .* \*/\n", re.MULTILINE)  # JSDoc, for the type checker

@@ -1,6 +1,8 @@
 // @ts-check
 // Figure 1 as a file: its SVG with the colours and fonts that the style sheet gives it.
 
+import { element } from "./dom.js";
+
 const PROPERTIES = [
   ...["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "opacity", "display", "image-rendering"],
   ...["font-family", "font-size", "font-weight", "letter-spacing", "text-anchor"],
@@ -18,7 +20,8 @@ export function figureFile(svg) {
   for (const [shown, copied] of pairs) {
     if (DRAWN.includes(copied.tagName)) {
       const style = getComputedStyle(shown);
-      copied.setAttribute("style", PROPERTIES.map((name) => `${name}:${style.getPropertyValue(name)}`).join(";"));
+      const value = (/** @type {string} */ name) => plainColor(style.getPropertyValue(name));
+      copied.setAttribute("style", PROPERTIES.map((name) => `${name}:${value(name)}`).join(";"));
     }
     if (shown instanceof SVGTextElement && shown.textContent) {
       // as wide where the font is missing
@@ -33,4 +36,20 @@ export function figureFile(svg) {
   for (const side of ["width", "height"]) ground.setAttribute(side, svg.getAttribute(side) ?? "");
   copy.prepend(ground);
   return new XMLSerializer().serializeToString(copy);
+}
+
+/** Of one pixel, which turns any colour into red, green and blue. @type {CanvasRenderingContext2D | null} */
+let pixel = null;
+
+/**
+ * A colour as every reader of SVG knows it: mixed ones are in other notations, as `oklab(...)`.
+ * @param {string} value
+ */
+function plainColor(value) {
+  if (!/^(color|oklab|oklch|lab|lch)\(/.test(value)) return value;
+  pixel ??= element("canvas").getContext("2d", { willReadFrequently: true });
+  if (!pixel) return value;
+  pixel.fillStyle = value;
+  pixel.fillRect(0, 0, 1, 1);
+  return `rgb(${[...pixel.getImageData(0, 0, 1, 1).data].slice(0, 3).join(", ")})`;
 }

@@ -8,8 +8,8 @@ import { GUTTERS, THUMB, box, fitting, flow, map, normName, room } from "./figur
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
 
-const [PAD, GAP] = [10, 8]; // within the frame, and between layers
-const LARGE = { least: 36, most: 48, gap: 4, title: 21, pad: 6 }; // maps of a layer that is not folded
+const [PAD, GAP] = [8, 7]; // within the frame, and between layers
+const LARGE = { least: 32, most: 36, gap: 4, title: 18, pad: 5 }; // maps of a layer that is not folded
 /** @type {Record<Stack, Kind[]>} */
 const IN_ORDER = { encoder: ["encoder_self"], decoder: ["decoder_self", "cross"] };
 
@@ -90,7 +90,7 @@ function openLayer(pile, layer, setting) {
   const [narrow, wide] = [data.model.dModel, dFf].map((each) => decimal(each, 0));
   const sizes = `${narrow} \u2192 ${wide} \u2192 ${narrow}`;
   subLayer(pile, layer, setting, "feed_forward", () =>
-    box(pile, 28, "feed", tr("Feed-forward"), sizes, stepPart(pile, layer, "feed_forward-hidden"), room(pile)[1]),
+    box(pile, 24, "feed", tr("Feed-forward"), sizes, stepPart(pile, layer, "feed_forward-hidden"), room(pile)[1]),
   );
 }
 
@@ -119,7 +119,7 @@ function subLayer(pile, layer, { data }, name, draw) {
     const text = isPost ? tr("Add & {norm}", { norm: normName(data) }) : normName(data);
     return box(
       pile,
-      20,
+      18,
       "norm",
       text,
       "",
@@ -127,14 +127,14 @@ function subLayer(pile, layer, { data }, name, draw) {
       room(pile)[1],
     );
   };
-  flow(pile, 10);
+  flow(pile, 8);
   if (!isPost) {
     norm();
-    flow(pile, 8);
+    flow(pile, 7);
   }
   draw();
-  flow(pile, 8);
-  let end = { x: middle + (outer * room(pile)[1]) / 2, y: pile.top - 10 };
+  flow(pile, 7);
+  let end = { x: middle + (outer * room(pile)[1]) / 2, y: pile.top - 9 };
   if (isPost) norm();
   else {
     const part = { ...stepPart(pile, layer, `${name}-residual`), name: tr("Add") };

@@ -50,7 +50,12 @@ export function layoutFigure(data, width, open, measure) {
   const [first, second] = [sides + line(encoder.heads), sides + 2 * line(decoder.heads) + THUMB.kinds];
   const left = Math.max(0, (width - first - second - BETWEEN) / 2);
   const right = left + first + BETWEEN;
-  return sideBySide(pile("encoder", left, first, -1, 0), pile("decoder", right, second, 1, -40), width, data);
+  return sideBySide(
+    pile("encoder", left, first, -1, BETWEEN - 20),
+    pile("decoder", right, second, 1, -40),
+    width,
+    data,
+  );
 }
 
 /**
@@ -191,20 +196,20 @@ function inputs(pile, { data }) {
   const { model } = data;
   const isEncoder = pile.stack === "encoder";
   title(pile, isEncoder ? tr("Inputs") : tr("Outputs (shifted right)"));
-  pile.top -= 18;
+  pile.top -= 16;
   if (isEncoder) words(pile, "source", data.source);
   else words(pile, "fed", data.fed);
   pile.top -= 4;
-  flow(pile, 14);
+  flow(pile, 10);
   const size = `${decimal(model.vocabulary[isEncoder ? 0 : 1], 0)} \u00d7 ${decimal(model.dModel, 0)}`;
   const name = isEncoder ? tr("Input embedding") : tr("Output embedding");
-  box(pile, 28, "embedding", name, size, { link: "embedding" }, 236);
+  box(pile, 24, "embedding", name, size, { link: "embedding" }, 236);
   if (model.positions !== "relative") positions(pile, data);
   if (model.embeddingNorm) {
     flow(pile, 10);
     box(pile, 20, "norm", normName(data), "", undefined, 150);
   }
-  flow(pile, 14);
+  flow(pile, 10);
 }
 
 /**
@@ -216,7 +221,7 @@ function positions(pile, { model }) {
   const isLearned = model.positions === "learned";
   const name = isLearned ? tr("Learned positions") : tr("Positional encoding");
   const part = { link: "positions", name };
-  flow(pile, 12);
+  flow(pile, 9);
   const y = pile.top - 8;
   const wave = middle + outer * 44;
   const points = /** @type {[number, number][]} */ ([
@@ -252,20 +257,20 @@ function outputs(pile, { data }) {
     values: { stack: "decoder", layer: model.decoder.layers, at },
   });
   const size = `${decimal(model.dModel, 0)} \u2192 ${decimal(model.vocabulary[1], 0)}`;
-  flow(pile, 14);
-  box(pile, 28, "linear", tr("Linear"), size, step("output-logits"), 236);
-  flow(pile, 12);
-  box(pile, 28, "softmax", tr("Softmax"), "", step("output-softmax"), 236);
-  flow(pile, 12);
+  flow(pile, 10);
+  box(pile, 24, "linear", tr("Linear"), size, step("output-logits"), 236);
+  flow(pile, 9);
+  box(pile, 24, "softmax", tr("Softmax"), "", step("output-softmax"), 236);
+  flow(pile, 9);
   const most = Math.max(...data.options.map((each) => each.length));
   pile.top -= most * LINE.option + 2;
   for (let index = 0; index < most; index++) {
     const y = pile.top + index * LINE.option;
     pile.items.push({ type: "option", x: pile.x, y, width: pile.width, height: LINE.option, index });
   }
-  pile.top -= 8;
+  pile.top -= 5;
   title(pile, tr("Output probabilities"));
-  pile.top -= 20;
+  pile.top -= 17;
   words(pile, "predicted", data.predicted);
   pile.top -= 4;
 }

@@ -11,7 +11,7 @@ import { readout } from "./map_readout.js";
 import { scrolling } from "./scrolling.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
-import { decodedHead, hiddenShare } from "./weights.js";
+import { decodedHead, hiddenShares } from "./weights.js";
 
 const PITCHES = { least: 4, most: 30, picture: 620 }; // pixels of a row, and of all rows where they share them
 const WORD_PITCH = 12; // pixels that a written word needs; with fewer, every second, third, ... is written
@@ -110,17 +110,24 @@ function titles(style, parts, side) {
  */
 function shares(state) {
   const { data, head, size } = state;
-  const found = Array.from({ length: size.query }, (_, row) => hiddenShare(head, row));
-  if (found.every((share) => share === null)) return [];
+  const found = Array.from({ length: size.query }, (_, row) => hiddenShares(head, row, size.query));
+  if (found.flat().every((share) => share === null)) return [];
   const list = group("sides shares", tr("weight on hidden tokens"));
-  state.shares = found.map((share) => {
-    const sign = data.low < 0 ? "exceptZero" : "auto";
-    const node = element("div", "word share", share === null ? "" : decimal(share, 2, sign));
-    if (share !== null) node.title = `${tr("weight on hidden tokens")}: ${decimal(share, 3, sign)}`;
+  const sign = data.low < 0 ? "exceptZero" : "auto";
+  state.shares = found.map((shares) => {
+    const node = element("div", "word share");
+    shares.forEach((share, part) => {
+      const text = element("span", "", share === null ? "" : decimal(share, 2, sign));
+      const of = shares.length > 1 ? `, ${state.parts.key[part].name}` : "";
+      if (share !== null) text.title = `${tr("weight on hidden tokens")}${of}: ${decimal(share, 3, sign)}`;
+      node.append(text);
+    });
     return node;
   });
   list.append(...state.shares);
-  return [element("div", "corner hidden-tokens", tr("hidden")), list];
+  const title = element("div", "corner hidden-tokens", tr("hidden"));
+  if (found[0].length > 1) title.append(element("br"), ...state.parts.key.map(({ name }) => element("span", "", name)));
+  return [title, list];
 }
 
 /**

@@ -7,7 +7,7 @@
 import { element, filled, spelled } from "./dom.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
-import { hiddenShare } from "./weights.js";
+import { hiddenShares } from "./weights.js";
 
 const MOST = 3; // weights of a row or a column, in each part of the other axis
 
@@ -77,11 +77,14 @@ function ofRow(state, query) {
  * @param {number} query
  * @returns {Content[]}
  */
-function hidden({ head, data }, query) {
-  const share = hiddenShare(head, query);
-  if (share === null) return [];
-  const text = decimal(share, 3, data.low < 0 ? "exceptZero" : "auto");
-  return [[element("span", "number", text), " ", tr("hidden tokens")]];
+function hidden({ head, data, size, parts }, query) {
+  const shares = hiddenShares(head, query, size.query);
+  return shares.flatMap((share, part) => {
+    if (share === null) return [];
+    const text = decimal(share, 3, data.low < 0 ? "exceptZero" : "auto");
+    const of = shares.length > 1 ? `, ${parts.key[part].name}` : "";
+    return [[element("span", "number", text), " ", tr("hidden tokens") + of]];
+  });
 }
 
 /**

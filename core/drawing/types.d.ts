@@ -19,7 +19,7 @@ export interface HeadData {
   dash: Dash;
   /** [Q, K], row by row, see `encoded_weights` in drawing_data.py. */
   weights: string;
-  /** [Q], encoded likewise: the weight of each row on tokens that are hidden; none are hidden without it. */
+  /** [Q] or, with parts, [Q, parts], encoded likewise: the weight of each row on hidden tokens; none are hidden without it. */
   hidden?: string | null;
 }
 

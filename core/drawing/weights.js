@@ -84,6 +84,18 @@ export function lineWeights(weights, columns, minWeight, topMass) {
 const LEAST_SHARE = 0.005; // smaller ones would be written as 0
 
 /**
+ * The weights of a row on hidden tokens, one for each part of the keys; null in place of one that is not written.
+ * @param {Pick<Head, "hidden">} head
+ * @param {number} row
+ * @param {number} rows
+ * @returns {(number | null)[]}
+ */
+export function hiddenShares({ hidden }, row, rows) {
+  const parts = (hidden?.length ?? 0) / rows;
+  return Array.from({ length: parts }, (_, part) => hiddenShare({ hidden }, row * parts + part));
+}
+
+/**
  * The weight of a row on hidden tokens, as of `<s>`; null if it would be written as 0, or none are hidden.
  * @param {Pick<Head, "hidden">} head
  * @param {number} row

@@ -3,12 +3,18 @@
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import torch
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, ViewportSize, WebSocket, expect
 
+from core.formats.checkpoint import save_checkpoint
+from core.model import Transformer
+from core.model.preset_configs import PRESETS
+from core.text.tokenizer import SentencePieceTokenizer
 from tests.e2e.idle import NOTE_REQUESTS, TIMEOUT
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
 from viz_app.session.environment import MODELS_VARIABLE
@@ -46,6 +52,19 @@ def browser_type_launch_args(chromium: str) -> dict[str, object]:
 def browser_context_args() -> dict[str, object]:
     """A desktop window without animations: Streamlit's fades would take a fifth of a test's time."""
     return {"viewport": WINDOW, "reduced_motion": "reduce"}
+
+
+@pytest.fixture(scope="session")
+def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> bytes:
+    """A model of another shape."""
+    shape = replace(
+        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
+    )
+    path = tmp_path_factory.mktemp("other") / "other.safetensors"
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        save_checkpoint(path, Transformer(shape), tokenizer)
+    return path.read_bytes()
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,10 @@
 """The main flows in a browser: enter a sentence, translate, click a head, upload a checkpoint."""
 
 import re
-from dataclasses import replace
 
 import pytest
-import torch
 from playwright.sync_api import FilePayload, Locator, Page, WebSocketRoute, expect
 
-from core.formats.checkpoint import save_checkpoint
-from core.model import Transformer
-from core.model.preset_configs import PRESETS
-from core.text.tokenizer import SentencePieceTokenizer
 from tests.e2e.downloads import downloaded
 from tests.e2e.idle import open_page, wait_until_idle
 from tests.e2e.navigation import go_to
@@ -47,19 +41,6 @@ def upload(page: Page, name: str, content: bytes) -> None:
     expect(uploader).to_have_count(1)  # once a file has been opened, an empty uploader takes the place of the other
     wait_until_idle(page)
     uploader.set_input_files(file)
-
-
-@pytest.fixture(scope="session")
-def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: SentencePieceTokenizer) -> bytes:
-    """A model of another shape."""
-    shape = replace(
-        PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_heads=2, num_encoder_layers=1, num_decoder_layers=1
-    )
-    path = tmp_path_factory.mktemp("other") / "other.safetensors"
-    with torch.random.fork_rng():
-        torch.manual_seed(2)
-        save_checkpoint(path, Transformer(shape), tokenizer)
-    return path.read_bytes()
 
 
 def test_the_first_screen_shows_a_translation_without_external_requests(
@@ -134,7 +115,8 @@ def test_heads_are_selected_with_the_keyboard_and_compared_by_clicks(page: Page,
     expect(page).to_have_url(re.compile(r"heads_cross=L2(\+|%20)H3"))
     wait_until_idle(page)
     assert head(page, "L2 H3").bounding_box() == place  # nothing has scrolled
-    page.locator(".stMain").get_by_text("Select several", exact=True).click()
+    page.get_by_role("button", name="More").click()
+    page.get_by_text("Select several", exact=True).click()
     expect(page).to_have_url(re.compile("compare=true"))
     wait_until_idle(page)
     head(page, "L2 H4").click()

@@ -95,6 +95,24 @@ def test_from_a_lost_word_to_the_setting_that_brings_it_back_in_four(page: Page,
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
+def test_from_ones_own_checkpoint_to_its_grid_in_three(page: Page, app: str, other_checkpoint: bytes) -> None:
+    open_page(page, f"{app}/?tour=off&beam_size=1")
+    clicks, sidebar = Clicks(page), page.get_by_test_id("stSidebar")
+    expect(sidebar.get_by_role("button", name=re.compile("Upload$"))).to_be_in_viewport(ratio=1)
+    with page.expect_file_chooser() as chooser:
+        clicks.on(sidebar.get_by_role("button", name=re.compile("Upload$")))
+    chooser.value.set_files({"name": "mine.safetensors", "mimeType": "", "buffer": other_checkpoint})
+    clicks.count += 1
+    expect(sidebar).to_contain_text("1 + 1 layers, 2 heads")
+    wait_until_idle(page)
+    clicks.on(page.get_by_role("navigation", name="Pages").get_by_role("link", name="Heads", exact=True))
+    grid = page.get_by_role("group", name="Heads", exact=True)
+    expect(grid.get_by_role("button", name=re.compile(r"^L\d H\d$"))).to_have_count(2)
+    expect(grid).to_be_in_viewport()
+    assert clicks.count == 3
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
 def test_from_an_alternative_to_its_comparison_in_one(page: Page, app: str) -> None:
     open_page(page, f"{app}/translate?tour=off&beam_size=1&text=Where+is+the+station%3F")
     clicks = Clicks(page)

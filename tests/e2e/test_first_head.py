@@ -35,7 +35,7 @@ def test_pages_open_with_the_same_head_and_say_what_it_does(page: Page, app: str
     wait_until_idle(page)
     cell = page.get_by_role("group", name="Heads").get_by_role("button", name="L2 H3", exact=True)
     expect(cell).to_have_attribute("title", re.compile(r"^L2 H3: .+\n(.*\n)?Entropy \d\.\d\d, largest weight "))
-    page.get_by_role("button", name="What heads do").click()
+    page.get_by_role("button", name="More").click()
     roles = page.get_by_test_id("stPopoverBody")
     for role in DEFINITIONS:
         expect(roles.get_by_role("button", name=role, exact=True)).to_be_visible()

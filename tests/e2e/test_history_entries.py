@@ -32,7 +32,14 @@ def other_page(page: Page) -> None:
 
 
 def switched_toggle(page: Page) -> None:
+    opened_menu(page)
     page.get_by_text("Whole words", exact=True).click()
+
+
+def opened_menu(page: Page) -> None:
+    page.get_by_role("button", name="More").click()
+    expect(page.get_by_text("Whole words", exact=True)).to_be_visible()
+    wait_until_idle(page)
 
 
 def other_view(page: Page) -> None:
@@ -69,6 +76,7 @@ def test_opening_a_link_is_one_entry_and_back_undoes_the_last_change(page: Page,
     page.go_back()
     wait_until_idle(page)
     assert "/heads?" in page.url
+    opened_menu(page)
     expect(words).not_to_be_checked()
     page.go_back()
     wait_until_idle(page)

@@ -1,8 +1,11 @@
 """The page Overview in a real browser: Figure 1 by pointer and keyboard, and the pages that its parts open."""
 
+import io
 import re
 
+from PIL import Image
 from playwright.sync_api import Page, expect
+from pypdf import PdfReader
 
 from tests.e2e.idle import open_page, wait_until_idle
 
@@ -80,7 +83,28 @@ def test_the_figure_is_a_file(page: Page, app: str) -> None:
     assert text.startswith("<svg")
     assert text.count("<image ") == 3 * 2 * 4
     assert "var(" not in text
+    assert "oklab" not in text  # which other readers of SVG do not know
+    assert 'font-family:"Source Sans"' in text
     assert app not in text
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as PNG").click()
+    svg = page.locator(".figure1 svg")
+    with Image.open(download.value.path()) as image:
+        size = [2 * int(svg.get_attribute(side) or 0) for side in ("width", "height")]
+        assert list(image.size) == size
+        assert len(image.convert("L").getcolors() or ()) > 20
+
+
+def test_on_paper_are_the_sentence_and_the_figure_on_one_page(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}")
+    page.evaluate("window.print = () => { window.printed = true; }")
+    page.get_by_role("button", name="Print, or save as PDF").click()
+    assert page.evaluate("window.printed")
+    (paper,) = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages
+    assert paper.mediabox.width > paper.mediabox.height
+    text = paper.extract_text()
+    assert "Softmax" in text
+    assert "Upload" not in text
 
 
 def test_a_telephone_has_the_encoder_above_the_decoder(page: Page, app: str) -> None:

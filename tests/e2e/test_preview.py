@@ -47,6 +47,21 @@ def test_words_grid_and_drawing_are_those_of_the_run_that_follows(page: Page, ap
     assert "text=Two+children+play." in page.url
 
 
+def test_figure_1_is_on_the_screen_before_the_page_runs_and_its_links_come_with_it(page: Page, app: str) -> None:
+    open_page(page, f"{app}/?text=Where%3F&tour=off&beam_size=1")
+    figure = page.locator(".st-key-figure1 svg")
+    before = figure.locator(".word").all_text_contents()
+    page.evaluate(HOLD)
+    type_sentence(page, "Two children play.")
+    expect(figure.locator(".word")).not_to_have_text(before)
+    previewed = figure.locator(".word").all_text_contents()
+    page.wait_for_function("() => heldBack() > 0")
+    expect(figure.locator("a[href]")).to_have_count(0)  # the address of a link has the sentence
+    page.evaluate("release()")
+    expect(figure.locator("a[href*='Two+children+play.']").first).to_be_visible()
+    expect(figure.locator(".word")).to_have_text(previewed)
+
+
 def test_where_no_preview_comes_through_the_page_shows_the_sentence(page: Page, app: str) -> None:
     answers = [None, 404, 200]  # the network fails, a proxy refuses
 

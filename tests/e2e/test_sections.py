@@ -33,6 +33,7 @@ def test_a_link_leads_to_what_it_promises(page: Page, app: str, section: PaperSe
         if name in ("kind", "view", "positions_view", "stack"):
             expect(page.get_by_role("radio", name=LABELS[value], exact=True)).to_be_checked()
     if "hide_special" in section.settings:
+        page.get_by_role("button", name="More").click()
         toggle = page.get_by_test_id("stCheckbox").filter(has_text="Hide special tokens")
         expect(toggle.locator("input")).not_to_be_checked()
     # the tiny model of the tests does lack characters

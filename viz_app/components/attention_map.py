@@ -81,7 +81,14 @@ def joint_payload(
             "key": [_part(tr("source"), 0, joint.source_columns), _part(tr("target"), joint.source_columns, columns)],
         },
         "blanks": [{"query": query, "key": key, "reason": tr(reason)} for (query, key), reason in blanks.items()],
-        "heads": [{"name": name, "weights": encoded_weights(joint.weights), **asdict(theme.head_mark(0))}],
+        "heads": [
+            {
+                "name": name,
+                "weights": encoded_weights(joint.weights),
+                "hidden": None if joint.hidden is None else encoded_weights(joint.hidden),
+                **asdict(theme.head_mark(0)),
+            }
+        ],
         "legend": False,
         "followsClicks": False,
         "scale": theme.sequential,

@@ -49,17 +49,23 @@ def _kind_box(kinds: tuple[KindOrJoint, ...]) -> KindOrJoint:
     return setting_segments(KIND, tr("Attention"), names, default, hide_label=True)
 
 
-def token_boxes() -> TokenView:
-    """Select whether sub-words are merged, and whether special tokens are hidden."""
+def token_boxes(*, are_old: bool = False) -> TokenView:
+    """Select whether sub-words are merged, and whether special tokens are hidden.
+
+    Args:
+        are_old: see `are_values_old` of `viz_app/session/menus.py`.
+    """
     with st.container(horizontal=True, gap="medium", width="content"):  # keeps both on one line
         words = WHOLE_WORDS.draw(
             st.toggle,
             tr("Whole words"),
+            is_old=are_old,
             help=tr("Merges the sub-words of a word: columns are summed, rows averaged."),
         )
         hide_special = HIDE_SPECIAL.draw(
             st.toggle,
             tr("Hide special tokens"),
+            is_old=are_old,
             help=tr(
                 "Leaves out tokens that are not of the text, such as `<s>` and `</s>`. Rows may then sum to less than "
                 "1; the rest went to them."

@@ -77,13 +77,15 @@ def opening_box(problem: "DeltaGenerator") -> str:
     """
     opening = session_object(Opening)
     uploader_texts(f"upload-{opening.number}", several=True)
-    files = st.file_uploader(  # of any type: Streamlit's own refusals give no reason, and never arrive here
-        tr("Open another checkpoint"),
-        accept_multiple_files=True,
-        key=f"upload-{opening.number}",
-        help=f"{tr(models.OPENABLE)} {tr(ABOUT_FILES)}",
-    )
-    _path_box(opening)
+    limit = tr("{most} MB per file", most=st.get_option("server.maxUploadSize"))
+    with st.container(key="opening"):
+        files = st.file_uploader(  # of any type: Streamlit's own refusals give no reason, and never arrive here
+            tr("Open another checkpoint"),
+            accept_multiple_files=True,
+            key=f"upload-{opening.number}",
+            help=f"{tr(models.OPENABLE)} {tr(ABOUT_FILES)}\n\n{limit}.",
+        )
+        _path_box(opening)
     ids = tuple(file.file_id for file in files)
     if not ids and opening.read:
         opening.read, opening.refused, opening.several = (), "", {}
@@ -169,7 +171,10 @@ def _path_box(opening: Opening) -> None:
     is_typed, listed = model_paths.may_type_path(), list(model_paths.listed_paths())
     if not is_typed and not listed:
         return
-    with st.form("open_path", border=False), st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with (
+        st.popover(tr("By path") if is_typed else tr("Offered"), key=f"by_path-{opening.number}"),
+        st.form("open_path", border=False),
+    ):
         if is_typed:
             path = st.text_input(
                 tr("or by its path on this machine"),

@@ -39,7 +39,7 @@ def question_line(reading: Reading, view: View, kind: str) -> None:
     """
     views = {each.name for each in VIEWS if kind in each.models} - {view.name}
     asked = [each for each in questions(reading) if each.view in views]
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center", key="questions"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center", width="content", key="questions"):
         for each in asked:
             st.button(each.text, type="tertiary", key=f"ask_{each.key}", on_click=each.ask)
 
@@ -87,6 +87,9 @@ def questions(reading: Reading) -> Iterator[Question]:
         )
     left_out = reading.left_out
     named = [group for side, group in selected if side == "source" and group in left_out]
-    for group in (named or left_out)[:MOST_LEFT_OUT]:
-        text = tr("Where did {word} go?", word=name(source, group))
+    named_once: dict[str, range] = {}  # the first of equal words
+    for group in named or left_out:
+        named_once.setdefault(name(source, group), group)
+    for text, group in list(named_once.items())[:MOST_LEFT_OUT]:
+        text = tr("Where did {word} go?", word=text)
         yield Question(f"where_{group.start}", text, "alignment", partial(ask_where, reading, group))

@@ -10,7 +10,7 @@ from viz_app.controls.search_progress import stoppable
 from viz_app.drawing.display_text import plain, sentence_case, shortened
 from viz_app.frame import share_menu, target_language
 from viz_app.language import marked, tr
-from viz_app.session import previews, readings
+from viz_app.session import menus, previews, readings
 from viz_app.session.address import (
     BEAM_SIZE,
     FIRST_EXAMPLE,
@@ -18,7 +18,7 @@ from viz_app.session.address import (
     MIN_LENGTH,
     NUM_HYPOTHESES,
 )
-from viz_app.session.fields import Field, is_history_navigation
+from viz_app.session.fields import Field
 from viz_app.session.models import Model
 from viz_app.session.state import kept, session_object
 
@@ -109,28 +109,18 @@ def sentence_bar() -> SentenceBar:
                 on_change="rerun",
             )
             with settings:
-                search_settings = _search_settings(are_shown=bool(settings.open))
-            menus = st.container(width="content")
+                search_settings = _search_settings(menus.are_values_old("settings", settings.open))
+            beside = st.container(width="content")
     readings.TEXT.put(text)
-    return SentenceBar(readings.Search(text, *search_settings), words, menus, st.container(key="below-sentence"))
+    return SentenceBar(readings.Search(text, *search_settings), words, beside, st.container(key="below-sentence"))
 
 
-@dataclass
-class _Settings:
-    """The settings in the browser.
+def _search_settings(are_old: bool) -> SearchSettings:
+    """Draw the settings.
 
-    Attributes:
-        are_old: the visitor went back or forward, and has not opened the menu since: the browser, which sets only what
-            it shows, still sends the previous ones.
+    Args:
+        are_old: see `are_values_old`.
     """
-
-    are_old: bool = False
-
-
-def _search_settings(are_shown: bool) -> SearchSettings:
-    state = session_object(_Settings)
-    are_old = state.are_old or is_history_navigation()
-    state.are_old = are_old and not are_shown  # from the next run on: this one comes before the browser shows them
     slider = partial(_slider, are_old=are_old)
     beam_size = slider(
         BEAM_SIZE,
@@ -152,7 +142,7 @@ def _search_settings(are_shown: bool) -> SearchSettings:
     )
     wanted = slider(
         NUM_HYPOTHESES,
-        tr("Hypotheses"),
+        tr("Translations"),
         (1, 16, 1),
         tr("How many of the best translations to keep; at most the beam size."),
     )
@@ -183,7 +173,7 @@ def _slider(
     It goes from `scale[0]` to `scale[1]` in steps of `scale[2]`.
 
     Args:
-        are_old: see `_Settings`.
+        are_old: see `are_values_old`.
     """
     least, most, step = scale
 
@@ -286,14 +276,18 @@ def are_examples_shown(text: str) -> bool:
     return text in EXAMPLES or any(text in sentences for sentences in TASK_EXAMPLES.values())
 
 
-def examples(model: Model) -> None:
-    """Draw buttons with example sentences. What a model does is said, unless it translates."""
+def examples(model: Model, shown: str = "") -> None:
+    """Draw buttons with example sentences. What a model does is said, unless it translates.
+
+    Args:
+        shown: the sentence on the screen, which is left out.
+    """
     task = task_of(model)
     if task in TASK_NOTES:
         st.caption(plain(tr(TASK_NOTES[task])))
-    with st.container(horizontal=True, key="examples", vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", width="content", key="examples"):
         st.caption(tr("Try"), width="content")
-        for example in TASK_EXAMPLES.get(task, EXAMPLES):
+        for example in (each for each in TASK_EXAMPLES.get(task, EXAMPLES) if each != shown):
             st.button(
                 plain(shortened(example, SHOWN_EXAMPLE)),
                 type="tertiary",

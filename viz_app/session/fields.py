@@ -181,7 +181,13 @@ class Field(Widget[T]):
         return self.value  # type: ignore[return-value]
 
     def draw(
-        self, widget: Callable[..., Any], label: str, *arguments: Any, default: T | None = None, **options: Any
+        self,
+        widget: Callable[..., Any],
+        label: str,
+        *arguments: Any,
+        default: T | None = None,
+        is_old: bool = False,
+        **options: Any,
     ) -> T:
         """Draw a widget of Streamlit with the field's value, and note it for the address.
 
@@ -189,12 +195,13 @@ class Field(Widget[T]):
             widget: such as `st.selectbox`, or the method of a container.
             arguments: of the widget, after its label, without the value.
             default: if it depends on the options; else the field's own or, without one, the first option.
+            is_old: see `restore`.
         """
         possible = _possible(widget.__name__, arguments)
         is_single = widget.__name__ in FROM_OPTIONS[:-1] and options.get("selection_mode") != "multi"
         if default is None and self.default is None and is_single:
             default = next(iter(arguments[0]), None)
-        self.restore(default, possible)
+        self.restore(default, possible, is_old=is_old)
         self._keep_through(widget.__name__, arguments)
         value = widget(label, *arguments, key=self.key, persist_state="session", **options)
         self.put(value, default)

@@ -36,7 +36,7 @@ def restore_target(model: Model, search: readings.Search) -> None:
         if not re.fullmatch("[1-9][0-9]?", number):
             raise ValueError(
                 tr(
-                    "the address has {parameter}={value}, expected a number from 1 on: the best hypothesis is shown "
+                    "the address has {parameter}={value}, expected a number from 1 on: the best translation is shown "
                     "instead",
                     parameter=HYPOTHESIS.key,
                     value=number,

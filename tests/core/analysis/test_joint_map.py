@@ -71,3 +71,21 @@ def test_rows_of_a_model_are_distributions(translator: Translator, parallel_text
     torch.testing.assert_close(found.weights[:size, :size].sum(1), torch.ones(size))
     for block in (found.weights[size:, :size], found.weights[size:, size:]):
         torch.testing.assert_close(block.nansum(1), torch.ones(len(found.rows) - size))
+
+
+def test_each_row_has_what_went_to_hidden_tokens_of_source_and_target(translator: Translator):
+    explanation = translator.explain("Where is it?", "Wo ist es?")
+    shown = {
+        kind: [each.select(range(len(each.query_tokens)), range(1, len(each.key_tokens))) for each in layers]
+        for kind, layers in explanation.maps.items()
+    }
+    found = joint_map(shown, 0, 1)
+    assert found.hidden is not None
+    for row in range(len(found.rows)):
+        blocks = found.weights[row, : found.source_columns], found.weights[row, found.source_columns :]
+        for part, block in enumerate(blocks):
+            share = found.hidden[row, part]
+            assert share.isnan() == (row < found.source_rows and part == 1)
+            if not share.isnan():
+                assert block.nansum() + share == pytest.approx(1, abs=1e-5)
+    assert joint_map(explanation.maps, 0, 1).hidden is None

@@ -16,15 +16,17 @@ def test_each_imported_module_runs_once_and_keeps_its_private_names(tmp_path: Pa
     (tmp_path / "below" / "leaf.js").write_text('const own = "leaf";\nexport const runs = [];\nruns.push(own);\n')
     (tmp_path / "middle.js").write_text(
         'import { runs } from "./below/leaf.js";\nconst own = "middle";\n'
-        "export function seen() {\n  return [...runs, own];\n}\nexport class Thing {}\n"
+        "export function seen() {\n  return [...runs, own];\n}\nexport async function later() {}\n"
+        "export class Thing {}\n"
     )
     (tmp_path / "entry.js").write_text(
-        'import { Thing, seen } from "./middle.js";\nimport { runs } from "./below/leaf.js";\n'
-        'const own = "entry";\nconsole.log([...seen(), ...runs, own, typeof Thing].join());\nexport default own;\n'
+        'import { Thing, later, seen } from "./middle.js";\nimport { runs } from "./below/leaf.js";\n'
+        'const own = "entry";\nconsole.log([...seen(), ...runs, own, typeof Thing, typeof later].join());\n'
+        "export default own;\n"
     )
     (tmp_path / "bundle.mjs").write_text(bundled_script(tmp_path / "entry.js"))
     done = node([str(tmp_path / "bundle.mjs")], return_completed_process=True, stdout=subprocess.PIPE, check=True)
-    assert done.stdout == b"leaf,middle,leaf,entry,function\n"
+    assert done.stdout == b"leaf,middle,leaf,entry,function,function\n"
 
 
 @pytest.mark.parametrize("line", ["export default 3;", 'import * as all from "./leaf.js";', "export { own };"])

@@ -69,6 +69,20 @@ def test_a_word_that_is_left_out_is_asked_about(app: AppTest, monkeypatch: pytes
     assert any("what each target word attends to" in each.value for each in app.markdown)
 
 
+def test_a_left_out_word_that_occurs_twice_is_asked_about_once(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = opened(start(text="The station and the station."), "translate")
+    groups = [
+        group
+        for group in text_word_groups(reading(app).explain().source_tokens)
+        if "station" in "".join(reading(app).explain().source_tokens[group.start : group.stop])
+    ]
+    assert len(groups) == 2
+    monkeypatch.setattr(Reading, "left_out", tuple(groups))
+    healthy(app.run())
+    asked = [each.key for each in app.button if str(each.key).startswith("ask_where_")]
+    assert asked == [f"ask_where_{groups[0].start}"]
+
+
 def test_a_question_has_no_page_that_is_not_for_the_model(start: Start, tree_checkpoint: Path) -> None:
     app = opened(start(tree_checkpoint, text="A dog runs."), "heads")
     assert [each.split()[0] for each in labels(app)] == ["Why"]  # which explains any next token

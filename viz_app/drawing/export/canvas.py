@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.tokens.words import readable
+from viz_app.drawing.fonts import FAMILY, WEIGHTS
+from viz_app.drawing.fonts.embedding import with_font
 from viz_app.drawing.theme import DARK, LIGHT, TEXT, WORDS, Theme, points
 from viz_app.language import in_symbols, marked, tr
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:  # importing matplotlib takes a third of a second: done on the
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
     from matplotlib.ticker import Formatter
 
 Format = Literal["svg", "pdf", "png"]
@@ -44,7 +47,8 @@ HATCH = "////"  # of masked cells
 BAR_SHADES = 33  # of the colour bar: with more than 50 matplotlib draws it as an image
 WIDE = 1.8  # widths of such a character that a Chinese or Korean letter takes
 NOTE = 0.18  # inches of a line of the note below a picture
-# Of Linux, Windows and macOS, tried in this order for letters missing from DejaVu Sans, which matplotlib includes.
+# Of Linux, Windows and macOS, tried in this order for letters missing from the font of the screen and from DejaVu Sans,
+# which matplotlib includes.
 OTHER_FONTS = (
     "Noto Sans CJK SC", "Noto Sans CJK KR", "Noto Sans CJK JP", "Noto Sans SC", "Noto Sans KR", "WenQuanYi Zen Hei",
     "NanumGothic", "Droid Sans Fallback", "Microsoft YaHei", "Malgun Gothic", "PingFang SC", "Hiragino Sans GB",
@@ -122,7 +126,22 @@ def saved(figure: "Figure", file_format: Format) -> bytes:
     file = io.BytesIO()
     no_date = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[file_format]
     figure.savefig(file, format=file_format, metadata=no_date, dpi=dpi)
-    return file.getvalue()
+    return with_font(file.getvalue(), _letters(figure)) if file_format == "svg" else file.getvalue()
+
+
+def _letters(figure: "Figure") -> dict[bool, str]:
+    """Return all letters of a figure that was drawn, those in bold by True."""
+    from matplotlib.text import Text
+
+    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_visible()]
+    return {
+        is_bold: "".join(sorted({*"".join(text.get_text() for text in texts if _is_bold(text) == is_bold)}))
+        for is_bold in (False, True)
+    }
+
+
+def _is_bold(text: "Text") -> bool:
+    return text.get_fontweight() in ("bold", 700)
 
 
 def _drawable(text: str) -> str:
@@ -316,10 +335,14 @@ def wrapped(text: str, most: int) -> list[str]:
 
 @cache
 def fonts() -> list[str]:
-    """Return the names of the fonts of this computer that pictures are drawn with, in the order of preference."""
-    from matplotlib.font_manager import get_font_names
+    """Return the names of the fonts that pictures are drawn with, in the order of preference: that of the screen, and
+    those of this computer.
+    """
+    from matplotlib.font_manager import fontManager, get_font_names
 
-    return ["DejaVu Sans", *(name for name in OTHER_FONTS if name in get_font_names())]
+    for path in WEIGHTS:
+        fontManager.addfont(path)
+    return [FAMILY, "DejaVu Sans", *(name for name in OTHER_FONTS if name in get_font_names())]
 
 
 @cache

@@ -25,7 +25,7 @@ from viz_app.drawing.export.canvas import (
     saved,
     short,
 )
-from viz_app.drawing.export.selection import AXES, NOTHING, Axis, Selected, dim, hidden_texts
+from viz_app.drawing.export.selection import AXES, NOTHING, SHARE, Axis, Selected, dim, hidden_texts
 from viz_app.drawing.export.tables import csv_file
 from viz_app.drawing.line_weights import MIN_WEIGHT, has_line
 from viz_app.drawing.theme import LIGHT, Theme, head_name
@@ -39,7 +39,6 @@ __all__ = ["FORMATS", "Format", "drawn_lines", "export_csv", "export_lines", "ex
 
 ARROW = "\u25b8"
 GAP = 3.4  # inches between the two columns of lines
-SHARE = 0.5  # inches of a weight on hidden tokens
 MAX_VALUES = 4  # numbers beside one word, as in lines.js
 Pair = tuple[int, int, int, float]  # position among the drawn heads, row, column, weight
 

@@ -15,6 +15,7 @@ AXES: tuple[Axis, Axis] = ("query", "key")
 Selected = Mapping[Axis, Sequence[int]]  # rows and columns
 NOTHING: Selected = {"query": (), "key": ()}
 VEIL = 0.72  # of the background over what is not selected, as in map.css
+SHARE = 0.5  # inches of a weight on hidden tokens
 LEAST_SHARE = 0.005  # smaller ones would be written as 0, as in weights.js
 
 
@@ -47,8 +48,10 @@ def runs_without(indices: Collection[int], count: int) -> list[tuple[int, int]]:
 
 def hidden_texts(attention: AttentionMap, head: int, sign: bool = False) -> list[str]:
     """Write the weight of each row on hidden tokens, "" for none; no list if no row has any."""
-    if attention.hidden is None:
-        return []
-    shares = attention.hidden[head].tolist()
+    return [] if attention.hidden is None else share_texts(attention.hidden[head].tolist(), sign)
+
+
+def share_texts(shares: Sequence[float], sign: bool = False) -> list[str]:
+    """Write the weights of rows on hidden tokens, "" for none or NaN; no list if no row has any."""
     texts = [decimal(share, 2, sign) if abs(share) >= LEAST_SHARE else "" for share in shares]
     return texts if any(texts) else []

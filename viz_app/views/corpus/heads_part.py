@@ -26,7 +26,7 @@ from viz_app.views.corpus.parallel_coordinates import parallel_coordinates
 
 ABOUT_RANKING = marked("""
 Scores are means over all tokens of the corpus, from 0 to 1, by the definitions of the score-cards of the page Heads.
-"Does" names what a head does by the criteria listed there, at "What heads do". A score says where a head attends, not
+"Does" names what a head does by the criteria listed there, under "More". A score says where a head attends, not
 that it matters: see Switches.
 """)
 ABOUT_PARALLEL = marked("""

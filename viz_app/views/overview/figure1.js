@@ -6,8 +6,8 @@
 
 import { button, element, isolated } from "../../../core/drawing/dom.js";
 import { drawFigure1 } from "../../../core/drawing/figure1.js";
-import { figureFile } from "../../../core/drawing/figure1_file.js";
 import { tr } from "../../../core/drawing/texts.js";
+import { FORMATS, exportFigure } from "./figure1_export.js";
 import { component, keep, listen, openAddress, restored, rootOf, select } from "../../components/shared.js";
 
 const STEP = "step"; // of the address, counted from 1
@@ -98,7 +98,7 @@ function newControls(data, drawing, show, picture) {
     drawing.choose({ step: Number(slider.value) - 1 });
     show();
   };
-  const [all, file] = [button("all", true), button("file", true)];
+  const all = button("all", true);
   all.onclick = () => {
     const isOpen = all.getAttribute("aria-pressed") === "true";
     const { encoder, decoder } = data.model;
@@ -107,12 +107,16 @@ function newControls(data, drawing, show, picture) {
     show();
   };
   all.textContent = tr("All sub-layers");
-  file.textContent = "SVG";
-  file.title = tr("Download as {format}", { format: "SVG" });
-  file.setAttribute("aria-label", file.title);
-  file.onclick = () => download(figureFile(/** @type {SVGSVGElement} */ (picture.querySelector("svg"))));
+  const files = FORMATS.map((format) => {
+    const file = button("file", true);
+    file.textContent = format;
+    file.title = format === "PDF" ? tr("Print, or save as PDF") : tr("Download as {format}", { format });
+    file.setAttribute("aria-label", file.title);
+    file.onclick = () => exportFigure(/** @type {SVGSVGElement} */ (picture.querySelector("svg")), format);
+    return file;
+  });
   step.append(slider);
-  return [step, element("output", "about"), element("span", "space"), all, file];
+  return [step, element("output", "about"), element("span", "space"), all, ...files];
 }
 
 /**
@@ -134,13 +138,4 @@ function showControls(bar, data, drawing) {
   about?.replaceChildren(isolated(tr("after {fed} comes {predicted}", words)));
   const every = open.encoder.length === data.model.encoder.layers && open.decoder.length === data.model.decoder.layers;
   all?.setAttribute("aria-pressed", String(every));
-}
-
-/** @param {string} text */
-function download(text) {
-  const link = element("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
-  link.download = "figure1.svg";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -7,10 +7,10 @@ import streamlit as st
 from viz_app.controls.widgets import page_theme
 from viz_app.frame.wrong_task import kind_of
 from viz_app.language import marked, tr
-from viz_app.session import readings
+from viz_app.session import previews, readings
 from viz_app.session.readings import READING_HASH, Reading
 from viz_app.session.word_selection import selected_names
-from viz_app.views.overview.figure1 import figure1, figure1_content, figure1_payload
+from viz_app.views.overview.figure1 import KEY, figure1, figure1_content, figure1_payload
 from viz_app.views.overview.part_links import part_links
 
 HOW_TO_READ = marked("""
@@ -36,12 +36,16 @@ def content(reading: Reading) -> dict[str, Any]:
 def page() -> None:
     """Draw the model with the values of the current reading."""
     reading = readings.reading()
+    previews.offer(KEY, None)
     if reading is None:
         st.caption(tr("Enter a sentence above to see it pass through the model."))
         return
     st.markdown(tr("**The model, and this sentence in it**"), help=tr(HOW_TO_READ))
     links = part_links(kind_of(reading.model))
-    figure1(figure1_payload(content(reading), page_theme(), links, selected_names(reading)))
+    theme = page_theme()
+    figure1(figure1_payload(content(reading), theme, links, selected_names(reading)))
+    # without links, which have the sentence in their addresses
+    previews.offer(KEY, lambda other: {KEY: figure1_payload(content(other), theme, {})})
 
 
 page()

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 Against = Literal["Hypothesis", "Sentence", "Checkpoint"]
-AGAINST: tuple[Against, ...] = (marked("Hypothesis"), marked("Sentence"), marked("Checkpoint"))
+AGAINST: dict[Against, str] = {
+    "Hypothesis": marked("Translation"),
+    "Sentence": marked("Sentence"),
+    "Checkpoint": marked("Checkpoint"),
+}
 
 HYPOTHESIS = Widget[int]("second_hypothesis")  # index, 0 the best
 HYPOTHESIS_NUMBER = address.SECOND_HYPOTHESIS  # the same counted from 1
@@ -78,7 +82,7 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
     hypotheses = reading.translation.hypotheses
     others = [index for index in range(len(hypotheses)) if index != reading.index]
     if not others:
-        st.info(tr("The search found only one hypothesis: ask for more in the settings next to the sentence."))
+        st.info(tr("The search found only one translation: ask for more in the settings next to the sentence."))
         return None
     named = HYPOTHESIS_NUMBER.take()
     if named is not None or HYPOTHESIS.value not in others:
@@ -87,7 +91,7 @@ def other_hypothesis(reading: readings.Reading) -> ComparedSide | None:
     names = {index: f"{index + 1}: {shortened(hypotheses[index].text)}" for index in others}
     HYPOTHESIS.show_labels(names.values())
     index = st.selectbox(
-        tr("Second hypothesis"),
+        tr("Second translation"),
         others,
         format_func=names.__getitem__,
         key=HYPOTHESIS.key,

@@ -22,7 +22,7 @@ from viz_app.drawing.display_text import isolated, plain, sentence_case, shorten
 from viz_app.drawing.export.head_pictures import export_lines, export_map
 from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.weight_tables import lines_table
-from viz_app.language import marked, tr
+from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, python_code, readings
 from viz_app.session.attributions import METHOD_NAMES, METHOD_SOURCES, METHOD_TEXTS, MethodChoice
 from viz_app.session.fields import part
@@ -30,7 +30,7 @@ from viz_app.session.map_pass import text_pass
 from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions, selected_names
 from viz_app.views.compare.one_sentence import nearest, other_side
 from viz_app.views.compare.one_sentence.figures import agreement, in_words
-from viz_app.views.compare.one_sentence.other_side import AGAINST, Against, ComparedSide
+from viz_app.views.compare.one_sentence.other_side import AGAINST, ComparedSide
 from viz_app.views.compare.one_sentence.settings import (
     SAME,
     CompareView,
@@ -63,7 +63,7 @@ def page() -> None:
         st.caption(tr("Enter a sentence above to compare it."))
         return
     with st.container(horizontal=True, gap="medium"):
-        names: dict[Against, str] = {each: tr(each) for each in AGAINST}
+        names = tr_values(AGAINST)
         against = setting_segments(address.AGAINST, tr("Compare with another"), names)
         place = st.container()
     other = other_side.select_other(reading, against, place)

@@ -5,6 +5,7 @@ from functools import partial
 from importlib.util import find_spec
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
@@ -53,11 +54,13 @@ def page(
     reading: readings.Reading,
     kind: Kind,
     tokens: TokenView,
+    boxes: DeltaGenerator,
     heads_box: Callable[[Sequence[AttentionMap]], Sequence[head_names.LayerHead]],
 ) -> None:
     """Draw everything below the toolbar.
 
     Args:
+        boxes: the place of the boxes in the toolbar.
         heads_box: selects heads of these maps; BertViz opens with them.
     """
     if find_spec("bertviz") is None:
@@ -67,7 +70,7 @@ def page(
         return
     chosen_heads.restore_selection(reading)  # of a link to the former page of BertViz
     maps = reading.maps(kind, tokens)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with boxes:
         view: BertVizView = setting_segments(
             address.BERTVIZ_VIEW, tr("BertViz"), tr_values(VIEW_NAMES), hide_label=True
         )

@@ -51,16 +51,19 @@ class StepWords:
     words: "tuple[WordSelection, ...]" = ()
 
 
-def mass_box(view: str) -> float | None:
-    """Select the share of each row's weight that is drawn as lines; None: all lines."""
+def mass_box(view: str, are_old: bool) -> float | None:
+    """Select the share of each row's weight that is drawn as lines; None: all lines.
+
+    Args:
+        are_old: see `are_values_old` of `viz_app/session/menus.py`.
+    """
     share = address.MASS.draw(
         st.selectbox,
         tr("Lines"),
         MASSES,
+        is_old=are_old,
         format_func=lambda share: tr("All lines") if share == 1 else tr("{share} of mass", share=share),
-        label_visibility="collapsed",
         disabled=view != "Lines",
-        width=135,
     )
     return None if share == 1 else share
 
@@ -83,15 +86,14 @@ def step_box(reading: readings.Reading, kind: Kind, tokens: TokenView) -> int | 
     if previous.words != words or (STEP.value or 0) > count:
         STEP.set(0)
     previous.words = words
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="decoding-step"):
-        step = STEP.draw(st.slider, tr("Decoding step"), 0, count, width=200, label_visibility="collapsed")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content", key="decoding-step"):
+        step = STEP.draw(st.slider, tr("Decoding step"), 0, count, width=120, label_visibility="collapsed")
         text = tr("All decoding steps")
         if step:
             fed, predicted = (isolated(plain(readable(names[step - 1]))) for names in (fed_tokens, predicted_tokens))
             text = tr(
-                "Step {step} of {count}: fed {fed} {arrow} predicts **{predicted}**",
+                "{step}: {fed} {arrow} **{predicted}**",
                 step=step,
-                count=count,
                 fed=fed,
                 arrow=FED_ARROW,
                 predicted=predicted,
@@ -121,7 +123,6 @@ def large(
         st.caption(tr(NOTHING_TO_COMBINE))
         heads = [(layer, head) for layer, head in heads if layer in by_layer]
     groups = grouped(view, heads)
-    _links(reading, view, heads)
     theme, words = page_theme(), readings.selected_words(reading)
 
     def look() -> dict[str, Any]:
@@ -143,6 +144,7 @@ def large(
         else:
             _table(view, attention, group)
         _export_row(reading, view, attention, group, options)
+    _links(reading, view, heads)
 
     def lit() -> Highlight:
         return line_highlight(view.highlight(reading), view.links(reading.explain()))

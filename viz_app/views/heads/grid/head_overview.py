@@ -110,10 +110,13 @@ def grid_boxes(methods: Sequence[Method], pair: WordPair | None) -> tuple[Sort, 
     return "layer" if per_layer else sort, method
 
 
-def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
+def label_box(cards: Sequence[ScoreCard], per_layer: bool, are_old: bool) -> list[str]:
     """Select the labels that the grid is limited to.
 
     Below the choice, the criteria are listed, with the number of heads that meet them.
+
+    Args:
+        are_old: see `are_values_old` of `viz_app/session/menus.py`.
     """
 
     def criteria() -> str:
@@ -129,11 +132,16 @@ def label_box(cards: Sequence[ScoreCard], per_layer: bool) -> list[str]:
             for name, count in sorted(counts.items(), key=lambda each: each[1] == 0)
         )
 
-    with st.popover(tr("What heads do"), disabled=per_layer):
-        selected: list[str] = address.LABELS.draw(
-            st.pills, tr("Show only heads named"), list(DEFINITIONS), selection_mode="multi", format_func=tr
-        )
-        st.caption(kept("criteria_of_labels", cards, criteria))
+    selected: list[str] = address.LABELS.draw(
+        st.pills,
+        tr("Show only heads named"),
+        list(DEFINITIONS),
+        selection_mode="multi",
+        is_old=are_old,
+        format_func=tr,
+        disabled=per_layer,
+    )
+    st.caption(kept("criteria_of_labels", cards, criteria))
     return [] if per_layer else selected
 
 

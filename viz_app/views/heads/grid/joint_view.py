@@ -3,6 +3,7 @@
 from functools import partial, reduce
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import Explanation
 from core.analysis.attribution.methods import Method
@@ -44,11 +45,15 @@ two steps of a layer, one after the other, so cells on the left and on the right
 """)
 
 
-def page(reading: readings.Reading, tokens: TokenView) -> None:
-    """Draw everything below the toolbar."""
+def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) -> None:
+    """Draw everything below the toolbar.
+
+    Args:
+        boxes: the place of the boxes in the toolbar.
+    """
     st.markdown(tr("**Joint**: encoder, cross and decoder attention in one matrix"), help=tr(HOW_TO_READ))
     explanation = reading.explain()
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    with boxes:
         method = method_box(reading.methods)
         output = output_box(reading, None) if method == "gradient" else None
         layer, head = _place_boxes(explanation.maps, method in PER_LAYER)
@@ -148,13 +153,13 @@ def _place_boxes(maps: Maps, per_layer: bool) -> tuple[int | None, int | Combina
         default=layers[len(layers) - 1],
         format_func=tr,
         label_visibility="collapsed",
-        width=130,
+        width=110,
     )
     num_heads = max(
         (each.num_heads for kind in KINDS for each in maps[kind] if f"L{each.layer + 1}" == layer), default=1
     )
     heads = [MEAN, MAXIMUM, *((f"H{head + 1}" for head in range(num_heads)) if num_heads > 1 and not per_layer else ())]
-    head = HEAD.draw(st.selectbox, tr("Head"), heads, format_func=tr, label_visibility="collapsed", width=180)
+    head = HEAD.draw(st.selectbox, tr("Head"), heads, format_func=tr, label_visibility="collapsed", width=150)
     return None if layer == ALL_LAYERS else int(layer[1:]) - 1, COMBINED[head] if head in COMBINED else int(
         head[1:]
     ) - 1

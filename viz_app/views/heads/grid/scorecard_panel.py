@@ -40,7 +40,7 @@ BASES: dict[Basis, str] = {"Sentence": marked("Sentence"), "Sample": marked("Sam
 BASIS = address.JUDGED_BY  # read before it is drawn
 ABOUT_CARDS = marked("""
 Measurements of a head's raw weights on this sentence, special tokens included, and on the sample once it is scored.
-What a head does follows from them by the criteria at "What heads do" above the grid; one that meets none is *mixed*.
+What a head does follows from them by the criteria under "More" above the grid; one that meets none is *mixed*.
 
 **Spread**: the entropy of a row over its maximum (Clark et al. 2019). **Largest weight**: the mean over tokens (Voita
 et al. 2019). **Distance**: where the largest weight is, key minus query; in cross-attention the query is the predicted
@@ -121,10 +121,14 @@ def _error_rates(reading: readings.Reading, gold: SentenceLinks) -> Mapping[Head
     return head_error_rates(rank_sentence(explanation.maps["cross"], links)) if links.possible else {}
 
 
-def basis_box(reading: readings.Reading) -> None:
-    """Select whether heads are judged by the sentence or by the sample, once the sample is scored."""
+def basis_box(reading: readings.Reading, are_old: bool) -> None:
+    """Select whether heads are judged by the sentence or by the sample, once the sample is scored.
+
+    Args:
+        are_old: see `are_values_old` of `viz_app/session/menus.py`.
+    """
     if session_object(Sample).cards(reading.model) is not None:
-        setting_segments(BASIS, tr("Measured on"), tr_values(BASES), hide_label=True)
+        setting_segments(BASIS, tr("Measured on"), tr_values(BASES), is_old=are_old)
 
 
 def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names.LayerHead]) -> None:

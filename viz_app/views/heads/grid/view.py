@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.heads.word_pair import PairHeads
 from core.capture import AttentionMap, Kind
@@ -21,6 +22,7 @@ from viz_app.session.address import VIEW
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 from viz_app.session.fields import part
+from viz_app.session.menus import are_values_old
 from viz_app.session.readings import TokenView
 from viz_app.session.state import kept, session_object
 from viz_app.views.heads.cuts import cut_panel
@@ -39,6 +41,7 @@ from viz_app.views.heads.grid.head_overview import Arrangement
 from viz_app.views.heads.grid.heads_view import HeadsView
 
 BERTVIZ: Literal["BertViz"] = "BertViz"
+MENU = "more_of_heads"
 VIEWS: tuple[View | Literal["BertViz"], ...] = (marked("Lines"), marked("Map"), marked("Table"), BERTVIZ)
 HOW_TO_READ = marked("""
 Every small picture is one **head**: a row for each query token, a column for each token it attends to. The darker a
@@ -60,6 +63,20 @@ explanation by itself.
 """)
 
 
+class _Toolbar(NamedTuple):
+    """The row above the heads.
+
+    Attributes:
+        boxes: the place of further boxes.
+        more: the menu of those that are changed less often.
+        are_old: see `are_values_old`.
+    """
+
+    boxes: DeltaGenerator
+    more: DeltaGenerator
+    are_old: bool
+
+
 @part
 def overview_and_detail() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
@@ -68,23 +85,25 @@ def overview_and_detail() -> None:
     if reading is None:
         st.caption(tr("Enter a sentence above to see the heads."))
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-row"):
         kind = kind_or_joint_box(reading.explain().maps)
-        place = st.container(width="content")
-        tokens = token_boxes()
+        boxes = st.container(horizontal=True, vertical_alignment="center", gap="small", width="content")
+        more = st.popover(tr("More"), key=MENU, on_change="rerun")
+    with more:
+        tokens = token_boxes(are_old=(are_old := are_values_old(MENU, more.open)))
     if kind == chosen_heads.JOINT:
-        joint_view.page(reading, tokens)
+        joint_view.page(reading, tokens, boxes)
         return
-    with place:
+    with boxes:
         names: dict[View | Literal["BertViz"], str] = {each: tr(each) for each in VIEWS}
         view = setting_segments(VIEW, tr("View"), names, hide_label=True)
     if view == BERTVIZ:
-        bertviz_view.page(reading, kind, tokens, partial(heads_box, reading, kind, MethodChoice()))
+        bertviz_view.page(reading, kind, tokens, boxes, partial(heads_box, reading, kind, MethodChoice()))
         return
-    heads_page(reading, kind, view, tokens)
+    heads_page(reading, kind, view, tokens, _Toolbar(boxes, more, are_old))
 
 
-def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenView) -> None:
+def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenView, toolbar: _Toolbar) -> None:
     """Draw the heads of one kind of attention."""
     has_model = reading.model.explanation is None
     try:
@@ -94,24 +113,31 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
         st.error(sentence_case(str(error)))
     overview, detail = st.container(key="overview-and-detail").columns([5, 6], gap="medium")
     with detail:
-        boxes = st.container(horizontal=True, gap="small")
-        step = head_detail.step_box(reading, kind, tokens)
+        of_detail = st.container(horizontal=True, vertical_alignment="center", gap="small", key="detail-row")
+        with of_detail:
+            selected = st.container()
+            step = head_detail.step_box(reading, kind, tokens)
     judge = scorecard_panel.judge(reading, kind)
     cards = judge(reading)
+    linked = selected_pair.selected_pair(reading)
+    pair = linked if linked is not None and linked.kind == kind else None
+    with toolbar.boxes:
+        sort, method = head_overview.grid_boxes(reading.methods, pair)
+        output = output_box(reading, step_tokens(reading, kind, tokens, step)) if method == "gradient" else None
+    weights = MethodChoice(method, output)
+    with toolbar.more:
+        several = address.COMPARE.draw(
+            st.toggle,
+            tr("Select several"),
+            is_old=toolbar.are_old,
+            help=tr("Clicking a head adds it to the selected ones, or removes it."),
+        )
+        top_mass = head_detail.mass_box(view, toolbar.are_old)
+        scorecard_panel.basis_box(reading, toolbar.are_old)
+        labels = head_overview.label_box(cards, weights.per_layer, toolbar.are_old)
     with overview:
         name, text = tr(head_names.KIND_NAMES[kind]), tr(head_names.KIND_TEXTS[kind])
         st.markdown(tr("**{kind} attention**: {text}", kind=name, text=text), help=tr(HOW_TO_READ))
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            linked = selected_pair.selected_pair(reading)
-            pair = linked if linked is not None and linked.kind == kind else None
-            sort, method = head_overview.grid_boxes(reading.methods, pair)
-            output = output_box(reading, step_tokens(reading, kind, tokens, step)) if method == "gradient" else None
-            weights = MethodChoice(method, output)
-            labels = head_overview.label_box(cards, weights.per_layer)
-            scorecard_panel.basis_box(reading)
-            several = address.COMPARE.draw(
-                st.toggle, tr("Select several"), help=tr("Clicking a head adds it to the selected ones, or removes it.")
-            )
         try:
             maps_of_heads = reading.maps(kind, tokens, method, output)
         except (RuntimeError, ValueError) as error:
@@ -119,9 +145,9 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
             return
         head_overview.about_method(reading, kind, weights)
         found = None if linked is None or weights.per_layer else selected_pair.linking_heads(reading, linked, weights)
-    with boxes:
+    with selected:
         heads = heads_box(reading, kind, weights, maps_of_heads, found if pair is not None else None)
-        top_mass = head_detail.mass_box(view)
+    with of_detail:
         can_cut = has_model and method == "attention" and view in ("Lines", "Map")
         cuts = partial(cut_panel.cutting, reading, kind, tokens) if can_cut and cut_panel.cut_toggle() else None
     shown = HeadsView(kind, view, tokens, weights, top_mass, step, several)

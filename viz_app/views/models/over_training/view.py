@@ -55,7 +55,7 @@ rows and columns at every step. Move the slider with the arrow keys, or let "Pla
 stops it.
 """)
 ABOUT_ROLES = marked("""
-A **role** is the most specific thing that a head does, by the criteria at "What heads do" on the page Heads, unless its
+A **role** is the most specific thing that a head does, by the criteria under "More" on the page Heads, unless its
 weights are spread out: then that is its role, since the largest of nearly equal weights says little. It is **taken**
 (bold) at the first snapshot from which on the head meets the criterion at every snapshot. A score has **settled** at
 the first snapshot from which on it stays within {tolerance} of its last value. Olsson et al. (2022) follow scores of

@@ -20,7 +20,8 @@ from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case
-from viz_app.language import joined, localized, marked, tr, tr_lower
+from viz_app.drawing.theme import theme_named
+from viz_app.language import joined, language, localized, marked, tr, tr_lower
 from viz_app.session import address, chosen_heads, next_page, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.fields import part
@@ -120,8 +121,13 @@ def page() -> None:
     table = appendix_table(panels)
     view = setting_segments(address.PAPER_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
     if view == PICTURE:
+        theme = page_theme()
+        if figure == SELECTION:
+            svg = appendix_figure(panels, "svg", theme).decode()
+        else:
+            svg = picture(panels, theme.name, (readings.model().digest, *map(content, panels), language()))
         st.image(
-            appendix_figure(panels, "svg", page_theme()).decode(),
+            svg,
             width=min(MAX_PIXELS, round(PIXELS * figure_width(panels))),
             alt=tr("{figure}: lines between words", figure=figure_name(figure)),
         )
@@ -136,6 +142,22 @@ def page() -> None:
         of_sentence=figure == SELECTION,
         call=lambda: panels_call(panels, maps),
     )
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def picture(_panels: Sequence[LinePanel], theme_name: str, drawn_from: Hashable) -> str:
+    """Return a figure of the paper as SVG, which all visitors share: its sentence is the same at first.
+
+    Args:
+        drawn_from: decides what is drawn, with the theme.
+    """
+    return appendix_figure(_panels, "svg", theme_named(theme_name)).decode()
+
+
+def content(panel: LinePanel) -> Hashable:
+    """Return what decides a panel of a model's raw weights."""
+    shown = panel.attention
+    return shown.kind, shown.layer, shown.query_tokens, shown.key_tokens, panel.heads, panel.queries
 
 
 def figure_name(figure: str) -> str:

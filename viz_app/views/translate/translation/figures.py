@@ -67,7 +67,7 @@ def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
         f"<td>{len(hypothesis.tokens)}</td></tr>"
         for index, hypothesis in enumerate(hypotheses)
     )
-    names = tr("Rank"), tr("Hypothesis"), tr("score"), tr("log-prob"), tr("tokens")
+    names = tr("Rank"), tr("Translation"), tr("score"), tr("log-prob"), tr("tokens")
     heads = "".join(f"<th>{html.escape(name)}</th>" for name in names)
     return f'<table class="hypotheses"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 

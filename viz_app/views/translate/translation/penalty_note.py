@@ -16,8 +16,8 @@ from viz_app.session import address, readings
 
 MOST, STEP = 2.0, 0.1  # of the slider in the settings
 ABOUT = marked("""
-Computed from the log-probabilities and lengths of these hypotheses: where their scores are equal, they change places. A
-search with the other penalty may find still other translations.
+Computed from the log-probabilities and lengths of these translations: where their scores are equal, they change places.
+A search with the other penalty may find still other translations.
 """)
 
 
@@ -81,7 +81,7 @@ def penalty_note(reading: readings.Reading) -> None:
             words = joined(f"*{plain(isolated(each))}*" for each in change.returning)
             text = tr("You lost {words}; at a length penalty of {penalty} it returns.", words=words, **values)
         else:
-            text = tr("At a length penalty of {penalty}, hypothesis {number} comes first.", **values)
+            text = tr("At a length penalty of {penalty}, translation {number} comes first.", **values)
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"penalty-note-{number}"):
             st.markdown(text, width="content", help=tr(ABOUT))
             st.button(

@@ -40,10 +40,10 @@ The **log-probability** of a token is given the source and the tokens before it,
 two. It says how probable the model finds the word, not whether the translation is right.
 """)
 ABOUT_SCORES = marked("""
-The **log-prob** of a hypothesis is the sum over its tokens. It is lower for longer sentences, so hypotheses are ranked
-by their **score**: the log-probability divided by ((5 + length) / 6) to the power of the length penalty (Wu et al.
-2016). The best is the one nearest 0. Words are underlined that the first hypothesis does not have; those that it alone
-has stand behind a minus.
+The finished *hypotheses* of the search. The **log-prob** of a translation is the sum over its tokens. It is lower for
+longer sentences, so translations are ranked by their **score**: the log-probability divided by ((5 + length) / 6) to
+the power of the length penalty (Wu et al. 2016). The best is the one nearest 0. Words are underlined that the first
+translation does not have; those that it alone has stand behind a minus.
 """)
 ABOUT_OWN = marked("""
 **Forced decoding**: the model reads this translation and gives the probability of each token; nothing is searched.
@@ -86,7 +86,7 @@ def translation(reading: readings.Reading) -> None:
         ),
     )
     sign_line(reading)
-    st.markdown(tr("**Hypotheses**"), help=tr(ABOUT_SCORES))
+    st.markdown(tr("**Translations**, best first"), help=tr(ABOUT_SCORES))
     penalty_note(reading)
     st.html(hypothesis_tables.hypothesis_table(reading.translation.hypotheses, reading.index))
 

@@ -11,6 +11,7 @@ from core.analysis.tokens.words import is_special, readable
 from viz_app.drawing.export.canvas import (
     LABEL_POINTS,
     PITCH,
+    SMALL_POINTS,
     Format,
     cells,
     check_format,
@@ -20,7 +21,7 @@ from viz_app.drawing.export.canvas import (
     saved,
     short,
 )
-from viz_app.drawing.export.selection import NOTHING, Selected, dim
+from viz_app.drawing.export.selection import NOTHING, SHARE, Selected, dim, share_texts
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
 
@@ -62,9 +63,9 @@ def export_joint(
     check_format(file_format)
     written = [short(token) for token in _row_labels(joint)]
     columns = [short(token) for token in joint.columns]
-    figure, axes = paper(
-        PITCH * len(columns) + inches(written) + 0.75, PITCH * len(written) + inches(columns) + 1.3, theme
-    )
+    shares = [] if joint.hidden is None else [share_texts(part.tolist()) for part in joint.hidden.T]
+    width = PITCH * len(columns) + inches(written) + 0.75 + SHARE * len(shares)
+    figure, axes = paper(width, PITCH * len(written) + inches(columns) + 1.3, theme)
     weights = joint.weights.numpy()
     cells(axes, weights, theme.sequential, 0.0, 1.0, np.isnan(weights), theme)
     dim(axes, selected, (len(written), len(columns)), theme)
@@ -74,6 +75,12 @@ def export_joint(
     _write(axes.set_yticks(range(len(written)), written), _row_labels(joint), theme)
     axes.axhline(joint.source_rows - 0.5, color=theme.faint, linewidth=1)
     axes.axvline(joint.source_columns - 0.5, color=theme.faint, linewidth=1)
+    for part, (title, texts) in enumerate(zip((tr("source"), tr("target")), shares, strict=False)):
+        x = len(columns) - 0.3 + part * SHARE / PITCH
+        style: dict[str, Any] = {"color": theme.faint, "fontsize": SMALL_POINTS, "parse_math": False}
+        axes.text(x, -0.7, tr("hidden, {part}", part=title), rotation=90, va="bottom", **style)
+        for row, text in enumerate(texts):
+            axes.text(x, row, text, va="center", **style)
     for spine in axes.spines.values():
         spine.set_color(theme.hairline)
     axes.set_ylabel(f"{tr('target queries')}          {tr('source queries')}", color=theme.faint, fontsize=LABEL_POINTS)
