@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from core.cli.commands import COMMANDS
+from core.files.shipped_files import DISTRIBUTION
 from train.__main__ import build_parser as train_parser
 from viz_app.page_list import VIEWS
 
@@ -74,14 +75,14 @@ def required(*extras: str) -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     texts = {"": project["dependencies"], **project["optional-dependencies"]}
     own = {extra: [Requirement(text) for text in texts[extra]] for extra in texts}
-    found, waiting = set[tuple[str, str]](), {("headlight", extra) for extra in ("", *extras)}
+    found, waiting = set[tuple[str, str]](), {(DISTRIBUTION, extra) for extra in ("", *extras)}
     while waiting:
         name, extra = waiting.pop()
         found.add((name, extra))
-        for requirement in own[extra] if name == "headlight" else requirements(name):
+        for requirement in own[extra] if name == DISTRIBUTION else requirements(name):
             if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
                 waiting |= {(normal(requirement.name), each) for each in ("", *requirement.extras)} - found
-    return {name for name, _ in found if not name.startswith(("nvidia-", "cuda-", "triton"))} - {"headlight"}
+    return {name for name, _ in found if not name.startswith(("nvidia-", "cuda-", "triton"))} - {DISTRIBUTION}
 
 
 def test_every_dependency_is_pinned() -> None:

@@ -6,9 +6,9 @@
 import argparse
 import signal
 import sys
-from importlib.metadata import version
 
 from core.files.console import CommandParser, run_command, show, standard_streams
+from core.files.shipped_files import installed_version
 from train.runs.run_folder import RunFolderError
 from train.runs.stop_signals import StoppedError
 
@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; each sets `run` to its function."""
     parser = CommandParser(prog="python -m train", description="Prepare data, train, average and evaluate.")
-    parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
+    parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
     commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
     for command in COMMANDS:
         command.add_command(commands)

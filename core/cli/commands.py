@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,6 +33,7 @@ from core.cli.file_translation import cli as translate_cli
 from core.cli.file_translation.interrupt import JobStoppedError
 from core.export import cli as explain_cli
 from core.files.console import CommandParser, printable, run_command, show, standard_streams
+from core.files.shipped_files import installed_version
 from core.formats import cli as convert_cli
 from core.formats.checkpoint import Checkpoint
 from core.inference.cpu_inference import PackedTransformer, computation, packing_obstacle
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = CommandParser(
         prog="python -m core", description="Translate, convert checkpoints, and explain and analyse translations."
     )
-    parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
+    parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
     commands = parser.add_subparsers(dest="command", required=True, title="commands", metavar="COMMAND")
     for name, (summary, add_arguments, run) in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")

@@ -15,6 +15,8 @@ import { VIEWS, exploreHeads } from "../drawing/head_explorer.js";
  * @property {KindData[]} kinds
  * @property {[kind: string, layer: number, head: number]} first
  * @property {View} view
+ * @property {number[]} rows Selected at first.
+ * @property {{ title: string, text: string, questions: string[], back: [label: string, address: string] | null } | null} note
  * @property {[name: string, value: string][]} facts
  */
 
@@ -28,10 +30,16 @@ function build() {
     "Attention weights show which tokens a head mixed, not why the model chose its words. " +
     "Layers and heads are counted from 1.";
   const heads = element("div");
-  byId("page").append(title, element("p", "faint", note), heads);
+  if (data.note?.back) byId("page").append(backLink(...data.note.back));
+  if (data.note) byId("page").append(element("p", "about", data.note.title));
+  byId("page").append(title);
+  if (data.note) byId("page").append(emphasised("p", data.note.text));
+  byId("page").append(element("p", "faint", note), heads);
+  if (data.note?.questions.length) byId("page").append(questions(data.note.questions));
   if (data.predicted.length) byId("page").append(tokens()); // none if the probabilities are unknown
   if (data.facts.length) byId("page").append(facts());
-  const { select, recolor } = exploreHeads(heads, data.kinds, firstSelection(), writeAddress);
+  const start = { ...firstSelection(), words: location.hash ? [] : data.rows };
+  const { select, recolor } = exploreHeads(heads, data.kinds, start, writeAddress);
   window.addEventListener("hashchange", () => select(firstSelection()));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
 }
@@ -56,6 +64,31 @@ function firstSelection() {
 function writeAddress({ kind, layer, head, view }) {
   // a page within another has no address of its own
   if (location.protocol !== "about:") history.replaceState(null, "", `#${kind},${layer},${head},${view}`);
+}
+
+/** @param {string} label @param {string} address */
+function backLink(label, address) {
+  const link = element("a", "", label);
+  link.setAttribute("href", address);
+  const line = element("p");
+  line.append("\u2190 ", link);
+  return line;
+}
+
+/** @param {"p" | "li"} tag @param {string} text Words between asterisks are emphasised. */
+function emphasised(tag, text) {
+  const node = element(tag);
+  node.append(...text.split("*").map((part, index) => (index % 2 ? element("em", "", part) : part)));
+  return node;
+}
+
+/** @param {string[]} texts */
+function questions(texts) {
+  const section = element("section");
+  const list = element("ol");
+  list.append(...texts.map((text) => emphasised("li", text)));
+  section.append(element("h2", "", "Questions"), list);
+  return section;
 }
 
 function tokens() {

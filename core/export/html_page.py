@@ -5,6 +5,8 @@ import hashlib
 import html
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +41,37 @@ It makes no network requests.</noscript>
 """
 
 
-def page(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> str:
+@dataclass(frozen=True)
+class Note:
+    """Texts for the readers of a page, plain but for words between asterisks, which are emphasised.
+
+    Attributes:
+        title: what the page is about.
+        text: what to look at, and why.
+        questions: listed below the heads.
+        back: label and address of a link above the title.
+    """
+
+    title: str
+    text: str
+    questions: tuple[str, ...] = ()
+    back: tuple[str, str] | None = None
+
+
+def page(
+    record: ExplanationRecord,
+    first: Head | None = None,
+    view: View = "Lines",
+    rows: Sequence[int] = (),
+    note: Note | None = None,
+) -> str:
     """Render the whole file.
 
     Args:
         first: head shown large initially; by default `first_head` of cross-attention.
         view: view of that head initially.
+        rows: rows of that head selected initially.
+        note: texts about the explanation.
     """
     style, script = bundled_style(_HERE / "html_page.css"), bundled_script(_HERE / "html_page.js")
     policy = (
@@ -52,12 +79,15 @@ def page(record: ExplanationRecord, first: Head | None = None, view: View = "Lin
         f"base-uri 'none'; form-action 'none'"
     )
     # Escape `<` in JSON, so that no token can close the script element.
-    data = json.dumps(payload(record, first, view), separators=(",", ":")).replace("<", "\\u003c")
+    content = payload(record, first, view, rows) | {"note": note and asdict(note)}
+    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
     title = html.escape(f"{record.explanation.source} \u2192 {record.explanation.target}"[:200])
     return _PAGE.format(policy=policy, title=title, style=style, data=data, script=script)
 
 
-def payload(record: ExplanationRecord, first: Head | None = None, view: View = "Lines") -> dict[str, Any]:
+def payload(
+    record: ExplanationRecord, first: Head | None = None, view: View = "Lines", rows: Sequence[int] = ()
+) -> dict[str, Any]:
     """Data for the script of the page; texts are plain, and inserted as text.
 
     Raises:
@@ -84,6 +114,7 @@ def payload(record: ExplanationRecord, first: Head | None = None, view: View = "
         "kinds": kinds,
         "first": list(first or default_head(explanation)),
         "view": view,
+        "rows": list(rows),
         "facts": _facts(record),
     }
 

@@ -30,7 +30,6 @@ import json
 import math
 import platform
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -38,6 +37,7 @@ import torch
 from numpy.typing import NDArray
 
 from core.capture import AttentionMap, attention_mask
+from core.files.shipped_files import installed_version
 from core.model.config_fields import require_size
 from core.results import Explanation
 from core.text.byte_pieces import alternative_piece, resolve_bytes, token_role, with_roles
@@ -86,11 +86,7 @@ def record_of(
         "config": json.loads(json.dumps(asdict(translator.model.config))),  # lists in place of tuples
         "training": _finite(translator.training),
     }
-    try:
-        headlight = version("headlight")
-    except PackageNotFoundError:  # not installed, run from its folder
-        headlight = "unknown"
-    versions = {"headlight": headlight, "torch": torch.__version__, "python": platform.python_version()}
+    versions = {"headlight": installed_version(), "torch": torch.__version__, "python": platform.python_version()}
     return ExplanationRecord(explanation, model, settings, versions)
 
 

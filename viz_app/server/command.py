@@ -10,9 +10,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 
+from core.files.shipped_files import installed_version
 from viz_app.session import environment
 
 MAIN = Path(__file__).resolve().parents[1] / "main.py"
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="the model (default: the shipped en-de)")
     parser.add_argument("--address", help="address to listen on (default: 127.0.0.1, for this machine only)")
     parser.add_argument("--port", type=int, help="port to listen on (default: 8501)")
-    parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
+    parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
     parser.add_argument("streamlit", nargs="*", metavar="-- OPTIONS", help="options of `streamlit run`")
     options = parser.parse_args(arguments)
     try:

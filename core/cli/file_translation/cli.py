@@ -4,7 +4,6 @@ import argparse
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from core.cli.file_translation.search_options import add_search_options, engine_
 from core.cli.file_translation.windows import TranslatedLines, translate_windows
 from core.cli.file_translation.workers import worker_pool
 from core.files.console import show
-from core.files.shipped_files import shipped_checkpoint
+from core.files.shipped_files import installed_version, shipped_checkpoint
 from core.inference.device import usable_cores
 from core.text.marian_tokenizer import MarianTokenizer
 from core.translator import Translator
@@ -33,7 +32,7 @@ UNTRANSLATED = 3  # exit status
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of `translate` to a parser."""
-    parser.add_argument("--version", action="version", version=f"headlight {version('headlight')}")
+    parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
     parser.add_argument(
         "--checkpoint",
         type=Path,

@@ -1,0 +1,372 @@
+"""Twenty sentences that show something, and what to look at in each.
+
+Everything that can be stated as a property of the model stands in a field that `pages.checked` compares with what the
+model does: the translation, links of heads, tokens that were nearly chosen, other hypotheses.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A sentence, its translation, and where to look.
+
+    Attributes:
+        name: of its file.
+        title: what it shows.
+        source, translation: the sentence, and what the model makes of it by a beam search of 4.
+        text: what to look at, and why; words between asterisks are emphasised.
+        links: of heads, such as `cross L5 H8: fährt > departs`: in the row that predicts *fährt*, or that of this word
+            in the encoder, the largest weight is on *departs*. Words, or pieces of words. The first is shown at first.
+        questions: three, for a class.
+        rivals: pieces of the translation and another one that was among the most probable in its place.
+        others: further hypotheses of the search.
+        model: a shipped checkpoint.
+        variants: other sentences that the texts mention, with their translations.
+        off: a head that is turned off in the translation and in the page.
+    """
+
+    name: str
+    title: str
+    source: str
+    translation: str
+    text: str
+    links: tuple[str, ...]
+    questions: tuple[str, str, str]
+    rivals: tuple[tuple[str, str], ...] = ()
+    others: tuple[str, ...] = ()
+    variants: tuple[tuple[str, str], ...] = ()
+    model: str = "en-de"
+    off: str = ""
+
+
+EXHIBITS = (
+    Exhibit(
+        "pronoun",
+        "A pronoun and its noun",
+        "The animal didn't cross the street because it was too tired.",
+        "Das Tier überquerte die Straße nicht, weil es zu müde war.",
+        "What is tired, the animal or the street? In encoder L5 H2 *it* attends most to *animal*; but in encoder L1 H3 "
+        "it attends most to *street*, so that one head's picture is no proof that the model has understood.",
+        ("encoder L5 H2: it > animal", "encoder L1 H3: it > street", "cross L4 H7: es > it"),
+        (
+            "Replace *tired* by *wide*. Does *it* still attend to *animal* in encoder L5 H2? Should it?",
+            "How many of the 48 heads of the encoder attend from *it* to *animal* more than to any other word?",
+            "The German *es* agrees with *Tier*. Which of *er*, *sie*, *es* would be right for *Straße*?",
+        ),
+        rivals=(("es", "er"), ("es", "sie")),
+    ),
+    Exhibit(
+        "wrong_pronoun",
+        "The link is there, the word is wrong",
+        "The cat drank the milk because it was hungry.",
+        "Die Katze trank die Milch, weil es hungrig war.",
+        "In German a cat is *sie*, yet the model writes *es*, with *sie* as the second choice. Encoder L2 H6 attends "
+        "from *it* to *cat* all the same: where a head looks does not say what the model makes of it.",
+        ("encoder L2 H6: it > cat", "encoder L3 H1: it > milk", "cross L4 H7: es > it"),
+        (
+            "Which heads attend from *it* to *milk*? Would *es* be right for the milk?",
+            "Read the alternatives of *es* in the table. How sure is the model?",
+            "Find an English sentence in which *es* is right for *it*, and one in which it must be *er*.",
+        ),
+        rivals=(("es", "sie"),),
+        others=("Die Katze trank die Milch, weil sie hungrig war.",),
+    ),
+    Exhibit(
+        "word_order",
+        "A verb goes to the end",
+        "Yesterday I read a book in the garden.",
+        "Gestern habe ich ein Buch im Garten gelesen.",
+        "One English verb becomes two German ones, in the second and in the last place. Cross L6 H5 attends to *read* "
+        "for both of them, and when the last one is due, decoder L5 H4 attends to *habe*, which announced it.",
+        ("cross L6 H5: gelesen > read", "cross L6 H5: habe > read", "decoder L5 H4: gelesen > habe"),
+        (
+            "*Read* can be present or past. Which word of the sentence decides it?",
+            "Where do the lines of cross L6 H5 cross each other, and what does a crossing mean?",
+            "Why must the decoder look at its own words to write *gelesen*?",
+        ),
+        others=("Gestern las ich ein Buch im Garten.",),
+    ),
+    Exhibit(
+        "separable_verb",
+        "One verb, two places",
+        "The train departs at seven o'clock.",
+        "Der Zug fährt um sieben Uhr ab.",
+        "*Departs* is *fährt ... ab*. Cross L5 H8 attends to it for the first half and cross L6 H2 for the second, and "
+        "decoder L5 H4 attends from the place of *ab* back to *fährt*, four words earlier.",
+        ("cross L5 H8: fährt > departs", "cross L6 H2: ab > departs", "decoder L5 H4: ab > fährt"),
+        (
+            "What would *Der Zug fährt um sieben Uhr* mean without *ab*?",
+            "How probable is *fährt*, and which other verbs does the model consider?",
+            "Compare with the next sentence: do the same heads do the same there?",
+        ),
+        rivals=(("fährt", "geht"), ("ab", "an")),
+    ),
+    Exhibit(
+        "same_heads",
+        "The same heads again",
+        "She turns off the light.",
+        "Sie schaltet das Licht aus.",
+        "Cross L5 H8 attends to the verb and cross L6 H2 to what completes it, as in the sentence with the train. Two "
+        "sentences are not a proof, but a reason to measure a head over a corpus.",
+        ("cross L6 H2: aus > off", "cross L5 H8: schaltet > turns", "encoder L3 H1: turns > off"),
+        (
+            "In which of the two languages do the halves of the verb stand closer together?",
+            "Other hypotheses have *dreht* and *stellt*: does *aus* fit each of them?",
+            "Invent a sentence that would show that cross L6 H2 does something else.",
+        ),
+        others=("Sie dreht das Licht aus.", "Sie stellt das Licht aus."),
+    ),
+    Exhibit(
+        "compound",
+        "Three words become one",
+        "The climate protection programme was adopted.",
+        "Das Klimaschutzprogramm wurde angenommen.",
+        "German writes as one word what English writes as three; the model composes it of pieces. Three heads show "
+        "their origins: cross L4 H3 attends to *climate* for *Klima*, L4 H8 to *protection* for *schutz*, and L5 H4 to "
+        "*programme* for *gramm*.",
+        (
+            "cross L4 H8: schutz > protection",
+            "cross L4 H3: Klima > climate",
+            "cross L5 H4: gramm > programme",
+        ),
+        (
+            "The article *Das* is written before the compound. On which of its parts does it depend?",
+            "Translate *programme protection climate* into one German word. What has changed?",
+            "Why does a model with 8,000 pieces need no entry for *Klimaschutzprogramm*?",
+        ),
+        rivals=(("Das", "Der"),),
+    ),
+    Exhibit(
+        "looking_back",
+        "Inside a compound, two heads look at different words",
+        "The minister of finance resigned.",
+        "Der Finanzminister trat zurück.",
+        "The compound turns the order round: *minister of finance* is *Finanzminister*. Cross L5 H6 attends to "
+        "*minister* already while *Finanz* is written, where cross L5 H3 attends to *finance*.",
+        (
+            "cross L5 H6: Finanzminister > minister",
+            "cross L5 H6: Finanz > minister",
+            "cross L5 H3: Finanzminister > finance",
+            "cross L5 H8: trat > resigned",
+        ),
+        (
+            "Switch between cross L5 H6 and L5 H3. Which of them would you call an aligner?",
+            "Where has *of* gone?",
+            "Another hypothesis is *Die Finanzminister trat zurück*. What is wrong with it?",
+        ),
+        others=("Die Finanzminister trat zurück.",),
+    ),
+    Exhibit(
+        "negation",
+        "Negation in two words",
+        "He has never seen the sea.",
+        "Il n'a jamais vu la mer.",
+        "French puts negation round the verb: *n'* and *jamais*. Cross L6 H7 attends to *never* for *jamais*, and "
+        "cross L4 H2 attends to it for *n'a* as well, a word before its turn.",
+        ("cross L4 H2: n'a > never", "cross L6 H7: jamais > never"),
+        (
+            "Which words of the translation have no word of their own in English?",
+            "What would the sentence mean with *pas* in place of *jamais*?",
+            "Why has the model to know of *never* before it writes *n'*?",
+        ),
+        rivals=(("jamais", "pas"),),
+        model="en-fr",
+    ),
+    Exhibit(
+        "head_off",
+        "One head off, and the negation is gone",
+        "The animal didn't cross the street because it was too tired.",
+        "Das Tier überquerte die Straße, weil es zu müde war.",
+        "Here cross L6 H7 is turned off, and the translation says the contrary: *nicht* is missing. With the head on "
+        "it is there, as in the first sentence; encoder L5 H2 still attends from *it* to *animal*.",
+        ("encoder L5 H2: it > animal", "cross L4 H7: es > it"),
+        (
+            "Does this prove that cross L6 H7 is the head of negation? What else could be the reason?",
+            "Cross L6 H7 is empty here. Which heads could have done its work, and did not?",
+            "Plan an experiment with ten sentences that could show you wrong.",
+        ),
+        off="cross L6 H7",
+    ),
+    Exhibit(
+        "wrong_sense",
+        "The wrong bat",
+        "The bat flew out of the cave.",
+        "Der Schläger flog aus der Höhle.",
+        "*Schläger* is the bat of baseball. Encoder L2 H5 attends from *bat* to *flew*, so the animal could be known; "
+        "yet *Fle*, the beginning of *Fledermaus*, is only among the alternatives.",
+        ("encoder L2 H5: bat > flew", "cross L4 H6: Schläger > bat"),
+        (
+            "Which words of the sentence tell you that it is the animal?",
+            "The model has read talks, debates and captions of pictures. Which bats does one meet there?",
+            "Would more training data help, or another model?",
+        ),
+        rivals=(("Schl", "Fle"),),
+        others=("Der Fledermaus flog aus der Höhle.",),
+    ),
+    Exhibit(
+        "river_bank",
+        "A bench in the river",
+        "He sat on the bank of the river.",
+        "Er saß auf der Bank des Flusses.",
+        "*Bank* is a bench or a bank for money, never the side of a river: that is *Ufer*, whose first piece comes "
+        "second. Encoder L3 H5 attends from *bank* to *river*, so the clue has been read and was not decisive.",
+        ("encoder L3 H5: bank > river", "cross L4 H2: Bank > bank"),
+        (
+            "Another hypothesis begins with *Er saß am Ufer*. Why must *am* be decided before *Ufer*?",
+            "Is *saß* a clue for the bench? Try *He swam to the bank of the river*.",
+            "Which English words would you add so that nobody can misunderstand it?",
+        ),
+        rivals=(("Bank", "U"),),
+        others=("Er saß am Ufer des Flusses.",),
+    ),
+    Exhibit(
+        "wrong_number",
+        "Seven people are missing",
+        "Twenty-seven people were injured.",
+        "Zwanzig Menschen wurden verletzt.",
+        "Twenty-seven have become twenty, in fluent German. Cross L3 H8 attends to *Twenty-seven* as it should: look "
+        "at the number as pieces, and at how improbable the first piece of *Zwanzig* is in the table.",
+        ("cross L3 H8: Zwanzig > Twenty-seven", "cross L6 H5: Menschen > people"),
+        (
+            "In German the ones come first: *siebenundzwanzig*. Why is that hard to write from left to right?",
+            "Would you notice the mistake if you could not read English?",
+            "How could a program check numbers in translations?",
+        ),
+        rivals=(("Zw", "Die"),),
+    ),
+    Exhibit(
+        "digits",
+        "Digits are copied, the comma is not",
+        "In 1987, 3,417 people lived in the village.",
+        "1987 lebten 3.417 Menschen im Dorf.",
+        "Numbers in digits survive: cross L4 H2 attends from *3.417* to *3,417*, piece by piece. The comma becomes a "
+        "point, as German writes it, and cross L5 H8 finds the verb *lived*, which has moved before the number.",
+        ("cross L4 H2: 3.417 > 3,417", "cross L5 H8: lebten > lived"),
+        (
+            "What would a reader in Berlin understand by *3,417*?",
+            "Why does the sentence no longer begin with *In*?",
+            "Try *1,234,567 inhabitants* in the app. What goes wrong there?",
+        ),
+        rivals=(("Menschen", "Personen"),),
+    ),
+    Exhibit(
+        "omission",
+        "A sentence is left out",
+        "I came. I saw. I won.",
+        "Ich bin gekommen. Ich habe gewonnen.",
+        "Three sentences become two: *I saw* is gone. Cross L4 H4 attends from *gewonnen* to *won* past it, while "
+        "*gesehen* is only the second choice in that place; nothing in the translation shows the gap.",
+        ("cross L4 H4: gewonnen > won", "cross L5 H3: gekommen > came"),
+        (
+            "Do some heads attend to *saw* at all? To which words of the translation?",
+            "Another hypothesis is *Ich bin gekommen. Ich habe gesehen.* Is it better?",
+            "How could a program notice that a sentence is missing?",
+        ),
+        rivals=(("gewonnen", "gesehen"),),
+        others=("Ich bin gekommen. Ich habe gesehen.",),
+    ),
+    Exhibit(
+        "title",
+        "Mrs disappears, and decides",
+        "My neighbour Mrs Zwiebelmeyer lives in Kleinpoppenhausen.",
+        "Meine Nachbarin Zwiebelmeyer lebt in Kleinpoppenhausen.",
+        "*Mrs* is not translated, and yet it decides: with *Mr* the translation begins with *Mein Nachbar*. Cross "
+        "L4 H6 attends to it for *Nachbarin*, L3 H5 to *neighbour*, and L5 H1 copies the name piece by piece.",
+        (
+            "cross L4 H6: Nachbarin > Mrs",
+            "cross L3 H5: Nachbarin > neighbour",
+            "cross L5 H1: Zwiebelmeyer > Zwiebelmeyer",
+        ),
+        (
+            "Replace *Mrs* by *Dr*. What does the model write, and how sure is it?",
+            "Already *Meine* depends on *Mrs*, which comes two words later. How can it?",
+            "Has something been lost without *Frau*?",
+        ),
+        rivals=(("Meine", "Mein"),),
+        variants=(
+            (
+                "My neighbour Mr Zwiebelmeyer lives in Kleinpoppenhausen.",
+                "Mein Nachbar Mr. Zwiebelmeyer lebt in Kleinpoppenhausen.",
+            ),
+        ),
+    ),
+    Exhibit(
+        "case",
+        "Where to, or where?",
+        "He put the book on the table.",
+        "Er legte das Buch auf den Tisch.",
+        "After *auf*, German asks *where to?* (*den Tisch*) or *where?* (*dem Tisch*). The verb decides: while *den* "
+        "is written, decoder L4 H5 attends to *legte*, and cross L3 H1 to *put*; cross L5 H2 looks ahead to *table*.",
+        ("decoder L4 H5: den > legte", "cross L3 H1: den > put", "cross L5 H2: den > table"),
+        (
+            "What would *Er legte das Buch auf dem Tisch* mean?",
+            "English has one *put*, German *legen*, *stellen* and *setzen*. When is which right?",
+            "Which head tells the decoder that *Tisch* is masculine, before it is written?",
+        ),
+        others=("Er stellte das Buch auf den Tisch.",),
+        variants=(("The book is on the table.", "Das Buch ist auf dem Tisch."),),
+    ),
+    Exhibit(
+        "adjectives",
+        "Adjectives change places",
+        "I see a red house and a white cat.",
+        "Je vois une maison rouge et un chat blanc.",
+        "In French the colour follows the noun and agrees with it. Cross L4 H3 attends to *red* for *rouge*, so its "
+        "lines cross; decoder L1 H4 attends from *blanc* to *chat*, on whose gender its ending depends.",
+        ("cross L4 H3: rouge > red", "decoder L1 H4: blanc > chat", "cross L5 H4: blanc > white"),
+        (
+            "Why *blanc* and not *blanche*? Which word would change it?",
+            "How probable is *une* at its place, when neither *maison* nor *rouge* is written yet?",
+            "Do all heads that attend from *rouge* to *red* attend from *maison* to *house*?",
+        ),
+        model="en-fr",
+    ),
+    Exhibit(
+        "reversed",
+        "Every word right, the sentence wrong",
+        "I miss you.",
+        "Je te manque.",
+        "*Je te manque* means *you miss me*: in French, who is missed is the subject. Cross L1 H5 attends from *Je* to "
+        "*I* and L5 H6 from *te* to *you*, so the alignment is faultless; *Tu*, the right beginning, is a rival.",
+        ("cross L5 H6: te > you", "cross L1 H5: Je > I", "cross L6 H5: manque > miss"),
+        (
+            "How would a good alignment of *Tu me manques* look?",
+            "Can you find the mistake by looking at the weights alone?",
+            "Which other verbs turn subject and object round in a language that you know?",
+        ),
+        rivals=(("Je", "Tu"),),
+        model="en-fr",
+    ),
+    Exhibit(
+        "gender",
+        "A teacher who is a sister",
+        "My sister is a teacher. She works in Hamburg.",
+        "Meine Schwester ist Lehrer. Sie arbeitet in Hamburg.",
+        "German would say *Lehrerin*, and encoder L3 H1 attends from *teacher* to *sister*, where the reason stands. "
+        "The model prefers the masculine *Lehrer*; *Lehrerin* is in another of the hypotheses that the search found.",
+        ("encoder L3 H1: teacher > sister", "cross L5 H5: Lehrer > teacher"),
+        (
+            "What does the model write for *My brother is a teacher*, and what for *My sister is a nurse*?",
+            "Whose habit is this: the model's, that of its data, or that of the language?",
+            "Design a test with fifty sentences that measures it.",
+        ),
+        rivals=(("Lehrer", "Lehr"),),
+        others=("Meine Schwester ist Lehrerin. Sie arbeitet in Hamburg.",),
+    ),
+    Exhibit(
+        "capitals",
+        "It does not know these words",
+        "THE DOG SLEEPS.",
+        "DOG SLEPS.",
+        "In capitals the words fall into pieces that the model has hardly seen, so it copies letters: "
+        "cross L4 H5 attends from *G* to *G*, L3 H2 from *L* to *L*. On the way *THE* and one E are lost.",
+        ("cross L4 H5: G > G", "cross L3 H2: L > L"),
+        (
+            "Write the sentence in small letters in the app. Why is that another sentence for the model?",
+            "Compare the number of tokens of *SLEEPS* and *sleeps*.",
+            "What should a translator do with capitals: learn them, or be spared them?",
+        ),
+        others=("THE DOG SLEEPS.",),
+    ),
+)
