@@ -207,6 +207,29 @@ def edit(model: Transformer, functions: Mapping[str, Edit]) -> Generator[None]:
         yield
 
 
+class LayerCall(NamedTuple):
+    """A call of a module: its first argument, detached if it is a tensor, and its output, with gradients."""
+
+    argument: Any
+    output: Tensor
+
+
+@contextmanager
+def record_calls(module: nn.Module) -> Generator[list[LayerCall]]:
+    """Record the calls of a module of a model, in their order: a layer with one name may be called more than once."""
+    calls: list[LayerCall] = []
+
+    def keep(_module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> None:
+        argument = arguments[0]
+        calls.append(LayerCall(argument.detach() if isinstance(argument, Tensor) else argument, output))
+
+    handle = module.register_forward_hook(keep)
+    try:
+        yield calls
+    finally:
+        handle.remove()
+
+
 def unchanged(_: Tensor) -> None:
     """An edit that leaves its value as it is: the model then computes the value, where a fused kernel would not."""
 

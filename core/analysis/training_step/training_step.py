@@ -26,8 +26,8 @@ from core.analysis.training_step.step_numbers import Part, SmoothedLabel, Traini
 from core.analysis.training_step.weight_gradient import (
     Index,
     WeightGradient,
+    layer_of,
     parse_weight,
-    recorded_calls,
     trained_parameters,
     weight_uses,
 )
@@ -38,6 +38,7 @@ from core.model import Transformer
 from core.model.half_precision import LARGE, is_large, kept_types
 from core.model.schedule import learning_rate
 from core.model.training import LABEL_SMOOTHING, WARMUP, smoothed_nll
+from core.trace import record_calls
 from core.translator import Translator
 
 COUNT = 10  # most probable tokens of a smoothed label
@@ -135,7 +136,7 @@ class _Step:
         options, length = self.options, len(self.ids.fed)
         name, index = parse_weight(options.weight or self._output_matrix(), self.model)
         parameters = trained_parameters(self.model.requires_grad_(True))
-        with recorded_calls(self.model, name) as calls:
+        with record_calls(layer_of(self.model, name)) as calls:
             states, logits = self._pass()
         label_nll, uniform_nll, losses = self._losses(logits)
         gradients, errors = self._gradients(losses, parameters, [*(call.output for call in calls), logits])

@@ -9,11 +9,9 @@ the embedding of a token of the source, as that of a token that is fed to the de
 """
 
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +19,7 @@ from torch.nn import functional as F
 
 from core.model import LearnedPositions, Transformer
 from core.model.training import is_trained
+from core.trace import LayerCall
 
 Index = tuple[int, ...]
 
@@ -113,35 +112,11 @@ def parse_weight(text: str, model: nn.Module) -> tuple[str, Index | None]:
     return name, index
 
 
-class Call(NamedTuple):
-    """A call of the layer that a weight belongs to: its first argument, detached, and its output."""
-
-    argument: Any
-    output: Tensor
-
-
-@contextmanager
-def recorded_calls(model: nn.Module, name: str) -> Generator[list[Call]]:
-    """Record the calls of the layer of a parameter, with gradients."""
-    owner = _owner(model, name)
-    calls: list[Call] = []
-
-    def keep(_module: nn.Module, arguments: tuple[Any, ...], output: Tensor) -> None:
-        argument = arguments[0]
-        calls.append(Call(argument.detach() if isinstance(argument, Tensor) else argument, output))
-
-    handle = owner.register_forward_hook(keep)
-    try:
-        yield calls
-    finally:
-        handle.remove()
-
-
 def weight_uses(
     model: Transformer,
     name: str,
     index: Index,
-    calls: list[tuple[Call, Tensor]],
+    calls: list[tuple[LayerCall, Tensor]],
     output: tuple[Tensor, Tensor],
 ) -> tuple[Use, ...]:
     """The uses of a weight.
@@ -165,7 +140,7 @@ def weight_uses(
     return tuple(uses)
 
 
-def _owner(model: nn.Module, name: str) -> nn.Module:
+def layer_of(model: nn.Module, name: str) -> nn.Module:
     """The module whose calls use a parameter: the one that has it or, of a table of positions, the one around that."""
     path = name.rpartition(".")[0]
     around = model.get_submodule(path.rpartition(".")[0])
@@ -180,9 +155,11 @@ def _side(name: str, number: int) -> Literal["source", "target"]:
     return "source" if name.startswith("encoder.") or of_memory else "target"
 
 
-def _products(model: nn.Module, name: str, index: Index, call: Call, errors: Tensor) -> list[tuple[int, float, float]]:
+def _products(
+    model: nn.Module, name: str, index: Index, call: LayerCall, errors: Tensor
+) -> list[tuple[int, float, float]]:
     """Position, error and factor of each use in one call of the layer."""
-    module, of_layer = model.get_submodule(name.rpartition(".")[0]), _owner(model, name)
+    module, of_layer = model.get_submodule(name.rpartition(".")[0]), layer_of(model, name)
     last = index[-1]
     if isinstance(of_layer, LearnedPositions):  # whose first argument is the first position
         position = index[0] - int(call.argument)

@@ -6,10 +6,10 @@ import csv
 import io
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -44,6 +44,8 @@ from core.files.console import show
 from core.files.file_writing import check_folder_of, file_digest, write_atomically
 from core.text.text_files import decode
 from core.translator import Translator
+
+T = TypeVar("T")
 
 NUMBERS = ("log_prob", "probability", *SIGNS)  # columns of texts that would be formulas
 
@@ -184,7 +186,10 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
         raise ValueError(f"{name}: {error}") from error
     digest = file_digest(options.checkpoint)
     scored = score_lines(translator, lines, options.beam_size, options.length_penalty)
-    shown = partial(tqdm, unit=" sentences", file=sys.stderr)
+
+    def shown(parts: Iterable[T], total: int) -> Iterable[T]:
+        return tqdm(parts, total=total, unit=" sentences", file=sys.stderr)
+
     if not options.signs:
         return ScoredWords(worst_words(shown(scored, total=len(lines)))[: options.top], digest, options.app)
     path = thresholds_beside(options.checkpoint)

@@ -43,6 +43,7 @@ WITHOUT_TOKENS = {
             *("plotly_chart", "score_products", "theme", "export.canvas", "export.plotly_chart", "export.tables"),
             "export.selection",
             "export.token_boxes",  # through `token_rows`
+            *("fonts.__main__", "fonts.embedding"),
         )
     ),
     *(
