@@ -87,7 +87,7 @@ DRAWINGS: dict[str, tuple[ModuleType, Any]] = {
         alignment_ribbons,
         {"source": [WORD, WORD], "target": [WORD, WORD], "ribbons": [[0, 0, 1.0, True]], "gold": [], "height": 200},
     ),
-    "examples": (corpus_examples, corpus_examples.examples_payload([EXAMPLE] * 2, "Open", "heads", 0)),
+    "examples": (corpus_examples, corpus_examples.examples_payload([EXAMPLE] * 2, "Open")),
     "paths": (path_graph, [GRAPH, GRAPH]),
     "tokens": (token_steps, token_steps.steps_payload(TRANSLATION, step=0)),
     "samples": (

@@ -28,7 +28,8 @@ def test_a_model_is_opened_by_its_files_and_by_its_path(
     expect(page).to_have_url(re.compile("text=%3E%3Edeu%3C%3C"))
 
     wait_until_idle(page)
-    path = sidebar.get_by_placeholder("~/models/opus-mt-en-de")
+    by_path, path = sidebar.get_by_role("button", name="By path"), page.get_by_placeholder("~/models/opus-mt-en-de")
+    by_path.click()
     path.fill(f"{folder}-2")
     path.press("Enter")
     expect(sidebar.get_by_role("alert")).to_contain_text("There is no file or folder")
@@ -38,7 +39,10 @@ def test_a_model_is_opened_by_its_files_and_by_its_path(
     path.fill(str(folder))
     path.press("Enter")
     expect(sidebar.get_by_role("alert")).to_have_count(0)
+    wait_until_idle(page)
+    by_path.click()
     expect(path).to_have_value("")
+    page.keyboard.press("Escape")
     expect(table).to_have_count(3)  # it is the same model
 
     wait_until_idle(page)

@@ -269,7 +269,7 @@ def examples(of: Subject) -> Iterator[Drawn]:
         example_figures.head_example(of.translator, head, HeadExample(1.0, indexed, of.position, at)),
         example_figures.neuron_example(of.translator, Neuron("encoder", 0, 0), NeuronExample(1.0, indexed, at)),
     ]
-    yield corpus_examples.examples_payload(shown, "title", "followed", 2)
+    yield corpus_examples.examples_payload(shown, "title")
     yield example_figures.examples_table(shown, "strength")
     yield partial(export_examples, shown, theme=of.theme)
     corpus_pass = CorpusPass(of.translator, [Line(1, " ".join(of.text.splitlines()), None)])

@@ -8,7 +8,7 @@ from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.language import marked, tr
 from viz_app.session.uploaded_text import decoded
 
-MAX_BYTES = 2**20  # some 10,000 sentences, more than either page computes
+MAX_BYTES = 5 * 2**20
 PASTED = marked("the text")
 
 

@@ -9,7 +9,7 @@ import { button, element, focusedIn, goTo, group, moveInRows, spelled, textOf } 
 import { decimal } from "../../../core/drawing/numbers.js";
 import { tr } from "../../../core/drawing/texts.js";
 import { decodedWeights, paintWeights } from "../../../core/drawing/weights.js";
-import { component, rootOf, whenDrawn } from "../../components/shared.js";
+import { component, rootOf } from "../../components/shared.js";
 
 /**
  * @typedef {{ spans: Span[], glued: boolean, mark: "" | "query" | "key" | "both", at: number }} Token
@@ -19,8 +19,6 @@ import { component, rootOf, whenDrawn } from "../../components/shared.js";
  *
  * @typedef {object} Data See `examples_payload`.
  * @property {string} title What a click does.
- * @property {string} followed Name of the page to go to when the server has handled a click.
- * @property {number} count Of the clicks handled so far.
  * @property {Example[]} examples
  * @property {readonly string[]} scale Colours of the weights, evenly spaced from 0 to 1.
  */
@@ -29,13 +27,8 @@ const MAP = 96; // pixels of the longer side of a map, at most
 const SPOKEN = 3; // weights of a token
 const PITCH = 9; // of a cell, at most
 
-/** @type {WeakMap<HTMLElement, number>} */
-const handled = new WeakMap();
-
 export default component((/** @type {Component<Data>} */ { data, parentElement, setTriggerValue }) => {
   const root = rootOf(parentElement);
-  if (data.count > (handled.get(root) ?? data.count)) whenDrawn(() => followLink(data.followed));
-  handled.set(root, data.count);
   const focused = focusedIn(root)?.dataset.row;
   const list = group("examples", tr("Examples"));
   const lines = data.examples.map(({ texts, value, share, note, map }, number) => {
@@ -175,15 +168,6 @@ function spoken(placed, token, tints, at) {
   const found = placed.map((each) => ({ text: each.text, weight: tints(each, at) })).filter(({ weight }) => weight > 0);
   const largest = found.sort((a, b) => b.weight - a.weight).slice(0, SPOKEN);
   return `${token.text}: ${largest.map(({ text, weight }) => `${text} ${decimal(weight, 2)}`).join(", ")}`;
-}
-
-/**
- * Go to another page of the app, in the same session, by a link on this page.
- * @param {string} name
- */
-function followLink(name) {
-  const links = document.querySelectorAll("a");
-  [...links].find((link) => new URL(link.href, document.baseURI).pathname.endsWith(`/${name}`))?.click();
 }
 
 const marks = () => ({ query: tr("from here"), key: tr("attended to"), both: tr("attended to from here") });

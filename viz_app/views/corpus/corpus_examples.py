@@ -24,22 +24,18 @@ ShownMap = tuple[AttentionMap, int]  # of a layer, and a head
 def examples_payload(
     shown: Sequence[ShownExample],
     title: str,
-    followed: str,
-    count: int,
     maps: Sequence[ShownMap] = (),
     theme: Theme = LIGHT,
 ) -> dict[str, Any]:
     """Return the data of examples, see `Data` in corpus_examples.js.
 
     Args:
-        title, followed, count, maps: As for `corpus_examples`.
+        title, maps: As for `corpus_examples`.
     """
     drawn: Sequence[ShownMap | None] = maps or [None] * len(shown)
     largest = max((each.value for each in shown), default=1) or 1
     return {
         "title": title,
-        "followed": followed,
-        "count": count,
         "examples": [
             {
                 "texts": [_text(text) for text in each.texts],
@@ -59,8 +55,6 @@ def corpus_examples(
     title: str,
     on_click: Callable[[int], None],
     *,
-    followed: str,
-    count: int,
     key: str,
     maps: Sequence[ShownMap] = (),
 ) -> None:
@@ -69,12 +63,10 @@ def corpus_examples(
     Args:
         title: The effect of a click.
         on_click: Called with the number of an example, before the page runs again.
-        followed: Name of the page, of which there is a link on this one, that the browser goes to after a click.
-        count: Number of clicks that were handled so far.
         key: Key of the component, as for any widget.
         maps: The layer and the head of each example; none of neurons.
     """
-    payload = examples_payload(shown, title, followed, count, maps, page_theme())
+    payload = examples_payload(shown, title, maps, page_theme())
     draw(_component, payload, key, "opened", lambda value: clicked(value, len(shown)), on_click)
 
 

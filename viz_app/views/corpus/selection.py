@@ -16,6 +16,7 @@ from viz_app.language import tr
 from viz_app.page_list import script_of
 from viz_app.session import address, chosen_heads, readings
 from viz_app.session.models import Model
+from viz_app.session.next_page import lead_to
 from viz_app.session.state import session_object
 from viz_app.views.corpus.corpus_examples import ShownMap, corpus_examples
 from viz_app.views.corpus.figures.corpus import AXIS_NAMES
@@ -33,13 +34,11 @@ class CorpusSelection:
     Attributes:
         head, neuron: None: the first of the list.
         ranges: of the axes of the parallel coordinates.
-        num_opened: number of examples that were clicked; after each, the browser goes to the page Heads.
     """
 
     head: Head | None = None
     neuron: Neuron | None = None
     ranges: dict[str, Range] = field(default_factory=dict[str, Range])
-    num_opened: int = 0
 
     def restore(self) -> None:
         """Select what the address names, at first and after going back."""
@@ -147,18 +146,14 @@ def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -
     target = (*sentence.target, model.translator.model.config.eos_id)
     search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
     readings.show_target(model, search, target, words)
-    session_object(CorpusSelection).num_opened += 1
+    lead_to("heads")
 
 
 def examples(
     shown: Sequence[ShownExample], on_click: Callable[[int], None], key: str, maps: Sequence[ShownMap] = ()
 ) -> None:
-    """Draw examples; a click on one opens it, and the browser follows the link to the page Heads.
-
-    `st.switch_page` would have to clear the address, which Streamlit refuses while widgets are bound to it.
-    """
+    """Draw examples; a click on one opens it on the page Heads."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(tr("Click an example to see its sentence and these words on the page"), width="content")
         st.page_link(script_of("heads"), label=tr("Heads"), icon=":material/arrow_forward:", width="content")
-    title, count = tr("See it on Heads"), selected().num_opened
-    corpus_examples(shown, title, on_click, followed="heads", count=count, key=key, maps=maps)
+    corpus_examples(shown, tr("See it on Heads"), on_click, key=key, maps=maps)

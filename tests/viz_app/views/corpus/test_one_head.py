@@ -66,7 +66,7 @@ def test_an_example_has_the_map_of_its_head(start: Start, checkpoint: Path, inde
     model, examples = reading(app).model, index.head_examples(HEAD)
     maps = one_head.example_maps(model, "key", HEAD, "any top", examples)
     shown = head_examples(model.translator, HEAD, examples)
-    payload = examples_payload(shown, "title", "heads", 0, [(each, HEAD.head) for each in maps])
+    payload = examples_payload(shown, "title", [(each, HEAD.head) for each in maps])
     for example, drawn in zip(examples, payload["examples"], strict=True):
         (alone,) = batch_maps(model.translator, [(example.sentence.source, example.sentence.target)])
         attention = alone["cross"][HEAD.layer]

@@ -121,7 +121,6 @@ def test_an_example_opens_on_the_page_heads(
     assert app.session_state[heads_widget(head.kind).key] == [f"L{head.layer + 1} H{head.head + 1}"]
     words = selection.example_words(about.model, head, example.sentence, example.query, example.key)
     assert state_of(app, Current).words == SelectedWords(about.identity, tuple(words))
-    assert state_of(app, CorpusSelection).num_opened == 1
 
 
 def test_the_words_of_an_example_are_those_of_its_tokens(start: Start, checkpoint: Path, index: CorpusIndex) -> None:

@@ -81,7 +81,7 @@ def test_special_tokens_and_lone_spaces_are_written_only_where_they_are_marked()
         (".", False, "", 6),
     ]
     assert second.written() == [("<s>", False, "query", 0), ("▁Ein", True, "", 1), ("▁<b>", True, "", 2)]
-    payload = json.loads(json.dumps(examples_payload([EXAMPLE], "Open", "heads", 0)))
+    payload = json.loads(json.dumps(examples_payload([EXAMPLE], "Open")))
     (shown,) = payload["examples"]
     assert [token["mark"] for token in shown["texts"][0]["tokens"]] == ["", "", "key", "", "", ""]
     assert (shown["value"], shown["share"], shown["note"]) == ("2.50", 1, "predicts Ein")
