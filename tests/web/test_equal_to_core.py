@@ -7,6 +7,7 @@ import base64
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -61,13 +62,20 @@ def page_results(checkpoint: Path, kernel: Path | None, texts: Sequence[str], be
         "sentences": list(texts),
         "options": {"beamSize": beam_size, "lengthPenalty": 0.6},
     }
-    done = subprocess.run(
-        [NODE, RUNNER], input=json.dumps(request), capture_output=True, text=True, encoding="utf-8", check=False
-    )
-    assert not done.returncode, done.stderr
-    lines = done.stdout.split("\n")[:-1]  # no other separators, which texts may contain
-    assert len(lines) == len(texts)
-    return map(json.loads, lines)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as given:
+        json.dump(request, given)
+        given.seek(0)
+        pipes = {"stdin": given, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen([NODE, RUNNER], **pipes) as process:
+            assert process.stdout
+            assert process.stderr
+            count = 0
+            for line in process.stdout:  # bytes end at line feeds alone, of which texts have none in JSON
+                count += 1
+                yield json.loads(line)
+            problem = process.stderr.read().decode()
+    assert not process.returncode, problem
+    assert count == len(texts)
 
 
 def is_near_tie(translator: Translator, text: str, beam_size: int) -> bool:
