@@ -56,8 +56,28 @@ export class Tokenizer {
       const byte = byteOf(this.pieces[id]);
       return byte === undefined ? [...new TextEncoder().encode(this.pieces[id])] : [byte];
     });
-    return new TextDecoder().decode(Uint8Array.from(bytes)).replaceAll(SPACE_MARK, " ").replace(/^ /, "");
+    return decoded(Uint8Array.from(bytes)).replaceAll(SPACE_MARK, " ").replace(/^ /, "");
   }
+}
+
+/**
+ * UTF-8 as text. Each byte that is of no character becomes U+FFFD, as in SentencePiece; `TextDecoder` has one for several.
+ * @param {Uint8Array} bytes
+ */
+function decoded(bytes) {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let text = "";
+  for (let at = 0; at < bytes.length;) {
+    const length = bytes[at] < 0x80 ? 1 : bytes[at] < 0xe0 ? 2 : bytes[at] < 0xf0 ? 3 : 4;
+    try {
+      text += decoder.decode(bytes.subarray(at, at + length));
+      at += length;
+    } catch {
+      text += "\ufffd";
+      at += 1;
+    }
+  }
+  return text;
 }
 
 /** @param {number} byte */

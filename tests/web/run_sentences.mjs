@@ -20,6 +20,7 @@ function print(/** @type {object} */ value) {
   for (let written = 0; written < line.length;) written += writeSync(1, line, written);
 }
 
+for (const ids of request.tokens ?? []) print(translator.tokenizer.decode(ids));
 for (const text of request.sentences) {
   try {
     const hypotheses = translator.translate(text, request.options);

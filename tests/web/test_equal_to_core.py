@@ -6,6 +6,7 @@
 import base64
 import json
 import os
+import random
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -55,13 +56,13 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def page_results(checkpoint: Path, kernel: Path | None, texts: Sequence[str], beam_size: int) -> Iterator[Any]:
-    request = {
-        "web": str(WEB),
-        "kernel": kernel and str(kernel),
-        "checkpoint": str(checkpoint),
-        "sentences": list(texts),
-        "options": {"beamSize": beam_size, "lengthPenalty": 0.6},
-    }
+    options = {"beamSize": beam_size, "lengthPenalty": 0.6}
+    request = {"kernel": kernel and str(kernel), "sentences": list(texts), "options": options}
+    return run(checkpoint, request, len(texts))
+
+
+def run(checkpoint: Path, request: dict[str, Any], expected: int) -> Iterator[Any]:
+    request |= {"web": str(WEB), "checkpoint": str(checkpoint)}
     with tempfile.TemporaryFile("w+", encoding="utf-8") as given:
         json.dump(request, given)
         given.seek(0)
@@ -75,7 +76,7 @@ def page_results(checkpoint: Path, kernel: Path | None, texts: Sequence[str], be
                 yield json.loads(line)
             problem = process.stderr.read().decode()
     assert not process.returncode, problem
-    assert count == len(texts)
+    assert count == expected
 
 
 def is_near_tie(translator: Translator, text: str, beam_size: int) -> bool:
@@ -142,6 +143,17 @@ def test_ids_translations_and_weights_are_those_of_core(
     print(f"{name}: {len(texts)} sentences, {refused} refused by both, {len(ties)} near ties: {ties}")
     assert len(ties) <= len(texts) / 10, "near ties are rare, or the searches differ"
     assert refused < len(texts) / 10
+
+
+def test_token_ids_have_the_text_of_core() -> None:
+    """Pieces and bytes at random, which are rarely whole characters."""
+    checkpoint, chosen = shipped_checkpoint("multi30k"), random.Random(0)
+    tokenizer = Translator.from_checkpoint(checkpoint).tokenizer.target
+    some_bytes = [tokenizer.token_id(f"<0x{byte:02X}>") for byte in (0x41, 0x82, 0xBB, 0xBF, 0xC3, 0xE2, 0xEF, 0xF0)]
+    pieces = [tokenizer.token_id(piece) for piece in ("\u2581der", "en", "\u2581")]
+    runs = [chosen.choices([*some_bytes, *pieces], k=chosen.randrange(1, 9)) for _ in range(500)]
+    found = list(run(checkpoint, {"tokens": runs, "sentences": [], "options": {}}, len(runs)))
+    assert found == [tokenizer.decode(ids) for ids in runs]
 
 
 def test_the_kernel_is_that_of_its_source(kernel: Path) -> None:
