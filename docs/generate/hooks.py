@@ -149,7 +149,8 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> None:
             except CellError as error:
                 raise PluginError(str(error)) from error
             page.content = OUTPUT.sub(lambda match, cells=cells: _output(cells[int(match[1])]), page.content)
-            page.content = page.content.replace(PLACE, f'<div class="gallery">{cards}</div>')
+            gallery = f'<div class="gallery" data-search-exclude>{cards}</div>'  # each card has an entry of its own
+            page.content = page.content.replace(PLACE, gallery)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
