@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import tempfile
 import tomllib
 import venv
@@ -84,8 +83,7 @@ def build_wheel(archive: Path, out: Path) -> Path:
     """Build the wheel from the source archive alone, so without checkpoints, with the packages of this environment."""
     before = set(out.glob("*.whl"))
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(archive) as source:
-            source.extractall(folder, filter="data")
+        shutil.unpack_archive(archive, folder)
         (project,) = Path(folder).iterdir()
         _run("pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(out), str(project))
     (wheel,) = set(out.glob("*.whl")) - before
