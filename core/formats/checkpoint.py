@@ -285,7 +285,8 @@ def _read_tokenizer(path: Path, config: TransformerConfig, tensor: Tensor) -> To
     for name in ("vocab_size", "pad_id", "bos_id", "eos_id"):
         if getattr(tokenizer, name) != getattr(config, name):
             raise CheckpointError(
-                f"{path.name}: its tokenizer has {name} {getattr(tokenizer, name)}, its model {getattr(config, name)}"
+                f"{path.name}: its tokenizer has {name} {getattr(tokenizer, name)}, its model {getattr(config, name)}: "
+                f"save it again with the tokenizer that the model was trained with"
             )
     return tokenizer
 

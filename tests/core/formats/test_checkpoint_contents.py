@@ -279,9 +279,14 @@ def test_a_tokenizer_that_does_not_fit(
         return torch.frombuffer(bytearray(data), dtype=torch.uint8)
 
     other = SentencePieceTokenizer.train([english for english, _ in parallel_text], vocab_size=390, num_threads=1)
-    assert_refused(with_tokenizer(as_tensor(other.to_bytes())), r"its tokenizer has vocab_size 390, its model 400$")
-    assert_refused(remake(reconfigure(bos_id=2, eos_id=1)), r"its tokenizer has bos_id 1, its model 2$")
-    assert_refused(remake(reconfigure(pad_id=9)), r"its tokenizer has pad_id 0, its model 9$")
+    assert_refused(
+        with_tokenizer(as_tensor(other.to_bytes())),
+        r"its tokenizer has vocab_size 390, its model 400: save it again with the",
+    )
+    assert_refused(
+        remake(reconfigure(bos_id=2, eos_id=1)), r"its tokenizer has bos_id 1, its model 2: save it again with the"
+    )
+    assert_refused(remake(reconfigure(pad_id=9)), r"its tokenizer has pad_id 0, its model 9: save it again with the")
     assert_refused(
         with_tokenizer(as_tensor(b"not a model")),
         r"its tokenizer cannot be read: not a SentencePiece model \(11 bytes\)",
