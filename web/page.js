@@ -4,10 +4,10 @@
 /** @import { Answer, Predicted } from "./worker.js" */
 /** @import { KindData, Selection } from "../core/drawing/head_explorer.js" */
 /** @import { Texts } from "../core/drawing/texts.js" */
-/** @import { Figure1Drawing, Figure1Model } from "../core/drawing/types" */
+/** @import { Figure1Model } from "../core/drawing/types" */
 
-import { element, isDark, spelled } from "../core/drawing/dom.js";
-import { drawFigure1 } from "../core/drawing/figure1.js";
+import { element, spelled } from "../core/drawing/dom.js";
+import { drawFigureOfHeads } from "../core/drawing/figure1_heads.js";
 import { exploreHeads } from "../core/drawing/head_explorer.js";
 import { decimal } from "../core/drawing/numbers.js";
 import { setTexts, tr } from "../core/drawing/texts.js";
@@ -46,9 +46,8 @@ let [number, waits, isBusy] = [0, false, false];
 let shown;
 /** @type {ReturnType<typeof exploreHeads> | undefined} */
 let explorer;
-/** @type {Figure1Drawing | undefined} */
+/** @type {ReturnType<typeof drawFigureOfHeads> | undefined} */
 let figure1;
-const HEAD_LINK = "#{kind}.{layer}.{head}"; // of Figure 1, which counts from 1 there
 
 /** The sentence, the model and the language are in the address, so that a link can name them. */
 function build() {
@@ -183,24 +182,14 @@ function draw() {
 
 /** @param {Answer} answer */
 function drawFigure(answer) {
-  const ramp = isDark(figure) ? "--ramp-dark" : "--ramp-light";
-  const scale = getComputedStyle(figure).getPropertyValue(ramp).split(",");
-  const follow = (/** @type {string} */ address) => {
-    const [kind, layer, head] = address.slice(1).split(".");
-    selection = { ...selection, kind, layer: Number(layer) - 1, head: Number(head) - 1, words: [] };
-    explorer?.select(selection);
-    heads.scrollIntoView({ behavior: "smooth" });
-  };
-  const all = {
-    ...answer.figure1,
-    model: model().facts,
-    scale: scale.map((color) => color.trim()),
-    links: { head: HEAD_LINK },
-  };
   figure1?.disconnect();
   const place = element("div");
   figure.replaceChildren(element("h2", "", tr("The model, and this sentence in it")), place);
-  figure1 = drawFigure1(place, all, {}, { onFollow: follow });
+  figure1 = drawFigureOfHeads(place, { ...answer.figure1, model: model().facts }, (head) => {
+    selection = { ...selection, ...head, words: [] };
+    explorer?.select(selection);
+    heads.scrollIntoView({ behavior: "smooth" });
+  });
 }
 
 /** @param {Answer} answer */

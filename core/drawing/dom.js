@@ -126,6 +126,15 @@ export function isDark(place) {
 }
 
 /**
+ * The colours of the weights from 0 to 1, for a light or a dark page; see colors.css.
+ * @param {HTMLElement} place Part of a page.
+ */
+export function pageScale(place) {
+  const ramp = getComputedStyle(place).getPropertyValue(isDark(place) ? "--ramp-dark" : "--ramp-light");
+  return ramp.split(",").map((color) => color.trim());
+}
+
+/**
  * Heads by name, each beside a sample of its line.
  * @param {readonly Pick<Head, "name" | "color" | "dash">[]} heads
  */

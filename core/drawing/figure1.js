@@ -26,6 +26,8 @@ import {
   word,
 } from "./figure1_nodes.js";
 
+const LEAST = 240; // pixels; in a narrower place the drawing sticks out
+
 /**
  * @typedef {object} Drawn
  * @property {Item} item
@@ -117,11 +119,12 @@ function choose(state, change, here) {
 
 /**
  * @param {State} state
- * @param {number} width
+ * @param {number} room Width of the container; 0 while it is hidden.
  */
-function draw(state, width) {
+function draw(state, room) {
   const { data, root, open } = state;
-  state.width = width;
+  const width = Math.max(room, LEAST);
+  state.width = room;
   const focused = focusedIn(root)?.getAttribute("data-key");
   const layout = layoutFigure(data, width, open, measurer(root));
   const size = { width, height: layout.height, viewBox: `0 0 ${width} ${layout.height}` };

@@ -22,12 +22,20 @@ def figure1_data(explanation: Explanation, config: TransformerConfig) -> dict[st
     """Return the model and all its attention weights in this sentence, see `Figure1Data` in types.d.ts.
 
     Raises:
-        ValueError: the explanation lacks a kind of attention, or its probabilities.
+        ValueError: the explanation lacks a kind of attention, or its probabilities, or is of another model.
     """
     missing = [kind for kind in ("encoder_self", "decoder_self", "cross") if not explanation.maps.get(kind)]
     if missing or not explanation.log_probs:
         lacking = ", ".join(missing) or "probabilities"
         raise ValueError(f"Figure 1 shows a whole model, but the explanation has no {lacking}: explain it with a model")
+    heads = {kind: [layer.num_heads for layer in layers] for kind, layers in explanation.maps.items()}
+    decoder = [config.decoder_heads.num_heads] * config.num_decoder_layers
+    encoder = [config.encoder_heads.num_heads] * config.num_encoder_layers
+    if heads != {"encoder_self": encoder, "decoder_self": decoder, "cross": decoder}:
+        raise ValueError(
+            f"the explanation has these heads in its layers: {heads}, and the model {encoder} in the encoder and "
+            f"{decoder} in the decoder: explain it with this model"
+        )
     return {
         "model": model_facts(config),
         "source": _words(explanation.source_tokens),

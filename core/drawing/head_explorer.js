@@ -4,7 +4,7 @@
 
 /** @import { Axis, AxisData, Drawing, HeadData, Modifiers, PerAxis } from "./types" */
 
-import { button, element, goTo, group, isDark, moveInRows, spelled, tableRow } from "./dom.js";
+import { button, element, goTo, group, moveInRows, pageScale, spelled, tableRow } from "./dom.js";
 import { drawLines } from "./lines.js";
 import { drawMap } from "./map.js";
 import { tr } from "./texts.js";
@@ -219,11 +219,7 @@ function selectWord(state, link, { ctrlKey = false, metaKey = false, shiftKey = 
  * @param {State} state
  */
 function readScale(state) {
-  const style = getComputedStyle(state.root);
-  state.scale = style
-    .getPropertyValue(isDark(state.root) ? "--ramp-dark" : "--ramp-light")
-    .split(",")
-    .map((color) => color.trim());
+  state.scale = pageScale(state.root);
   paintWeights(
     state.bar,
     Float32Array.from({ length: 180 }, (_, pixel) => pixel / 179),

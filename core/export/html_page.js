@@ -1,10 +1,11 @@
 // @ts-check
 // The exported page: draws the explanation that is stored in the same file. It fetches nothing.
 
-/** @import { Span } from "../drawing/types" */
+/** @import { Figure1Data, Span } from "../drawing/types" */
 /** @import { KindData, Selection, View } from "../drawing/head_explorer.js" */
 
 import { element, isolated, spelled, tableRow } from "../drawing/dom.js";
+import { drawFigureOfHeads } from "../drawing/figure1_heads.js";
 import { VIEWS, exploreHeads } from "../drawing/head_explorer.js";
 
 /**
@@ -13,6 +14,7 @@ import { VIEWS, exploreHeads } from "../drawing/head_explorer.js";
  * @property {string} target
  * @property {{ spans: Span[], logProb: number, others: [text: string, logProb: number][] }[]} predicted
  * @property {KindData[]} kinds
+ * @property {Omit<Figure1Data, "scale"> | null} figure1
  * @property {[kind: string, layer: number, head: number]} first
  * @property {View} view
  * @property {number[]} rows Selected at first.
@@ -36,12 +38,23 @@ function build() {
   if (data.note) byId("page").append(emphasised("p", data.note.text));
   byId("page").append(element("p", "faint", note), heads);
   if (data.note?.questions.length) byId("page").append(questions(data.note.questions));
+  const model = data.figure1 && element("section");
+  if (model) byId("page").append(model);
   if (data.predicted.length) byId("page").append(tokens()); // none if the probabilities are unknown
   if (data.facts.length) byId("page").append(facts());
   const start = { ...firstSelection(), words: location.hash ? [] : data.rows };
   const { select, recolor } = exploreHeads(heads, data.kinds, start, writeAddress);
+  const figure =
+    model &&
+    drawFigure(model, (head) => {
+      select({ ...head, words: [] });
+      heads.scrollIntoView({ behavior: "smooth" });
+    });
   window.addEventListener("hashchange", () => select(firstSelection()));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolor);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    recolor();
+    figure?.recolor();
+  });
 }
 
 /**
@@ -64,6 +77,13 @@ function firstSelection() {
 function writeAddress({ kind, layer, head, view }) {
   // a page within another has no address of its own
   if (location.protocol !== "about:") history.replaceState(null, "", `#${kind},${layer},${head},${view}`);
+}
+
+/** @param {HTMLElement} section @param {Parameters<typeof drawFigureOfHeads>[2]} onHead */
+function drawFigure(section, onHead) {
+  const place = element("div");
+  section.append(element("h2", "", "The model, and this sentence in it"), place);
+  return drawFigureOfHeads(place, /** @type {Figure1Data} */ (data.figure1), onHead);
 }
 
 /** @param {string} label @param {string} address */

@@ -13,8 +13,10 @@ from typing import Any
 from core.analysis.tokens.words import readable
 from core.drawing.bundle import bundled_script, bundled_style
 from core.drawing.drawing_data import label_spans
+from core.drawing.figure1 import figure1_data
 from core.drawing.head_explorer import View, default_head, kinds_data
 from core.export.record import ExplanationRecord
+from core.model.config import TransformerConfig
 from core.trace import Head
 
 NEGLIGIBLE = math.log(0.005)  # displayed as 0.00
@@ -112,11 +114,20 @@ def payload(
             )
         ],
         "kinds": kinds,
+        "figure1": _figure1(record),
         "first": list(first or default_head(explanation)),
         "view": view,
         "rows": list(rows),
         "facts": _facts(record),
     }
+
+
+def _figure1(record: ExplanationRecord) -> dict[str, Any] | None:
+    """Data of Figure 1; None if the record has no such model, as that of an attention file."""
+    try:
+        return figure1_data(record.explanation, TransformerConfig(**record.model["config"]))
+    except (KeyError, TypeError, ValueError):  # the last two: a file of a newer version, which load_explanation reads
+        return None
 
 
 def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:

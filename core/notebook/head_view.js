@@ -3,18 +3,19 @@
 
 /* global STYLE */
 
-/** @import { Axis } from "../drawing/types" */
+/** @import { Axis, Figure1Data } from "../drawing/types" */
 /** @import { KindData, Selection, View } from "../drawing/head_explorer.js" */
 /** @import { Model, Render } from "./anywidget" */
 
 import { element, isolated } from "../drawing/dom.js";
+import { drawFigureOfHeads } from "../drawing/figure1_heads.js";
 import { exploreHeads } from "../drawing/head_explorer.js";
 import { mount, onChange } from "./widget.js";
 
 /**
  * Traits of `HeadView` in head_view.py.
  * @typedef {object} Traits
- * @property {{ source: string, target: string, kinds: KindData[] }} _data
+ * @property {{ source: string, target: string, kinds: KindData[], figure1: Omit<Figure1Data, "scale"> | null }} _data
  * @property {[kind: string, layer: number, head: number]} head
  * @property {View} view
  * @property {Axis} side
@@ -26,14 +27,18 @@ function render({ model, el }) {
   return mount(el, STYLE, (root) => {
     /** @type {ReturnType<typeof exploreHeads> | undefined} */
     let heads;
+    /** @type {ReturnType<typeof drawFigureOfHeads> | undefined} */
+    let figure;
     const draw = () => {
-      const { source, target, kinds } = model.get("_data");
+      const { source, target, kinds, figure1 } = model.get("_data");
       const sentence = element("p", "sentence");
       sentence.append(isolated(source), element("span", "arrow", "\u2192"), isolated(target));
-      const place = element("div");
-      root.replaceChildren(sentence, place);
+      const [place, below] = [element("div"), element("div", "model")];
+      root.replaceChildren(sentence, place, below);
       heads?.disconnect();
+      figure?.disconnect();
       heads = exploreHeads(place, kinds, selection(model), (chosen) => send(model, chosen));
+      figure = figure1 ? drawFigureOfHeads(below, figure1, (head) => chooseHead(model, head)) : undefined;
     };
     draw();
     const stops = [
@@ -41,10 +46,14 @@ function render({ model, el }) {
       onChange(model, ["head", "view", "side", "words"], () => heads?.select(selection(model))),
     ];
     return {
-      recolor: () => heads?.recolor(),
+      recolor: () => {
+        heads?.recolor();
+        figure?.recolor();
+      },
       disconnect: () => {
         for (const stop of stops) stop();
         heads?.disconnect();
+        figure?.disconnect();
       },
     };
   });
@@ -57,6 +66,15 @@ function render({ model, el }) {
 function selection(model) {
   const [kind, layer, head] = model.get("head");
   return { kind, layer, head, view: model.get("view"), side: model.get("side"), words: model.get("words") };
+}
+
+/**
+ * @param {Model<Traits>} model
+ * @param {Pick<Selection, "kind" | "layer" | "head">} head
+ */
+function chooseHead(model, { kind, layer, head }) {
+  model.set("head", [kind, layer, head]);
+  model.save_changes();
 }
 
 /**

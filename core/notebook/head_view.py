@@ -1,15 +1,18 @@
 """The heads of an explanation, one of them selected."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, cast
 
 import traitlets
 from torch import Tensor
 
 from core.capture import AttentionMap
+from core.drawing.figure1 import figure1_data
 from core.drawing.head_explorer import VIEWS, View, default_head, kinds_data
 from core.export.html_page import page
 from core.export.record import ExplanationRecord
+from core.model.config import TransformerConfig
 from core.notebook.widget import NotebookWidget, framed, widget_module
 from core.results import Explanation
 from core.trace import Head, Kind
@@ -28,6 +31,9 @@ class HeadView(NotebookWidget):
         side: the axis of the selected words: "query" (rows) or "key" (columns).
         words: positions of the selected words on that axis, counted from 0, in order.
 
+    Args:
+        config: of the model of the explanation, for Figure 1 of the paper below the heads, in which each is a link.
+
     Raises:
         ValueError: on creation, if the explanation has no attention maps.
         TraitError: on assignment, if there is no such head, view, side or word.
@@ -41,10 +47,14 @@ class HeadView(NotebookWidget):
     words = traitlets.Any(()).tag(sync=True)
 
     def __init__(
-        self, explanation: Explanation, head: tuple[Kind, int, int] | None = None, view: View = "Lines"
+        self,
+        explanation: Explanation,
+        head: tuple[Kind, int, int] | None = None,
+        view: View = "Lines",
+        config: TransformerConfig | None = None,
     ) -> None:
-        self._explanation = explanation
-        super().__init__(_data=_data_of(explanation), head=head or default_head(explanation), view=view)
+        self._explanation, self._config = explanation, config
+        super().__init__(_data=self._data_of(explanation), head=head or default_head(explanation), view=view)
 
     @property
     def explanation(self) -> Explanation:
@@ -53,7 +63,7 @@ class HeadView(NotebookWidget):
 
     @explanation.setter
     def explanation(self, explanation: Explanation) -> None:
-        data = _data_of(explanation)
+        data = self._data_of(explanation)
         self.words = ()
         self._explanation = explanation
         with self.hold_sync():
@@ -80,7 +90,8 @@ class HeadView(NotebookWidget):
 
     def static_html(self) -> str:
         title = f"{self.explanation.source} \u2192 {self.explanation.target}"
-        return framed(page(ExplanationRecord(self.explanation), self.head, cast("View", self.view)), title)
+        model = {"config": asdict(self._config)} if self._config else {}
+        return framed(page(ExplanationRecord(self.explanation, model), self.head, cast("View", self.view)), title)
 
     @traitlets.validate("head")
     def _known_head(self, proposal: dict[str, Any]) -> Head:
@@ -112,10 +123,11 @@ class HeadView(NotebookWidget):
     def _num_words(self) -> int:
         return self.map.weights.size(1 if self.side == "query" else 2)
 
-
-def _data_of(explanation: Explanation) -> dict[str, Any]:
-    """Data of the drawing, see `Traits` in head_view.js."""
-    return {"source": explanation.source, "target": explanation.target, "kinds": kinds_data(explanation)}
+    def _data_of(self, explanation: Explanation) -> dict[str, Any]:
+        """Data of the drawing, see `Traits` in head_view.js."""
+        figure1 = self._config and figure1_data(explanation, self._config)
+        texts = {"source": explanation.source, "target": explanation.target}
+        return {**texts, "kinds": kinds_data(explanation), "figure1": figure1}
 
 
 def _has_head(explanation: Explanation, value: Any) -> bool:

@@ -27,7 +27,7 @@ class TranslatorView(ipywidgets.VBox):
         def explained(_change: object = None) -> Any:
             return translator.explain(translation.source, self.hypotheses.selected.token_ids)
 
-        self.heads = HeadView(explained())
+        self.heads = HeadView(explained(), config=translator.config)
         self.hypotheses.observe(lambda change: setattr(self.heads, "explanation", explained(change)), "hypothesis")
         super().__init__([self.hypotheses, self.heads])
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from core.notebook import HeadView
 from core.notebook.widget import NotebookWidget
 from core.translator import Translator
 from tests.e2e.accessibility import violations
@@ -72,6 +73,12 @@ def test_widgets_draw_and_answer(page: Page, tiny_checkpoint: Path) -> None:
     page.evaluate("document.body.style.color = '#eee'")
     expect(page.locator(".root")).to_have_css("background-color", "rgb(20, 23, 27)")
     assert page.locator(".bar canvas").screenshot() != light
+    assert violations(page, "body > div") == []
+
+    show(page, HeadView(view.explanation, config=translator.config))
+    page.locator(".figure1 a[href='#decoder_self.1.2']").click()
+    assert page.evaluate("sent").pop() == {"head": ["decoder_self", 0, 1]}
+    expect(page.get_by_text("Decoder attention, L1 H2")).to_be_visible()
     assert violations(page, "body > div") == []
 
     hypotheses = translator.translate(HOSTILE, beam_size=3).show()

@@ -103,6 +103,9 @@ def test_an_explanation_without_a_model_is_refused(explanation: Explanation, tin
         figure1_data(without, config)
     with pytest.raises(ValueError, match="has no probabilities: explain"):
         figure1_data(replace(explanation, log_probs=()), config)
+    deeper = replace(config, num_encoder_layers=config.num_encoder_layers + 1)
+    with pytest.raises(ValueError, match=r"has these heads in its layers: .*: explain it with this model"):
+        figure1_data(explanation, deeper)
 
 
 def layouts(config: TransformerConfig, length: int, open_layers: dict[str, list[int]], *widths: int) -> list[Any]:

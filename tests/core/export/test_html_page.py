@@ -5,12 +5,16 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import torch
 
+from core import Translator
 from core.drawing.drawing_data import NO_WEIGHT, STEPS, encoded_weights
+from core.drawing.figure1 import figure1_data
 from core.export import ExplanationRecord, as_bytes
 from core.export.html_page import page
 from viz_app.drawing.theme import DARK, LIGHT
@@ -52,7 +56,7 @@ def test_only_its_own_script_and_style_may_run_and_nothing_is_fetched(record: Ex
         assert f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'" in policy[1]
     assert "unsafe" not in policy[1]
     assert not re.search(
-        r"(src|href)\s*=|https?://(?!www\.w3\.org/2000/svg)|@import|url\(",
+        r"(src|href)\s*=|https?://(?!www\.w3\.org/2000/svg)|@import|url\((?!\"#)",
         found.texts["script"][1] + found.texts["style"][0],
     )
     assert {"link", "img", "iframe"}.isdisjoint(found.tags)
@@ -66,6 +70,17 @@ def test_every_weight_is_there(record: ExplanationRecord) -> None:
             visible = np.broadcast_to(layer.visible.flatten(), steps.shape)
             assert (steps[~visible] == NO_WEIGHT).all()
             np.testing.assert_allclose(steps[visible] / STEPS, layer.weights.flatten(1)[visible], atol=2e-5)
+
+
+def test_figure_1_is_there_if_the_model_is_known(record: ExplanationRecord, tiny_checkpoint: Path) -> None:
+    config = Translator.from_checkpoint(tiny_checkpoint).config
+    data = json.loads(Elements(page(record)).texts["script"][0])
+    assert data["figure1"] == json.loads(json.dumps(figure1_data(record.explanation, config)))
+    newer = {**record.model["config"], "of_a_newer_version": 1}
+    deeper = {**record.model["config"], "num_decoder_layers": config.num_decoder_layers + 1}
+    for model in ({}, {"config": newer}, {"config": deeper}):
+        without = json.loads(Elements(page(replace(record, model=model))).texts["script"][0])
+        assert without["figure1"] is None
 
 
 def test_a_long_sentence_of_the_paper_s_depth_stays_small() -> None:

@@ -7,6 +7,7 @@ import pytest
 from traitlets import TraitError
 
 from core import Translator
+from core.drawing.figure1 import figure1_data
 
 SOURCE = "A dog <b>runs</b>."
 
@@ -19,6 +20,14 @@ def test_a_selected_hypothesis_is_explained(translator: Translator) -> None:
     assert view.hypotheses.selected is last
     assert view.heads.explanation.fed_tokens[1:] == last.tokens[: len(view.heads.explanation.fed_tokens) - 1]
     assert view.heads.get_state()["_data"]["target"] == view.heads.explanation.target
+
+
+def test_figure_1_is_that_of_the_selected_hypothesis(translator: Translator) -> None:
+    view = translator.show(SOURCE, beam_size=2)
+    view.hypotheses.hypothesis = 1
+    figure = view.heads.get_state()["_data"]["figure1"]
+    assert figure == figure1_data(view.heads.explanation, translator.config)
+    assert view.heads.explanation.show().get_state()["_data"]["figure1"] is None  # of no known model
 
 
 def test_the_table_has_the_numbers_of_the_hypotheses(translator: Translator) -> None:

@@ -1,0 +1,31 @@
+// @ts-check
+// Figure 1 on pages other than the app: in the colours of the page, and with a link from every head to its weights there.
+
+/** @import { Figure1Data, Figure1Drawing } from "./types" */
+
+import { pageScale } from "./dom.js";
+import { drawFigure1 } from "./figure1.js";
+
+const LINK = "#{kind}.{layer}.{head}"; // Figure 1 counts from 1 there
+
+/**
+ * @param {HTMLElement} container Emptied.
+ * @param {Omit<Figure1Data, "scale" | "links">} data
+ * @param {(chosen: { kind: string, layer: number, head: number }) => void} onHead A head was clicked; counted from 0.
+ */
+export function drawFigureOfHeads(container, data, onHead) {
+  const onFollow = (/** @type {string} */ address) => {
+    const [kind, layer, head] = address.slice(1).split(".");
+    onHead({ kind, layer: Number(layer) - 1, head: Number(head) - 1 });
+  };
+  /** @type {Figure1Drawing | undefined} */
+  let drawing;
+  const recolor = () => {
+    const chosen = drawing?.chosen();
+    drawing?.disconnect();
+    const all = { ...data, scale: pageScale(container), links: { head: LINK } };
+    drawing = drawFigure1(container, all, chosen, { onFollow });
+  };
+  recolor();
+  return { recolor, disconnect: () => drawing?.disconnect() };
+}
