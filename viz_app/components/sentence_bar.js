@@ -224,7 +224,7 @@ function wordButton(side, { start, glued, direction, leftOut, pieces }, selected
 }
 
 function leftOutText() {
-  return tr("Probably left out: no word of the translation is linked to it. Attention shows that only roughly.");
+  return tr("Probably left out: the translation is more probable without this word in the source.");
 }
 
 /**

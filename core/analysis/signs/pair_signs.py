@@ -37,6 +37,7 @@ SignName = Literal["detached", "repetition", "numbers", "doubtful", "left_out"]
 SIGNS: tuple[SignName, ...] = get_args(SignName)
 Pair = tuple[str, str | Sequence[int]]  # a source and its translation, as for `Translator.score`
 _Words = Sequence[tuple[range, str]]
+MOST_MARKED = 8  # words of a sign
 
 _SEPARATOR = re.compile(r"(?<=\d)[.,'\u2019\u00a0\u202f](?=\d{3}(?!\d))")  # of thousands
 
@@ -65,9 +66,14 @@ class Sign:
         """Whether the value reaches a threshold; never without one."""
         return threshold is not None and self.value >= threshold
 
+    def reaching(self, threshold: float | None) -> list[PlacedWord]:
+        """The words that reach a threshold, those with the largest values first; none without one."""
+        reached = [each for each in self.words if threshold is not None and each.value >= threshold]
+        return [each.word for each in sorted(reached, key=lambda each: -each.value)]
+
     def marked(self, threshold: float | None) -> list[PlacedWord]:
-        """The words that reach a threshold; none without one."""
-        return [each.word for each in self.words if threshold is not None and each.value >= threshold]
+        """The first `MOST_MARKED` of `reaching`: of a bad translation nearly all words may reach a threshold."""
+        return self.reaching(threshold)[:MOST_MARKED]
 
 
 @dataclass(frozen=True)

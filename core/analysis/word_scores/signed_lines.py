@@ -30,9 +30,16 @@ class SignedLine:
         return [self.signs[name] for name in SIGNS if name in self.signs and self.signs[name].fires(thresholds[name])]
 
     def marked(self, thresholds: SignThresholds) -> list[PlacedWord]:
-        """The words that the firing signs are about, each once."""
+        """The words that the firing signs mark, each once."""
         words = (word for sign in self.firing(thresholds) for word in sign.marked(thresholds[sign.name]))
         return list(dict.fromkeys(words))
+
+    def words(self, thresholds: SignThresholds) -> str:
+        """The text of the marked words, and the number of the others that reach a threshold: `Mos street +3`."""
+        marked = self.marked(thresholds)
+        reaching = {word for sign in self.firing(thresholds) for word in sign.reaching(thresholds[sign.name])}
+        more = len(reaching) - len(marked)
+        return " ".join([*self.texts(marked), *([f"+{more}"] if more else [])])
 
     def numbered(self, words: Iterable[PlacedWord]) -> list[str]:
         """Names of words for links to the app, such as `target.3`, counted from 1."""
@@ -96,7 +103,7 @@ def sign_columns(lines: Sequence[SignedLine], thresholds: SignThresholds) -> dic
     """A row for each sentence: the signs that fire, their words, and the values; None for a sign not computed."""
     return {
         "signs": [" ".join(sign.name for sign in each.firing(thresholds)) for each in lines],
-        "words": [" ".join(each.texts(each.marked(thresholds))) for each in lines],
+        "words": [each.words(thresholds) for each in lines],
         **{name: [each.signs[name].value if name in each.signs else None for each in lines] for name in SIGNS},
         "line": [each.line.number for each in lines],
         "source": [each.line.source for each in lines],

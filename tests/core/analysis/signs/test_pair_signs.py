@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.analysis.signs.pair_signs import SIGNS, ForcedPair, forced_pairs, numbers_of, pair_signs, signs_of
+from core.analysis.signs.pair_signs import (
+    MOST_MARKED,
+    SIGNS,
+    ForcedPair,
+    MarkedWord,
+    Sign,
+    forced_pairs,
+    numbers_of,
+    pair_signs,
+    signs_of,
+)
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
@@ -124,6 +134,17 @@ def test_numbers_that_differ_count_by_their_surprisal(source: str, target: str, 
     assert sign.value == 4.0
     assert [(each.word[0], each.word[1].start) for each in sign.words] == [(side, place) for place in places]
     assert signs_of(pair(source, target, log_prob=0.0))["numbers"].value == 0.0  # the model is certain of it
+
+
+def test_of_many_words_those_with_the_largest_values_are_marked() -> None:
+    words = tuple(MarkedWord(("source", range(place, place + 1)), place * 7 % 30) for place in range(30))
+    sign = Sign("left_out", 29.0, words)
+    reaching, marked = sign.reaching(5.0), sign.marked(5.0)
+    assert len(reaching) == 25
+    assert marked == reaching[:MOST_MARKED]
+    values = dict(words)
+    assert sorted((values[word] for word in marked), reverse=True) == list(range(29, 29 - MOST_MARKED, -1))
+    assert sign.marked(None) == sign.reaching(30.0) == []
 
 
 def test_numbers_are_read_without_separators() -> None:

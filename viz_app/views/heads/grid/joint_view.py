@@ -90,7 +90,7 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
             joint_attention_map(joint, name, page_theme(), on_cell=cells.click, **options)
             cells.show(lambda cell: cell.head[1:] == (layer, head))
     else:
-        show_table(joint_table(joint), height=560)
+        show_table(joint_table(joint, tr), height=560)
     downloads(
         file_name(layer, head, method) + file_part(output),
         partial(export_joint, joint, name, theme=page_theme(), selected=options["place"]),

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis.signs.pair_signs import SIGNS
 from viz_app.controls.job_control import job_control
-from viz_app.language import marked, tr
+from viz_app.language import marked, tr, tr_count
 from viz_app.session import readings, signs
 from viz_app.session.state import session_object
 
@@ -29,14 +29,17 @@ def sign_line(reading: readings.Reading) -> None:
             help=f"{tr(signs.LIMITS)} {signs.about_thresholds(thresholds)}",
         )
         for sign in firing:
+            words = sign.marked(thresholds[sign.name])
             st.button(
                 tr(signs.NAMES[sign.name]),
                 icon=":material/warning:",
                 type="tertiary",
                 key=f"sign_{sign.name}",
                 help=signs.about_sign(sign, thresholds),
-                on_click=partial(readings.select_words, reading, sign.marked(thresholds[sign.name])),
+                on_click=partial(readings.select_words, reading, words),
             )
+            if more := len(sign.reaching(thresholds[sign.name])) - len(words):
+                st.caption(tr_count("and {count} more word", "and {count} more words", more), width="content")
 
 
 def look_for_left_out(reading: readings.Reading) -> None:

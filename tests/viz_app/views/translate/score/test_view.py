@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.signs import pair_signs
 from core.analysis.signs.pair_signs import SIGNS
 from core.analysis.signs.thresholds import SignThresholds, Threshold
 from tests.viz_app.pages import Start, healthy, opened, state_of, to_page
@@ -74,7 +75,9 @@ def test_a_file_that_is_no_text_is_refused(page: AppTest) -> None:
     assert "bad.tsv is not UTF-8 text" in page.error[0].value.replace("\\", "")
 
 
-def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(page: AppTest) -> None:
+def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scored(page, f"{TEXT}\nA cat.\tEine Eine Eine Katze.")
     healthy(page.segmented_control(key="listed").set_value("sentences").run())
     table = page.dataframe[0].value
@@ -86,7 +89,10 @@ def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(page: App
     healthy(page.segmented_control(key="sorted_by").set_value("detached").run())
     assert page.dataframe[0].value["detached"].is_monotonic_decreasing
     line = next(each for each in state_of(page, ScoredFile).signed if each.line.number == 3)
-    assert line.texts(line.marked(SignThresholds(LIMITS, "", 8))) == ["Eine", "Eine"]
+    thresholds = SignThresholds(LIMITS, "", 8)
+    assert line.texts(line.marked(thresholds)) == ["Eine", "Eine"]
+    monkeypatch.setattr(pair_signs, "MOST_MARKED", 1)
+    assert line.words(thresholds) == "Eine +1"
 
 
 def test_without_a_sample_in_its_language_a_model_has_values_alone(

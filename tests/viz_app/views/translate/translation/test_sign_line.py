@@ -3,6 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.signs import pair_signs
 from core.analysis.signs.left_out import left_out
 from core.analysis.signs.pair_signs import SIGNS
 from core.analysis.signs.thresholds import SignThresholds, Threshold
@@ -37,6 +38,17 @@ def test_a_click_on_a_sign_selects_its_words(start: Start, monkeypatch: pytest.M
     assert "translations of 8 sentences (a sample)" in button.help
     healthy(button.click().run())
     assert state_of(app, readings.Current).words.words == tuple(sign.marked(-NEVER))
+
+
+def test_the_number_of_words_that_are_not_marked_is_said(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signs, "thresholds", lambda _: limits(doubtful=-NEVER))
+    monkeypatch.setattr(pair_signs, "MOST_MARKED", 2)
+    app = opened(start(text="Where is the old station?", beam_size="1"), "translate")
+    more = len(signs.signs(reading(app))["doubtful"].words) - 2
+    assert more > 1
+    assert any(each.value == f"and {more} more words" for each in app.caption)
+    healthy(app.button(key="sign_doubtful").click().run())
+    assert len(state_of(app, readings.Current).words.words) == 2
 
 
 def test_left_out_words_are_looked_for_and_marked(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

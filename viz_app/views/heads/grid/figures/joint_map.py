@@ -1,10 +1,11 @@
 """The joint view as a table and as a file: one block matrix with named axes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from core.analysis.joint_map import JointMap
 from core.analysis.tokens.words import is_special, readable
@@ -23,15 +24,23 @@ from viz_app.drawing.export.canvas import (
 )
 from viz_app.drawing.export.selection import NOTHING, SHARE, Selected, dim, share_texts
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language import tr
+from viz_app.language import marked, tr
+
+HIDDEN = marked("hidden, source"), marked("hidden, target")  # tokens of each part that are not shown, as one key
 
 
-def joint_table(joint: JointMap) -> pd.DataFrame:
+def joint_table(joint: JointMap, translate: Callable[[str], str] = str) -> pd.DataFrame:
     """Return every weight, a row each; positions are counted from 0.
 
-    Columns: block, row, query, (in the decoder) predicted, column, key, weight.
+    Columns: block, row, query, (in the decoder) predicted, column, key, weight. Weights on hidden tokens have the keys
+    `HIDDEN`, right of all columns as in the picture.
+
+    Args:
+        translate: these keys, into the visitor's language.
     """
-    weights = joint.weights.numpy()
+    shares = [] if joint.hidden is None else [joint.hidden]
+    weights = torch.cat([joint.weights, *shares], 1).numpy()
+    keys = [*map(readable, joint.columns), *map(translate, HIDDEN)]
     rows, columns = np.nonzero(~np.isnan(weights))
     return pd.DataFrame(
         {
@@ -42,7 +51,7 @@ def joint_table(joint: JointMap) -> pd.DataFrame:
                 readable(joint.predicted[row - joint.source_rows]) if row >= joint.source_rows else None for row in rows
             ],
             "column": columns,
-            "key": [readable(joint.columns[column]) for column in columns],
+            "key": [keys[column] for column in columns],
             "weight": weights[rows, columns],
         }
     )
@@ -75,10 +84,10 @@ def export_joint(
     _write(axes.set_yticks(range(len(written)), written), _row_labels(joint), theme)
     axes.axhline(joint.source_rows - 0.5, color=theme.faint, linewidth=1)
     axes.axvline(joint.source_columns - 0.5, color=theme.faint, linewidth=1)
-    for part, (title, texts) in enumerate(zip((tr("source"), tr("target")), shares, strict=False)):
+    for part, (title, texts) in enumerate(zip(HIDDEN, shares, strict=False)):
         x = len(columns) - 0.3 + part * SHARE / PITCH
         style: dict[str, Any] = {"color": theme.faint, "fontsize": SMALL_POINTS, "parse_math": False}
-        axes.text(x, -0.7, tr("hidden, {part}", part=title), rotation=90, va="bottom", **style)
+        axes.text(x, -0.7, tr(title), rotation=90, va="bottom", **style)
         for row, text in enumerate(texts):
             axes.text(x, row, text, va="center", **style)
     for spine in axes.spines.values():
@@ -106,4 +115,5 @@ def _row_labels(joint: JointMap) -> tuple[str, ...]:
 def _block(joint: JointMap, row: int, column: int) -> str:
     if row < joint.source_rows:
         return "encoder_self"
-    return "cross" if column < joint.source_columns else "decoder_self"
+    is_source = column < joint.source_columns or column == len(joint.columns)  # the latter is the first of `HIDDEN`
+    return "cross" if is_source else "decoder_self"
