@@ -41,14 +41,15 @@ def test_a_click_on_a_sign_selects_its_words(start: Start, monkeypatch: pytest.M
 
 
 def test_the_number_of_words_that_are_not_marked_is_said(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(signs, "thresholds", lambda _: limits(doubtful=-NEVER))
-    monkeypatch.setattr(pair_signs, "MOST_MARKED", 2)
-    app = opened(start(text="Where is the old station?", beam_size="1"), "translate")
-    more = len(signs.signs(reading(app))["doubtful"].words) - 2
+    monkeypatch.setattr(signs, "thresholds", lambda _: limits(left_out=-NEVER))
+    monkeypatch.setattr(pair_signs, "MOST_MARKED", 1)
+    app = opened(start(text="Several children admired wonderful elephants.", beam_size="1"), "translate")
+    more = len(signs.signs(reading(app))["left_out"].words) - 1
     assert more > 1
     assert any(each.value == f"and {more} more words" for each in app.caption)
-    healthy(app.button(key="sign_doubtful").click().run())
-    assert len(state_of(app, readings.Current).words.words) == 2
+    assert len(reading(app).left_out) == 1
+    healthy(app.button(key="sign_left_out").click().run())
+    assert len(state_of(app, readings.Current).words.words) == 1
 
 
 def test_left_out_words_are_looked_for_and_marked(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
