@@ -3,6 +3,7 @@
 import io
 import re
 
+import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
@@ -95,11 +96,22 @@ def test_the_figure_is_a_file(page: Page, app: str) -> None:
         assert len(image.convert("L").getcolors() or ()) > 20
 
 
+def test_the_pdf_is_the_drawing_on_one_page_of_its_size(page: Page, app: str) -> None:
+    open_page(page, f"{app}/{ADDRESS}")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download as PDF").click()
+    (paper,) = PdfReader(download.value.path()).pages
+    svg = page.locator(".figure1 svg")
+    size = [0.75 * int(svg.get_attribute(side) or 0) for side in ("width", "height")]
+    assert [float(paper.mediabox.width), float(paper.mediabox.height)] == pytest.approx(size, abs=1)
+    text = paper.extract_text()
+    assert text.count("Add & Norm") == page.locator(".figure1 .box.norm").count()
+    for word in page.locator(".figure1 .source").all_text_contents():
+        assert word.strip("\u00b7").lower() in text.lower()
+
+
 def test_on_paper_are_the_sentence_and_the_figure_on_one_page(page: Page, app: str) -> None:
     open_page(page, f"{app}/{ADDRESS}")
-    page.evaluate("window.print = () => { window.printed = true; }")
-    page.get_by_role("button", name="Print, or save as PDF").click()
-    assert page.evaluate("window.printed")
     (paper,) = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True))).pages
     assert paper.mediabox.width > paper.mediabox.height
     text = paper.extract_text()

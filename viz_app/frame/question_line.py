@@ -18,16 +18,16 @@ LONGEST = 24  # characters of a word
 
 
 class Question(NamedTuple):
-    """A question, and the view that answers it.
+    """A question, and the views that answer it.
 
     Attributes:
         key: of its button.
-        ask: goes there.
+        ask: goes to the first view.
     """
 
     key: str
     text: str
-    view: str
+    views: tuple[str, ...]
     ask: Callable[[], None]
 
 
@@ -37,8 +37,8 @@ def question_line(reading: Reading, view: View, kind: str) -> None:
     Args:
         kind: of the model: a view that is not for it answers nothing.
     """
-    views = {each.name for each in VIEWS if kind in each.models} - {view.name}
-    asked = [each for each in questions(reading) if each.view in views]
+    views = {each.name for each in VIEWS if kind in each.models}
+    asked = [each for each in questions(reading) if each.views[0] in views and view.name not in each.views]
     with st.container(horizontal=True, gap="medium", vertical_alignment="center", width="content", key="questions"):
         for each in asked:
             st.button(each.text, type="tertiary", key=f"ask_{each.key}", on_click=each.ask)
@@ -67,14 +67,13 @@ def questions(reading: Reading) -> Iterator[Question]:
     if (pair := selected_pair.selected_pair(reading)) is not None:
         found = selected_pair.linking_heads(reading, pair)
         texts = {"query": quoted(found.query_text), "key": quoted(found.key_text)}
-        yield Question(
-            "head", tr("Which head links {query} and {key}?", **texts), "heads", partial(ask_which_head, reading, found)
-        )
+        text = tr("Which head links {query} and {key}?", **texts)
+        yield Question("head", text, ("heads", "corpus"), partial(ask_which_head, reading, found))
         first = found.heads[0].head
         weights = explanation.maps[first.kind][first.layer].weights[first.head]
         cell = max(product(pair.rows, pair.keys), key=lambda each: float(weights[each]))
         text = tr("Why does {head} look from {query} at {key}?", head=head_title(first), **texts)
-        yield Question("there", text, "score_components", partial(ask_why_there, reading, first, *cell))
+        yield Question("there", text, ("score_components",), partial(ask_why_there, reading, first, *cell))
     elif explanation.log_probs:
         from core.analysis.tokens.words import word_groups
 
@@ -83,7 +82,7 @@ def questions(reading: Reading) -> Iterator[Question]:
         group = words[-1] if words else next(each for each in word_groups(target) if first in each)
         position = min(group, key=explanation.log_probs.__getitem__)
         yield Question(
-            "why", tr("Why {word}?", word=name(target, group)), "contrast", partial(ask_why, reading, position)
+            "why", tr("Why {word}?", word=name(target, group)), ("contrast",), partial(ask_why, reading, position)
         )
     left_out = reading.left_out
     named = [group for side, group in selected if side == "source" and group in left_out]
@@ -92,4 +91,4 @@ def questions(reading: Reading) -> Iterator[Question]:
         named_once.setdefault(name(source, group), group)
     for text, group in list(named_once.items())[:MOST_LEFT_OUT]:
         text = tr("Where did {word} go?", word=text)
-        yield Question(f"where_{group.start}", text, "alignment", partial(ask_where, reading, group))
+        yield Question(f"where_{group.start}", text, ("alignment",), partial(ask_where, reading, group))

@@ -26,7 +26,7 @@ from viz_app.drawing.bertviz_scripts import all_hashes, source_hash
 from viz_app.frame import sentence_input
 from viz_app.language import LANGUAGES, compact, speaking
 from viz_app.page_list import VIEWS
-from viz_app.server import preview_address
+from viz_app.server import pdf_address, preview_address
 from viz_app.server.first_frame import FirstFrame, inline_scripts
 from viz_app.server.former_addresses import FormerAddresses
 from viz_app.server.security import OwnOrigin, SecurityHeaders
@@ -176,7 +176,10 @@ def import_pages() -> None:
 
 def routes() -> list[BaseRoute]:
     """Return the addresses that are not Streamlit's."""
-    return [Route("/preview", preview_address.answer, methods=["POST"])]
+    return [
+        Route("/preview", preview_address.answer, methods=["POST"]),
+        Route("/pdf", pdf_address.answer, methods=["POST"]),
+    ]
 
 
 def middleware() -> list[Middleware]:

@@ -58,6 +58,15 @@ def test_two_words_are_asked_about_and_the_question_opens_their_first_head(app: 
     assert text.startswith(f"**old \u2192 is**: **{name}** has the most weight, ")
 
 
+@pytest.mark.parametrize("page", ["heads", "corpus"])
+def test_which_head_is_not_asked_where_it_is_answered(start: Start, page: str) -> None:
+    app = opened(start(text=TEXT, beam_size="2"), page)
+    groups = text_word_groups(reading(app).explain().source_tokens)
+    select(app, ("source", groups[3]), ("source", groups[1]))
+    assert not any(each.startswith("Which head") for each in labels(app))
+    assert sum("has the most weight" in each.value for each in app.markdown) == 1
+
+
 def test_a_word_that_is_left_out_is_asked_about(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     group = text_word_groups(reading(app).explain().source_tokens)[4]
     monkeypatch.setattr(Reading, "left_out", (group,))

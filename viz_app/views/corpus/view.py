@@ -73,8 +73,8 @@ def page() -> None:
         st.caption(
             tr("This link was made with its author's own index, which it does not include: build or open it below.")
         )
+    two_words()
     if opened is not None or job is not None:
-        two_words()
         search = toolbar(model)
         if job is not None:
             job_control(job, "corpus_job", below=partial(shown, model, search))

@@ -110,7 +110,7 @@ function newControls(data, drawing, show, picture) {
   const files = FORMATS.map((format) => {
     const file = button("file", true);
     file.textContent = format;
-    file.title = format === "PDF" ? tr("Print, or save as PDF") : tr("Download as {format}", { format });
+    file.title = tr("Download as {format}", { format });
     file.setAttribute("aria-label", file.title);
     file.onclick = () => exportFigure(/** @type {SVGSVGElement} */ (picture.querySelector("svg")), format);
     return file;
