@@ -1,7 +1,7 @@
 """Steps of a token as views: a formula, a sentence, and blocks of numbers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -44,12 +44,22 @@ class VectorRow:
 
     label: str
     is_token: bool = False
-    values: Vector
+    values: Vector = field(default_factory=lambda: np.empty(0))
     numbers: Sequence[float | None] = ()
     note: str = ""
     is_marked: bool = False
     as_bars: bool = False
     limit: float | None = None
+
+
+def token_rows(
+    tokens: Sequence[str], numbers: Iterable[Sequence[float | None]], marked_row: int = -1
+) -> list[VectorRow]:
+    """Return a row of numbers for each token."""
+    return [
+        VectorRow(label=token, is_token=True, numbers=row, is_marked=index == marked_row)
+        for index, (token, row) in enumerate(zip(tokens, numbers, strict=True))
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

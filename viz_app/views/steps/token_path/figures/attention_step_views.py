@@ -11,7 +11,7 @@ from core.analysis.tokens.words import readable
 from core.capture import Kind
 from viz_app.drawing.display_text import decimal
 from viz_app.language import marked, tr
-from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, Vector, VectorRow, named
+from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, Vector, VectorRow, named, token_rows
 
 GROUPS: dict[Kind, str] = {
     "encoder_self": marked("Self-attention"),
@@ -211,10 +211,7 @@ class _HeadViews:
             *(self._seen(each.tolist()) for each in (self.steps.scores, self.steps.exponentials, self.steps.weights)),
             strict=True,
         )
-        rows = [
-            VectorRow(label=token, is_token=True, values=np.empty(0), numbers=row)
-            for token, row in zip(self._keys, numbers, strict=True)
-        ]
+        rows = token_rows(self._keys, numbers)
         return self._view(
             ("scores", "allowed", "exponentials", "weights"),
             title=marked("Softmax"),

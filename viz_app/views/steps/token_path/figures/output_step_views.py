@@ -3,15 +3,13 @@
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from core.analysis.beam_tree import BeamTree
 from core.analysis.token_path.steps import OutputSteps, TokenPath
 from core.analysis.tokens.words import readable
 from viz_app.drawing.beam_table import FATES
 from viz_app.drawing.display_text import decimal
 from viz_app.language import marked, tr
-from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow, named
+from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow, named, token_rows
 
 OUTPUT = marked("Output")
 LOGIT, PROBABILITY = NumberColumn(title=marked("logit")), NumberColumn(title=marked("probability"), scale="share")
@@ -69,7 +67,13 @@ def _logits_view(steps: OutputSteps, tokens: Sequence[str], width: int) -> StepV
         text=tr("The products of the last state with the embedding of a token of the vocabulary sum to its logit."),
         part="output",
         quantities=("state", "token_ids", "logits"),
-        blocks=[Block(title=tr("largest logits"), rows=_token_rows(steps, tokens, logits), columns=[LOGIT])],
+        blocks=[
+            Block(
+                title=tr("largest logits"),
+                rows=token_rows(tokens, zip(logits, strict=True), steps.predicted),
+                columns=[LOGIT],
+            )
+        ],
         details=[
             Block(
                 title=_products_title(token, float(product.sum()), logit),
@@ -107,19 +111,11 @@ def _softmax_view(steps: OutputSteps, tokens: Sequence[str]) -> StepView:
         blocks=[
             Block(
                 title=tr("from logits to probabilities"),
-                rows=_token_rows(steps, tokens, logits, probabilities),
+                rows=token_rows(tokens, zip(logits, probabilities, strict=True), steps.predicted),
                 columns=[LOGIT, PROBABILITY],
             )
         ],
     )
-
-
-def _token_rows(steps: OutputSteps, tokens: Sequence[str], *columns: list[float]) -> list[VectorRow]:
-    """Return a row of numbers for each token, the predicted one marked."""
-    return [
-        VectorRow(label=token, is_token=True, values=np.empty(0), numbers=numbers, is_marked=index == steps.predicted)
-        for index, (token, *numbers) in enumerate(zip(tokens, *columns, strict=True))
-    ]
 
 
 def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepView:
@@ -146,7 +142,6 @@ def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepVie
     rows = [
         VectorRow(
             label=_end_of(node.text) or readable(node.token),
-            values=np.empty(0),
             numbers=(node.token_log_prob, node.log_prob, node.score),
             note=tr(FATES[node.fate]),
             is_marked=node is own,

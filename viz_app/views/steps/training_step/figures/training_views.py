@@ -1,7 +1,6 @@
 """Views of one step of training: the pair, its loss, the step of one weight, and the sentence before and after."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from core.model.training import LABEL_SMOOTHING
 from viz_app.drawing.display_text import decimal
 from viz_app.language import localized, marked, tr
 from viz_app.views.steps.figures.formula import math_number, number_text
-from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow
+from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow, token_rows
 from viz_app.views.steps.training_step.figures.weight_views import weight_views
 
 PAIR, LOSS, RESULT = marked("Training pair"), marked("Loss"), marked("Result")
@@ -29,21 +28,12 @@ def training_views(found: TrainingStep, d_model: int) -> list[StepView]:
     return [*before, *weight_views(found, d_model), _result_view(found)]
 
 
-def _rows(labels: Sequence[str], numbers: Sequence[Sequence[float | None]], marked_row: int = -1) -> list[VectorRow]:
-    """Return a row of numbers for each token."""
-    return [
-        VectorRow(label=label, is_token=True, values=np.empty(0), numbers=row, is_marked=index == marked_row)
-        for index, (label, row) in enumerate(zip(labels, numbers, strict=True))
-    ]
-
-
 def _shifted_view(found: TrainingStep) -> StepView:
     position, forced = found.position, found.num_forced
     rows = [
         VectorRow(
             label=fed,
             is_token=True,
-            values=np.empty(0),
             numbers=(math.exp(log_prob) if row >= forced else 1.0,),
             note=tr("is to predict {token}", token=readable(label)),
             is_marked=row == position,
@@ -106,11 +96,11 @@ def _mask_view(found: TrainingStep) -> StepView:
 def _label_view(found: TrainingStep) -> StepView:
     label, size = found.label, len(found.label.tokens) + found.label.others
     numbers = [(q, p, p - q) for q, p in zip(label.labels, label.probabilities, strict=True)]
-    rows = _rows(label.tokens, numbers, 0)
+    rows = token_rows(label.tokens, numbers, 0)
     if label.others:
         q, p = label.others * smoothed_label(False, size), label.other_probability
         name = tr("{count} others", count=label.others)
-        rows.append(VectorRow(label=name, values=np.empty(0), numbers=(q, p, p - q)))
+        rows.append(VectorRow(label=name, numbers=(q, p, p - q)))
     columns = [
         NumberColumn(title=marked("label q"), scale="share", digits=5),
         NumberColumn(title=marked("model p"), scale="share", digits=5),
@@ -150,7 +140,7 @@ def _loss_view(found: TrainingStep) -> StepView:
         NumberColumn(title=marked("loss"), scale="positive"),
     ]
     numbers = list(zip(found.label_nll, found.uniform_nll, found.losses, strict=True))
-    rows = _rows(found.predicted_tokens, numbers, found.position)
+    rows = token_rows(found.predicted_tokens, numbers, found.position)
     total, count = sum(found.losses), found.num_losses
     text = tr(
         "The loss of a token is the cross-entropy with its smoothed label: {own} of \u2212log p of the token itself, "
@@ -228,7 +218,7 @@ def _result_view(found: TrainingStep) -> StepView:
         blocks=[
             Block(
                 title=tr("probability of each token before and after the step"),
-                rows=_rows(found.predicted_tokens, numbers, found.position),
+                rows=token_rows(found.predicted_tokens, numbers, found.position),
                 columns=columns,
             )
         ],

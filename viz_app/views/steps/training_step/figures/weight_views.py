@@ -42,7 +42,6 @@ def _gradient_view(found: TrainingStep) -> StepView:
         VectorRow(
             label=_token(found, use),
             is_token=True,
-            values=np.empty(0),
             numbers=(error, use.factor, product),
             note=tr(ROLES[use.role, use.side]),
         )
