@@ -30,20 +30,18 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.analysis.attribution.forward_trace import added_bias
+from core.analysis.attribution.read_stream import Part, ReadStream, Summand, exact, read_stream
 from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.heads.head import attention_layers
-from core.analysis.linear_norm import centred, norm_bias, squared_scale
 from core.analysis.relative_scores import relative_scores
-from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
-from core.trace import KINDS, SUBLAYERS, Head, Stack, attention_place, parse_head, record, stack_of
+from core.model import MultiHeadAttention
+from core.trace import Head, parse_head, record, stack_of
 from core.translator import Translator
 
 Side = Literal["key", "query"]
-Part = Literal["token", "position", "distance", "constant", "feed_forward", "encoder_self", "decoder_self", "cross"]
-Summand = tuple[Part, int | None, int | None]  # part, layer and head of a term
 TOLERANCE = 1e-3  # largest gap to the model's score, as a share of the sum of absolute terms
 
 
@@ -151,16 +149,16 @@ def score_components(
         if attention is None or not 0 <= head.head < attention.num_heads:
             raise ValueError(f"this model has no head {head}")
         reader = head.layer, "cross_attention" if head.kind == "cross" else "self_attention"
-        of_query = _stream(model, stack_of(head.kind), reader)
-        of_key = _stream(model, "encoder", None) if head.kind == "cross" else of_query
+        of_query = read_stream(model, stack_of(head.kind), reader)
+        of_key = read_stream(model, "encoder", None) if head.kind == "cross" else of_query
         own = [head.place(each) for each in ("queries", "keys", "scores", "weights")]
         with record(model, [*own, *of_query.places, *of_key.places]) as recorded:
             model(translator.batch([source_ids]), translator.batch([fed]))
-        values = {place: _exact(value[0]) for place, value in recorded.items()}
+        values = {place: exact(value[0]) for place, value in recorded.items()}
         relative = relative_scores(model, head.kind, len(values[head.place("keys")]))
         for stack, embedding, ids in (("encoder", model.embedding, source_ids), ("decoder", model.fed_embedding, fed)):
             embedded = embedding.tokens(torch.tensor(ids, device=model.device))
-            values[f"{stack}.tokens"] = _exact(embedded) * embedding.scale
+            values[f"{stack}.tokens"] = exact(embedded) * embedding.scale
     sides = {"encoder": translator.source_pieces(source_ids), "decoder": translator.fed_pieces(fed)}
     query_tokens, key_tokens = sides[of_query.stack], sides[of_key.stack]
     visible = _visible(options, query_tokens, key_tokens, values[head.place("scores")])
@@ -198,21 +196,21 @@ def score_components(
 def _terms(
     options: ScoreComponentsOptions,
     attention: MultiHeadAttention,
-    of_query: "_Stream",
-    of_key: "_Stream",
+    of_query: ReadStream,
+    of_key: ReadStream,
     values: Mapping[str, Tensor],
     compared: Tensor,
 ) -> dict[Side, dict[Summand, float]]:
     """Terms of both sides.
 
     Args:
-        values: of the places of the streams and the head, as `_Stream.terms` takes them.
+        values: of the places of the streams and the head, as `ReadStream.terms` takes them.
         compared: [K] factors of the scores, which sum to 0.
     """
     queries, keys = (values[options.head.place(each)] for each in ("queries", "keys"))  # [Q, d_k], [K, d_k]
     rows, scale = slice(options.head.head * keys.size(1), (options.head.head + 1) * keys.size(1)), keys.size(1) ** 0.5
     w_query, b_query, w_key = (
-        _exact(each)[rows] / scale
+        exact(each)[rows] / scale
         for each in (attention.q_proj.weight, added_bias(attention.q_proj), attention.k_proj.weight)
     )
     of_keys = of_key.terms(values, (queries[options.query] @ w_key).expand(len(keys), -1))
@@ -249,111 +247,6 @@ def _visible(
 
 def _numbered(tokens: Sequence[str], positions: Sequence[int]) -> str:
     return " ".join(f"{position + 1}:{tokens[position]}" for position in positions)
-
-
-# --- the parts of a stream ------------------------------------------------------------------------------------------
-
-
-class _Step(NamedTuple):
-    """A sub-layer that writes into a stream, or a norm that the stream passes.
-
-    Attributes:
-        place: of the heads before W_O, of the network's output, or of the norm's input.
-        part, layer: of a sub-layer; without meaning for a norm.
-    """
-
-    module: MultiHeadAttention | FeedForward | Norm
-    place: str
-    part: Part = "constant"
-    layer: int | None = None
-
-
-@dataclass(frozen=True)
-class _Stream:
-    """A stream from the embedding to the projection that reads it.
-
-    Attributes:
-        steps: in the order in which they act.
-        has_positions: whether positions are added to the embeddings.
-    """
-
-    stack: Stack
-    steps: tuple[_Step, ...]
-    has_positions: bool
-
-    @property
-    def places(self) -> list[str]:
-        return [f"{self.stack}.input", *(step.place for step in self.steps)]
-
-    def terms(self, values: Mapping[str, Tensor], read: Tensor, rows: slice = slice(None)) -> dict[Summand, Tensor]:
-        """Products of a direction with each part of the state that is read.
-
-        The direction is taken back through the norms, by the transpose of each.
-
-        Args:
-            values: of the places, without the batch axis, and `encoder.tokens` or `decoder.tokens`, scaled embeddings.
-            read: [L, D] direction of each row.
-            rows: the L rows.
-
-        Returns:
-            [L] by part.
-        """
-        written: dict[Summand, Tensor] = {}  # the last one first
-        constant = read.new_zeros(len(read))
-        for module, place, part, layer in reversed(self.steps):
-            if isinstance(module, MultiHeadAttention):
-                by_head = (read @ _exact(module.out_proj.weight)).unflatten(1, (module.num_heads, -1))  # [L, H, d_v]
-                of_heads = torch.einsum("lhv,hlv->hl", by_head, values[place][:, rows])
-                written |= {(part, layer, head): of_heads[head] for head in reversed(range(module.num_heads))}
-                constant = constant + read @ _exact(added_bias(module.out_proj))
-            elif isinstance(module, FeedForward):
-                bias = _exact(added_bias(module.outer))
-                written[part, layer, None] = ((values[place][rows] - bias) * read).sum(1)
-                constant = constant + read @ bias
-            else:
-                constant = constant + read @ _exact(norm_bias(module))
-                scale = squared_scale(module, values[place][rows]).rsqrt()
-                read = centred(module, _exact(module.weight) * read) * scale  # subtracting a mean is its own transpose
-        tokens, entered = values[f"{self.stack}.tokens"][rows], values[f"{self.stack}.input"][rows]
-        found: dict[Summand, Tensor] = {("token", None, None): (tokens * read).sum(1)}
-        if self.has_positions:
-            found["position", None, None] = ((entered - tokens) * read).sum(1)
-        return {**found, **dict(reversed(written.items())), ("constant", None, None): constant}
-
-
-def _stream(model: Transformer, stack: Stack, reader: tuple[int, str] | None) -> _Stream:
-    """The stream that a sub-layer reads, given by its layer and its name; None: the output of the stack."""
-    whole = model.encoder if stack == "encoder" else model.decoder
-    steps: list[_Step] = []
-
-    def add(norm: nn.Module, place: str) -> None:
-        if isinstance(norm, Norm):
-            steps.append(_Step(norm, place))
-
-    add(whole.input_norm, f"{stack}.input")
-    place = ""
-    for layer, name in ((layer, name) for layer in range(len(whole.layers)) for name in SUBLAYERS[stack]):
-        block, place = whole.layers[layer], f"{stack}.{layer}.{name}"
-        norm, module = block.get_submodule(f"{name}_norm"), block.get_submodule(name)
-        if (layer, name) == reader:
-            if model.config.norm == "pre":
-                add(norm, f"{place}.norm_input")
-            break
-        if isinstance(module, MultiHeadAttention):
-            kind: Part = next(each for each in KINDS if attention_place(each, layer, "heads") == f"{place}.heads")
-            steps.append(_Step(module, f"{place}.heads", kind, layer))
-        elif isinstance(module, FeedForward):
-            steps.append(_Step(module, f"{place}.output", "feed_forward", layer))
-        if model.config.norm == "post":
-            add(norm, f"{place}.norm_input")
-    else:
-        add(whole.output_norm, f"{place}.residual_after")
-    return _Stream(stack, tuple(steps), model.config.positions != "relative")
-
-
-def _exact(values: Tensor) -> Tensor:
-    """A copy in float64, on the CPU as MPS lacks it."""
-    return values.detach().cpu().double()
 
 
 SCORE_COMPONENTS = Analysis(

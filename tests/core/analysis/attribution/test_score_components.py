@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core.analysis.attribution.read_stream import Part
 from core.analysis.attribution.score_components import (
-    Part,
     ScoreComponents,
     ScoreComponentsOptions,
     Side,

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from core.analysis.attribution.score_components import Part, ScoreComponents, ScoreTerm, Side
+from core.analysis.attribution.read_stream import Part
+from core.analysis.attribution.score_components import ScoreComponents, ScoreTerm, Side
 from core.analysis.heads.head import Head
 from core.capture import KINDS
 from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
