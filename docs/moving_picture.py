@@ -86,7 +86,9 @@ def play(film: Film) -> None:
     page = film.page
     box = page.get_by_label("Sentence", exact=True)
     film.take(0.8)
-    film.point_at(box)
+    edit = page.get_by_role("button", name="Edit the sentence")
+    film.point_at(edit)
+    edit.click()
     box.fill("")
     words = SENTENCE.split(" ")
     for count in range(1, len(words) + 1):
