@@ -85,7 +85,6 @@ EXHIBITS = (
             "Where do the lines of cross L6 H5 cross each other, and what does a crossing mean?",
             "Why must the decoder look at its own words to write *gelesen*?",
         ),
-        others=("Gestern las ich ein Buch im Garten.",),
     ),
     Exhibit(
         "separable_verb",
@@ -105,17 +104,18 @@ EXHIBITS = (
     Exhibit(
         "same_heads",
         "The same heads again",
-        "She turns off the light.",
-        "Sie schaltet das Licht aus.",
-        "Cross L5 H8 attends to the verb and cross L6 H2 to what completes it, as in the sentence with the train. Two "
-        "sentences are not a proof, but a reason to measure a head over a corpus.",
-        ("cross L6 H2: aus > off", "cross L5 H8: schaltet > turns", "encoder L3 H1: turns > off"),
+        "He takes off his shoes.",
+        "Er nimmt seine Schuhe aus.",
+        "Cross L5 H8 attends to the verb and cross L6 H2 to what completes it, as in the sentence with the train. The "
+        "heads are right and the verb is wrong: shoes are taken off with *zieht ... aus*.",
+        ("cross L6 H2: aus > off", "cross L5 H8: nimmt > takes", "encoder L3 H8: takes > off"),
         (
             "In which of the two languages do the halves of the verb stand closer together?",
-            "Other hypotheses have *dreht* and *stellt*: does *aus* fit each of them?",
+            "Another hypothesis is *Er nimmt seine Schuhe ab*. Which of the two would be understood?",
             "Invent a sentence that would show that cross L6 H2 does something else.",
         ),
-        others=("Sie dreht das Licht aus.", "Sie stellt das Licht aus."),
+        rivals=(("nimmt", "macht"),),
+        others=("Er nimmt seine Schuhe ab.",),
     ),
     Exhibit(
         "compound",
@@ -153,9 +153,8 @@ EXHIBITS = (
         (
             "Switch between cross L5 H6 and L5 H3. Which of them would you call an aligner?",
             "Where has *of* gone?",
-            "Another hypothesis is *Die Finanzminister trat zurück*. What is wrong with it?",
+            "Translate *The finance minister resigned*. Do the two heads still differ?",
         ),
-        others=("Die Finanzminister trat zurück.",),
     ),
     Exhibit(
         "negation",
@@ -179,8 +178,8 @@ EXHIBITS = (
         "The animal didn't cross the street because it was too tired.",
         "Das Tier überquerte die Straße, weil es zu müde war.",
         "Here cross L6 H7 is turned off, and the translation says the contrary: *nicht* is missing. With the head on "
-        "it is there, as in the first sentence; encoder L5 H2 still attends from *it* to *animal*.",
-        ("encoder L5 H2: it > animal", "cross L4 H7: es > it"),
+        "it is there, as in the first sentence; cross L4 H7 attends from *es* to *it* in both.",
+        ("cross L4 H7: es > it",),
         (
             "Does this prove that cross L6 H7 is the head of negation? What else could be the reason?",
             "Cross L6 H7 is empty here. Which heads could have done its work, and did not?",
@@ -190,19 +189,17 @@ EXHIBITS = (
     ),
     Exhibit(
         "wrong_sense",
-        "The wrong bat",
-        "The bat flew out of the cave.",
-        "Der Schläger flog aus der Höhle.",
-        "*Schläger* is the bat of baseball. Encoder L2 H5 attends from *bat* to *flew*, so the animal could be known; "
-        "yet *Fle*, the beginning of *Fledermaus*, is only among the alternatives.",
-        ("encoder L2 H5: bat > flew", "cross L4 H6: Schläger > bat"),
+        "The wrong match",
+        "The match burned in his hand.",
+        "Das Spiel verbrannte in seiner Hand.",
+        "*Spiel* is a game; a match that burns is a *Streichholz*. Encoder L3 H8 attends from *match* to *burned*, so "
+        "the clue has been read, and the model writes the word for what is played all the same.",
+        ("encoder L3 H8: match > burned", "cross L4 H6: Spiel > match"),
         (
-            "Which words of the sentence tell you that it is the animal?",
-            "The model has read talks, debates and captions of pictures. Which bats does one meet there?",
+            "Which words of the sentence tell you that nobody plays?",
+            "The model has read talks, debates and captions of pictures. Which matches does one meet there?",
             "Would more training data help, or another model?",
         ),
-        rivals=(("Schl", "Fle"),),
-        others=("Der Fledermaus flog aus der Höhle.",),
     ),
     Exhibit(
         "river_bank",
@@ -222,18 +219,18 @@ EXHIBITS = (
     ),
     Exhibit(
         "wrong_number",
-        "Seven people are missing",
-        "Twenty-seven people were injured.",
-        "Zwanzig Menschen wurden verletzt.",
-        "Twenty-seven have become twenty, in fluent German. Cross L3 H8 attends to *Twenty-seven* as it should: look "
-        "at the number as pieces, and at how improbable the first piece of *Zwanzig* is in the table.",
-        ("cross L3 H8: Zwanzig > Twenty-seven", "cross L6 H5: Menschen > people"),
+        "Six men are missing",
+        "Twenty-eight men were working.",
+        "Zweiundzwanzig Männer arbeiteten.",
+        "Twenty-eight have become twenty-two, in fluent German. Cross L4 H7 attends to *Twenty-eight* as it should: "
+        "look at the number as pieces, and at how probable the first piece of *Zwanzig* is beside that of *Zwei*.",
+        ("cross L4 H7: Zweiundzwanzig > Twenty-eight", "cross L6 H1: Männer > men"),
         (
-            "In German the ones come first: *siebenundzwanzig*. Why is that hard to write from left to right?",
+            "In German the ones come first: *achtundzwanzig*. Why is that hard to write from left to right?",
             "Would you notice the mistake if you could not read English?",
             "How could a program check numbers in translations?",
         ),
-        rivals=(("Zw", "Die"),),
+        rivals=(("Zwei", "Zw"),),
     ),
     Exhibit(
         "digits",
@@ -253,43 +250,36 @@ EXHIBITS = (
     Exhibit(
         "omission",
         "A sentence is left out",
-        "I came. I saw. I won.",
-        "Ich bin gekommen. Ich habe gewonnen.",
-        "Three sentences become two: *I saw* is gone. Cross L4 H4 attends from *gewonnen* to *won* past it, while "
-        "*gesehen* is only the second choice in that place; nothing in the translation shows the gap.",
-        ("cross L4 H4: gewonnen > won", "cross L5 H3: gekommen > came"),
+        "He came. He saw. He won.",
+        "Er kam. Er hat gewonnen.",
+        "Three sentences become two: *He saw* is gone. In the row of *gewonnen*, cross L4 H4 attends to *won*, but "
+        "cross L5 H6 to *saw*, so attention does not show the gap.",
+        ("cross L4 H4: gewonnen > won", "cross L5 H6: gewonnen > saw", "cross L6 H1: kam > came"),
         (
-            "Do some heads attend to *saw* at all? To which words of the translation?",
-            "Another hypothesis is *Ich bin gekommen. Ich habe gesehen.* Is it better?",
+            "Which other heads attend to *saw*? In the rows of which words?",
+            "How much less probable is *Er kam. Er sah. Er hat gewonnen* for the model? Score it in the app.",
             "How could a program notice that a sentence is missing?",
         ),
-        rivals=(("gewonnen", "gesehen"),),
-        others=("Ich bin gekommen. Ich habe gesehen.",),
     ),
     Exhibit(
         "title",
-        "Mrs disappears, and decides",
-        "My neighbour Mrs Zwiebelmeyer lives in Kleinpoppenhausen.",
-        "Meine Nachbarin Zwiebelmeyer lebt in Kleinpoppenhausen.",
-        "*Mrs* is not translated, and yet it decides: with *Mr* the translation begins with *Mein Nachbar*. Cross "
-        "L4 H6 attends to it for *Nachbarin*, L3 H5 to *neighbour*, and L5 H1 copies the name piece by piece.",
+        "Mrs decides before her turn",
+        "My friend Mrs Brown is a doctor.",
+        "Meine Freundin Frau Brown ist Arzt.",
+        "With *Mr* the translation begins with *Mein Freund*. Cross L6 H5 attends to *Mrs* already for *Meine*, two "
+        "words before its turn, L4 H8 to *friend* for *Freundin*, and L5 H1 copies the name; yet *Arzt* is a man.",
         (
-            "cross L4 H6: Nachbarin > Mrs",
-            "cross L3 H5: Nachbarin > neighbour",
-            "cross L5 H1: Zwiebelmeyer > Zwiebelmeyer",
+            "cross L6 H5: Meine > Mrs",
+            "cross L4 H8: Freundin > friend",
+            "cross L5 H1: Brown > Brown",
         ),
         (
             "Replace *Mrs* by *Dr*. What does the model write, and how sure is it?",
-            "Already *Meine* depends on *Mrs*, which comes two words later. How can it?",
-            "Has something been lost without *Frau*?",
+            "Which other heads attend to *Mrs* in the rows of *Meine* and *Freundin*?",
+            "Compare with the teacher who is a sister: what do the two sentences have in common?",
         ),
         rivals=(("Meine", "Mein"),),
-        variants=(
-            (
-                "My neighbour Mr Zwiebelmeyer lives in Kleinpoppenhausen.",
-                "Mein Nachbar Mr. Zwiebelmeyer lebt in Kleinpoppenhausen.",
-            ),
-        ),
+        variants=(("My friend Mr Brown is a doctor.", "Mein Freund Brown ist Arzt."),),
     ),
     Exhibit(
         "case",
@@ -305,7 +295,6 @@ EXHIBITS = (
             "Which head tells the decoder that *Tisch* is masculine, before it is written?",
         ),
         others=("Er stellte das Buch auf den Tisch.",),
-        variants=(("The book is on the table.", "Das Buch ist auf dem Tisch."),),
     ),
     Exhibit(
         "adjectives",
@@ -357,16 +346,15 @@ EXHIBITS = (
     Exhibit(
         "capitals",
         "It does not know these words",
-        "THE DOG SLEEPS.",
-        "DOG SLEPS.",
+        "GOOD MORNING.",
+        "GOD MORNING.",
         "In capitals the words fall into pieces that the model has hardly seen, so it copies letters: "
-        "cross L4 H5 attends from *G* to *G*, L3 H2 from *L* to *L*. On the way *THE* and one E are lost.",
-        ("cross L4 H5: G > G", "cross L3 H2: L > L"),
+        "cross L3 H8 attends from *G* to *G*, L4 H8 from *N* to *N*. On the way an O is lost.",
+        ("cross L3 H8: G > G", "cross L4 H8: N > N"),
         (
             "Write the sentence in small letters in the app. Why is that another sentence for the model?",
-            "Compare the number of tokens of *SLEEPS* and *sleeps*.",
+            "Compare the number of tokens of *MORNING* and *morning*.",
             "What should a translator do with capitals: learn them, or be spared them?",
         ),
-        others=("THE DOG SLEEPS.",),
     ),
 )

@@ -104,7 +104,7 @@ def test_the_front_page_has_a_card_for_every_sentence_and_the_search_finds_it(si
     assert {path.name for path in (site / "gallery").iterdir()} == {Path(link).name for link in links}
     for link, exhibit in zip(links, EXHIBITS, strict=True):
         assert exhibit.source.split("'")[0] in text_of(site / link)
-    assert search(site, "Zwiebelmeyer")["Zwiebelmeyer"] == ["gallery/title.html"]
+    assert search(site, "Klimaschutzprogramm")["Klimaschutzprogramm"] == ["gallery/compound.html"]
 
 
 def test_the_footer_has_the_version_and_the_changelog_its_page(site: Path) -> None:

@@ -3,16 +3,21 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
+from core import Translator
+from core.analysis.tokens.words import merge_words
+from core.files.shipped_files import shipped_checkpoint
 from core.results import Explanation
-from core.trace import HEAD_PATTERN, parse_head
+from core.trace import HEAD_PATTERN, Head, parse_head
 from docs.gallery import __main__ as command
 from docs.gallery.exhibits import EXHIBITS, Exhibit
-from docs.gallery.pages import FalseClaimError, card, checked, standalone_page
+from docs.gallery.pages import FalseClaimError, card, checked, parsed, standalone_page
 
 BY_NAME = {exhibit.name: exhibit for exhibit in EXHIBITS}
 
@@ -35,23 +40,43 @@ def test_what_is_said_is_so(name: str, explained: Explained) -> None:
         assert not explanation.maps[head.kind][head.layer].weights[head.head].any()
 
 
+@pytest.fixture(scope="module")
+def true() -> Exhibit:
+    """An exhibit that says what the model does, whatever its weights are: the link is the largest weight of a row."""
+    source, translator = "A dog runs.", Translator.from_checkpoint(shipped_checkpoint())
+    translation = translator.translate(source)
+    maps = translator.explain(source, translation.hypotheses[0].token_ids).maps["cross"]
+    words = [merge_words(layer) for layer in maps]
+    weights = torch.stack([layer.weights[:, 0, :-1] for layer in words])  # of the first word, [layers, heads, words]
+    layer, head, key = (int(each) for each in torch.unravel_index(weights.argmax(), weights.shape))
+    link = f"{Head('cross', layer, head)}: {words[0].row_tokens[0]} > {words[0].key_tokens[key]}"
+    return Exhibit("dog", "A dog", source, translation.text, "It runs.", (link,), ("Why?", "Where?", "When?"))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"translation": "Der Hund."},
-            "capitals: the translation is 'DOG SLEPS.'; correct the exhibit, text and field",
-        ),
-        ({"others": ("Der Hund.",)}, "capitals: 'Der Hund.' is not among"),
-        ({"rivals": (("G", "Hund"),)}, "capitals: 'Hund' is not among the alternatives of 'G'"),
-        ({"links": ("cross L4 H5: G > L",)}, "capitals: 'cross L4 H5: G > L' is not the largest weight by 0.05"),
-        ({"links": ("cross L4 H5: G > cat",)}, "capitals: there is no such row or key for 'cross L4 H5: G > cat'"),
-        ({"variants": (("A dog.", "Nein."),)}, "capitals: the translation of 'A dog.' is"),
+        ({"translation": "Nein."}, "dog: the translation is '{translation}'; correct the exhibit, text and field"),
+        ({"others": ("Nein.",)}, "dog: 'Nein.' is not among"),
+        ({"rivals": (("{query}", "Nein"),)}, "dog: 'Nein' is not among the alternatives of '{query}'"),
+        ({"links": ("{head}: {query} > {less}",)}, "dog: '{head}: {query} > {less}' is not the largest weight by 0.05"),
+        ({"links": ("{head}: {query} > cat",)}, "dog: there is no such row or key for '{head}: {query} > cat'"),
+        ({"variants": (("Two dogs run.", "Nein."),)}, "dog: the translation of 'Two dogs run.' is"),
     ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_what_is_not_so_is_refused(change: dict[str, tuple[str, ...]], message: str) -> None:
-    with pytest.raises(FalseClaimError, match=re.escape(message)):
-        checked(replace(BY_NAME["capitals"], **change))
+def test_what_is_not_so_is_refused(true: Exhibit, change: dict[str, Any], message: str) -> None:
+    checked(true)
+    head, query, key = parsed(true.links[0])
+    less = next(word for word in ("dog", "runs") if word != key)
+    filled = partial(_filled, translation=true.translation, head=head, query=query, less=less)
+    with pytest.raises(FalseClaimError, match=re.escape(filled(message))):
+        checked(replace(true, **{field: filled(value) for field, value in change.items()}))
+
+
+def _filled(value: Any, **names: object) -> Any:
+    """A text with these names in it, or a tuple of such texts."""
+    return value.format(**names) if isinstance(value, str) else tuple(_filled(each, **names) for each in value)
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS, ids=lambda exhibit: exhibit.name)
@@ -70,18 +95,27 @@ def test_there_are_twenty_sentences_with_three_questions_each() -> None:
 
 
 def test_a_page_has_the_texts_and_selects_the_word_of_the_link(explained: Explained) -> None:
-    exhibit = BY_NAME["digits"]
-    page = standalone_page(exhibit, explained("digits"))
+    exhibit, explanation = BY_NAME["digits"], explained("digits")
+    page = standalone_page(exhibit, explanation)
     assert exhibit.title in page
-    assert '"first":["cross",3,1]' in page
-    assert '"rows":[7,8,9,10,11,12]' in page, "the pieces of 3.417, after those of 1987 lebten"
+    head, query, _ = parsed(exhibit.links[0])
+    assert f'"first":["cross",{head.layer},{head.head}]' in page
+    pieces = [piece.replace("\u2581", " ") for piece in explanation.predicted_tokens]
+    begins = [len("".join(pieces[:place])) for place in range(len(pieces))]
+    word = re.search(rf" {re.escape(query)}(?= )", "".join(pieces))
+    assert word, "3.417, which is in several pieces"
+    rows = [place for place, begin in enumerate(begins) if word.start() <= begin < word.end()]
+    assert len(rows) > 1
+    assert f'"rows":{rows}'.replace(", ", ",") in page
     assert '"back":["All sentences","../index.html"]' in page
 
 
 def test_a_card_links_to_its_page_and_marks_the_word(explained: Explained) -> None:
-    text = card(BY_NAME["compound"], explained("compound"))
+    exhibit = BY_NAME["compound"]
+    text = card(exhibit, explained("compound"))
     assert text.startswith('<a class="card" href="gallery/compound.html">')
-    assert re.search(r'<text [^>]*class="on">\u00b7schutz</text>', text)
+    _, query, _ = parsed(exhibit.links[0])
+    assert re.search(rf'<text [^>]*class="on">\u00b7?{query}</text>', text)
     assert "<script" not in text
 
 

@@ -6,12 +6,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import torch
 
 from core import Translator
 from core.analysis.alignment.first_head import first_head
 from core.analysis.alignment.sentence_alignment import align_words
-from core.analysis.heads.head import Head
 from core.files.shipped_files import shipped_checkpoint
 from docs.generate.notebooks import NOTEBOOKS, run_notebook
 
@@ -56,36 +54,17 @@ def test_the_code_of_the_front_page_translates_and_draws(monkeypatch: pytest.Mon
     assert cell.value.startswith("<iframe")
 
 
-def prose(name: str) -> str:
-    cells = json.loads((NOTEBOOKS / name).read_text("utf-8"))["cells"]
-    return " ".join(" ".join("".join(each["source"]).split()) for each in cells if each["cell_type"] == "markdown")
-
-
-def test_the_numbers_of_the_first_look_are_those_of_the_heads() -> None:
-    translator = Translator.from_checkpoint(shipped_checkpoint("en-de"))
-    translation = translator.translate("A little girl in a pink dress is climbing up a set of stairs.")
-    maps = translator.explain(translation.source, translation.hypotheses[0].token_ids).maps["encoder_self"]
-    before, after = (maps[4].weights[head].argmax(-1) - torch.arange(len(maps[4].query_tokens)) for head in (7, 2))
-    pairs = len(before) - 1
-    claim = (
-        f"L5 H8: of the {pairs} tokens that have one before them, {(before == -1).sum()} attend most to it. L5 H3 does "
-        f"the opposite: of the {pairs} that have one behind them, {(after == 1).sum()} attend most to that."
-    )
-    assert claim in prose("01_first_look.ipynb")
-
-
-def test_one_hypothesis_loses_the_negation_and_coverage_does_not_say_so() -> None:
+def test_without_its_translation_the_negation_gets_about_as_much_attention() -> None:
+    """What the notebook on alignment says of the sentence that it prints."""
     translator = Translator.from_checkpoint(shipped_checkpoint("en-de"))
     found = translator.translate("The animal didn't cross the street because it was too tired.")
-    covered = dict[bool, dict[Head, float]]({True: {}, False: {}})
-    for hypothesis in found.hypotheses:
-        maps = translator.explain(found.source, hypothesis.token_ids).maps["cross"]
-        head = first_head(maps)
-        words = align_words(maps, (head.layer, head.head))
+    assert " nicht" in found.text
+    head, covered = first_head(translator.explain(found.source, found.text).maps["cross"]), list[float]()
+    for text in (found.text, found.text.replace(" nicht", "")):
+        words = align_words(translator.explain(found.source, text).maps["cross"], (head.layer, head.head))
         assert words.left_out() == []
-        covered["nicht" in hypothesis.text][head] = float(words.coverage[words.source.index("didn't")])
-    ((head, lost),) = covered[False].items()
-    assert covered[True][head] < lost
+        covered.append(float(words.coverage[words.source.index("didn't")]))
+    assert covered[1] == pytest.approx(covered[0], rel=0.2)
 
 
 def test_an_error_names_its_cell(tmp_path: Path) -> None:
