@@ -1,4 +1,7 @@
-"""All pages by the rules of axe-core (WCAG 2.2, A and AA, and its best practices), light and dark, wide and narrow."""
+"""All pages by the rules of axe-core (WCAG 2.2, A and AA, and its best practices), light and dark, wide and narrow.
+
+On the same way through all pages, which is most of the time that this takes, each first picture is held to a limit.
+"""
 
 from pathlib import Path
 from urllib.parse import urlencode
@@ -6,6 +9,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, expect
 
 from tests.e2e.accessibility import violations_when_drawn
+from tests.e2e.first_picture import LIMIT, WIDTH, first_picture
 from tests.e2e.idle import open_page, wait_until_idle
 from tests.e2e.navigation import go_to, links_to
 from tests.viz_app.language.texts import own_texts
@@ -34,7 +38,10 @@ def test_charts_say_what_they_show(page: Page, app: str) -> None:
     assert box["height"] == 1  # for screen readers alone
 
 
-def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path, blocked: list[str]) -> None:
+def test_no_page_violates_a_rule_or_has_its_first_picture_low(
+    page: Page, app: str, history_file: Path, blocked: list[str]
+) -> None:
+    page.set_viewport_size({"width": WIDTH, "height": 900})
     first, *others = sorted(VIEWS, key=lambda each: each.name != "over_training")  # on a tiny training
     address = urlencode({"tour": "off", "text": "", "beam_size": 2})
     open_page(page, f"{app}/{first.name}?{address}")
@@ -44,6 +51,7 @@ def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path, block
         box.press("Enter")
         wait_until_idle(page)
     found: dict[str, list[str]] = {}
+    tops: dict[str, float] = {}
     checked: dict[str, set[str]] = {"light": set(), "dark": set()}  # what is the same, once it has been checked
 
     def check(scheme: str, rules: list[str] | None = None) -> list[str]:
@@ -56,10 +64,13 @@ def test_no_page_violates_a_rule(page: Page, app: str, history_file: Path, block
             go_to(page, each.name)
         expect(links_to(page, each.name).last).to_have_attribute("aria-current", "page")  # the server has run it
         found[each.name] = check("light")
+        tops[each.name] = first_picture(page) or 0
         if each.name in DARK:
             page.emulate_media(color_scheme="dark")
             found[f"{each.name}, dark"] = check("dark", ["color-contrast"])
             page.emulate_media(color_scheme="light")
     assert {name: each for name, each in found.items() if each} == {}
     assert checked == {"light": set(SAME), "dark": set(SAME)}
+    assert {name: top for name, top in tops.items() if top > LIMIT} == {}
+    assert sum(top > 0 for top in tops.values()) > len(VIEWS) / 2
     assert blocked == []

@@ -8,9 +8,9 @@ from tests.e2e.idle import open_page, wait_until_idle
 
 def test_a_figure_of_another_sentence_is_downloaded(page: Page, app: str) -> None:
     open_page(page, f"{app}/paper_figures?text=The+dog+is+wet.&beam_size=1")
-    expect(page.locator(".stImage img")).to_have_attribute("alt", "Figure 3: lines between words")
+    expect(page.locator(".paper-figure img")).to_have_attribute("alt", "Figure 3: lines between words")
     page.get_by_role("radio", name="Figure 4").click()
-    picture = page.locator(".stImage img")
+    picture = page.locator(".paper-figure img")
     expect(picture).to_have_attribute("alt", "Figure 4: lines between words")
     wait_until_idle(page)
     box = page.get_by_label("Sentence of the figure")

@@ -71,7 +71,7 @@ def examples_part(model: Model, opened: OpenedIndex, head: Head, behaviour: str)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         options = [*map(str, range(1, DECILES + 1)), STRONGEST]
         decile = address.CORPUS_DECILE.draw(
-            st.select_slider, tr("Strength"), options, format_func=decile_name, width=250, help=tr(ABOUT_EXAMPLES)
+            st.select_slider, tr("Strength"), options, format_func=decile_name, width=220, help=tr(ABOUT_EXAMPLES)
         )
         place = place_box(behaviour) if decile == STRONGEST else "any"
     if decile != STRONGEST:
@@ -133,7 +133,7 @@ def place_box(behaviour: str) -> str:
         tr("Examples attending to"),
         list(figures.PLACE_NAMES),
         format_func=place_title,
-        width=200,
+        width=305,
         help=tr(
             "Off the usual places: neither at a special or the first token or punctuation, nor at the same position "
             "or one next to it. There, heads show what else they do."

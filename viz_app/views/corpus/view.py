@@ -81,11 +81,13 @@ def page() -> None:
         else:
             shown(model, search)
         chosen.write_address()
+    if opened is not None:
+        st.caption(origin_text(opened))
     form(model, is_open=opened is None and job is None)
 
 
 def headline(opened: OpenedIndex | None) -> None:
-    """Name the indexed sentences and their source."""
+    """Name the indexed sentences."""
     if opened is None:
         st.markdown(tr("**Strongest examples** of every head and neuron over a corpus"), help=tr(HOW_TO_READ))
         return
@@ -98,9 +100,14 @@ def headline(opened: OpenedIndex | None) -> None:
         ),
         help=tr(HOW_TO_READ),
     )
+
+
+def origin_text(opened: OpenedIndex) -> str:
+    """Say where the indexed sentences are from, and which model translated them."""
+    facts = opened.index.facts
     origin = plain(joined(filter(None, (tr(facts.corpus), facts.attribution, facts.licence))))
     text = tr(ORIGINS.get(facts.translations, SEARCHED))
-    st.caption(text.format(corpus=origin, size=plain(facts.translations), model=plain(facts.checkpoint)))
+    return text.format(corpus=origin, size=plain(facts.translations), model=plain(facts.checkpoint))
 
 
 def save_button(model: Model, opened: OpenedIndex) -> None:
@@ -122,14 +129,14 @@ Search = HeadSearch | ScatterSearch | NeuronSearch
 def toolbar(model: Model) -> Search:
     """Select heads by a behaviour, two measures of all heads, or neurons of a layer."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        view = setting_segments(address.CORPUS_VIEW, tr("Show"), {each: tr(each) for each in VIEWS})
+        view = setting_segments(address.CORPUS_VIEW, tr("Show"), {each: tr(each) for each in VIEWS}, hide_label=True)
         boxes = {VIEWS[0]: head_boxes, VIEWS[1]: scatter_boxes, VIEWS[2]: neuron_boxes}
         return boxes[view](model)
 
 
 def head_boxes(model: Model) -> HeadSearch:
     """Select a behaviour, a kind of attention and a layer."""
-    behaviour = BEHAVIOUR.draw(st.selectbox, tr("Behaviour"), list(BEHAVIOURS), format_func=behaviour_title, width=245)
+    behaviour = BEHAVIOUR.draw(st.selectbox, tr("Behaviour"), list(BEHAVIOURS), format_func=behaviour_title, width=255)
     return HeadSearch(behaviour, *kind_and_layer(model))
 
 

@@ -107,16 +107,17 @@ function newControls(data, drawing, show, picture) {
     show();
   };
   all.textContent = tr("All sub-layers");
-  const files = FORMATS.map((format) => {
+  const files = element("span", "files");
+  for (const format of FORMATS) {
     const file = button("file", true);
     file.textContent = format;
     file.title = tr("Download as {format}", { format });
     file.setAttribute("aria-label", file.title);
     file.onclick = () => exportFigure(/** @type {SVGSVGElement} */ (picture.querySelector("svg")), format);
-    return file;
-  });
+    files.append(file);
+  }
   step.append(slider);
-  return [step, element("output", "about"), element("span", "space"), all, ...files];
+  return [step, element("output", "about"), element("span", "space"), all, files];
 }
 
 /**

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis import comparison
 from core.analysis.comparison import Difference, difference, mean_distance
@@ -62,10 +63,10 @@ def page() -> None:
     if reading is None:
         st.caption(tr("Enter a sentence above to compare it."))
         return
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compare-with"):
         names = tr_values(AGAINST)
         against = setting_segments(address.AGAINST, tr("Compare with another"), names)
-        place = st.container()
+        place = st.container(horizontal=True, vertical_alignment="center", gap="medium")
     other = other_side.select_other(reading, against, place)
     if other is None:
         return
@@ -80,21 +81,15 @@ def page() -> None:
     except (ValueError, RuntimeError) as error:
         st.error(sentence_case(str(error)))
         return
-    if method != "attention":
-        st.caption(
-            tr("**{name}**: {text}.", name=tr(METHOD_NAMES[method]), text=tr(METHOD_TEXTS[method])),
-            help=tr(METHOD_SOURCES[method]),
-        )
     selection = Selection(reading.explain(), view.kind, view.tokens, selected_names(reading))
     left, right = st.container(key="side-by-side").columns(2, gap="large")
     with left:
-        st.markdown(tr("**First**: {title}", title=isolated(plain(shortened(first.heading)))))
-        head = head_box(view, maps[0], lambda: reading.explain().maps[view.kind])
+        with side_title("first", tr("**First**: {title}", title=isolated(plain(shortened(first.heading))))):
+            head = head_box(view, maps[0], lambda: reading.explain().maps[view.kind])
         own = maps[0][head[0]]
         one_side("first", first, own, head[1], view, selection.drawing_options(own_positions(own)))
     with right:
-        st.markdown(tr("**Second**: {title}", title=isolated(plain(shortened(other.heading)))))
-        with st.container(horizontal=True, gap="small"):
+        with side_title("second", tr("**Second**: {title}", title=isolated(plain(shortened(other.heading))))):
             if not view.weights.per_layer:
                 nearest.select_if_found(first, other, view, head)
             second_head = second_box(view, maps[1], head)
@@ -102,9 +97,25 @@ def page() -> None:
                 nearest.nearest_button(first, other, view, head)
         second = maps[1][second_head[0]]
         one_side("second", other, second, second_head[1], view, selection.drawing_options(other_positions(own, second)))
+    if method != "attention":
+        st.caption(
+            tr("**{name}**: {text}.", name=tr(METHOD_NAMES[method]), text=tr(METHOD_TEXTS[method])),
+            help=tr(METHOD_SOURCES[method]),
+        )
     st.divider()
     options = selection.drawing_options(common_positions(own, second))
     difference_part((first, other), maps, (head, second_head), view, options)
+
+
+def side_title(which: str, title: str) -> DeltaGenerator:
+    """Draw the title of a side, cut where it is too long, and return the place beside it.
+
+    Args:
+        which: "first" or "second".
+    """
+    row = st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"side-title-{which}")
+    row.markdown(title, width="stretch")
+    return row
 
 
 def difference_part(

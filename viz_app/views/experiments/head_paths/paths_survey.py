@@ -109,8 +109,8 @@ def proposal(model: Model, source: str) -> str:
     return next((pair.text for pair in pairs if pair.contrast == "noun"), pairs[0].text if pairs else "")
 
 
-def question_boxes(about: Reading) -> EdgeQuestion:
-    """Select the token, the token to compare it with, and the replacement of outputs."""
+def question_boxes(about: Reading) -> tuple[EdgeQuestion, int]:
+    """Select the token, the token to compare it with, the replacement of outputs, and how many edges are drawn."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(about)
         pieces = alternatives(about, position)
@@ -125,6 +125,7 @@ def question_boxes(about: Reading) -> EdgeQuestion:
         by: ReplacedBy = setting_segments(
             address.PATHS_BY, tr("Replace what a sender sends by"), tr_values(BY_NAMES), help=tr(ABOUT_BY)
         )
+        count = address.PATHS_DRAWN.draw(st.slider, tr("Edges to draw"), 5, 100, step=5, width=260)
         second = None
         if by == "sentence":
             source = about.translation.source
@@ -132,7 +133,7 @@ def question_boxes(about: Reading) -> EdgeQuestion:
             label = tr("Second sentence, of equal length in tokens")
             second = SECOND.draw(st.text_input, label, width="stretch").strip()
     against = None if chosen == BEST else about.model.translator.tokenizer.target.token_id(chosen)
-    return EdgeQuestion(position, against, by, second, metric)
+    return EdgeQuestion(position, against, by, second, metric), count
 
 
 def surveyed(about: Reading, question: EdgeQuestion) -> QuestionSurvey:

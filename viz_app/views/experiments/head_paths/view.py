@@ -17,7 +17,7 @@ from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.language import joined, marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import address, readings
+from viz_app.session import readings
 from viz_app.session.fields import part
 from viz_app.session.map_pass import MapPass
 from viz_app.views.experiments.head_paths import figures, paths_survey
@@ -57,7 +57,7 @@ def page() -> None:
     if reading is None:
         st.caption(tr("Enter a sentence above to see which head feeds which."))
         return
-    question = paths_survey.question_boxes(reading)
+    question, count = paths_survey.question_boxes(reading)
     if question.second == "":
         st.info(tr("Type a second sentence: the same as above with one word changed."))
         return
@@ -67,7 +67,6 @@ def page() -> None:
         st.error(sentence_case(str(error)))
         return
     headline(survey)
-    count = address.PATHS_DRAWN.draw(st.slider, tr("Edges to draw"), 5, 100, step=5, width=320)
     job_control(survey.job, "head_paths", tr("Measure"), partial(graph, reading, survey, count))
 
 

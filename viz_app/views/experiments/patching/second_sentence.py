@@ -2,7 +2,9 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import streamlit as st
 
@@ -19,11 +21,12 @@ from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
 from viz_app.session.state import session_object
 
+T = TypeVar("T")
 CORRUPTED = address.CORRUPTED
 TOKEN = address.PATCHED_TOKEN  # in the address it counts from 1
 AGAINST = address.PATCHED_AGAINST  # a piece, or the one below
 BEST = marked("best other token")
-FEW = 3  # proposals of each contrast that are shown at once
+FEW = 3  # proposals beside the text box
 INTO_NAMES: dict[Into, str] = {"corrupted": marked("First into second"), "clean": marked("Second into first")}
 CONTRAST_NAMES: dict[PairContrast, str] = {
     "noun": marked("Noun"),
@@ -34,7 +37,7 @@ CONTRAST_NAMES: dict[PairContrast, str] = {
 }
 ABOUT_SENTENCE = marked("""
 The same sentence with a word changed. Both must have equally many tokens, so that each position has its counterpart.
-The proposals below replace words that this model's tokenizer splits into as many tokens; hover one to see them.
+The proposals replace words that this model's tokenizer splits into as many tokens; hover one to see them.
 """)
 ABOUT_INTO = marked("""
 **First into second** shows which outputs suffice to bring the first sentence's prediction back, **second into first**
@@ -82,15 +85,17 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
     proposed = proposals(about.model, source)
     first = next((pair for pair in proposed if pair.contrast == "noun"), proposed[0] if proposed else None)
     CORRUPTED.preset_for((about.model.digest, source), lambda: first.text if first else "")
-    text = CORRUPTED.draw(
-        st.text_input,
-        tr("Second sentence, of equal length in tokens"),
-        placeholder=tr("Change a word of the sentence above"),
-        help=tr(ABOUT_SENTENCE),
-    )
     few, more = few_and_more(proposed)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="proposals"):
-        _buttons(few, text)
+        text = CORRUPTED.draw(
+            st.text_input,
+            tr("Second sentence"),
+            placeholder=tr("Change a word of the sentence above"),
+            help=tr(ABOUT_SENTENCE),
+            width=620,
+        )
+        for pair in few:
+            _button(pair, text)
         if more:
             with st.popover(tr("{count} more", count=len(more)), type="tertiary"):
                 _buttons(more, text)
@@ -106,34 +111,36 @@ def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
 
 
 def few_and_more(proposed: list[MinimalPair]) -> tuple[list[MinimalPair], list[MinimalPair]]:
-    """Return the first proposals of each contrast, for as many words as possible, and all others."""
-    few: list[MinimalPair] = []
-    for contrast in CONTRASTS:
-        pairs, seen = [pair for pair in proposed if pair.contrast == contrast], Counter[tuple[int, ...]]()
-        turns: list[tuple[int, MinimalPair]] = []
-        for pair in pairs:
-            turns.append((seen[pair.words], pair))
-            seen[pair.words] += 1
-        few += [pair for _, pair in sorted(turns, key=lambda turn: turn[0])[:FEW]]
+    """Return as many proposals as fit beside the text box, for as many words as possible, and all others."""
+    seen, turns = Counter[tuple[int, ...]](), dict[str, int]()
+    for pair in proposed:
+        turns[pair.text] = seen[pair.words]
+        seen[pair.words] += 1
+    few = sorted(proposed, key=lambda pair: turns[pair.text])[:FEW]
     return few, [pair for pair in proposed if pair not in few]
 
 
 def _buttons(pairs: list[MinimalPair], text: str) -> None:
-    """Draw a button for each proposal, by contrast; that of the current second sentence is disabled."""
+    """Draw a button for each proposal, by contrast."""
     for contrast in CONTRASTS:
         of_contrast = [pair for pair in pairs if pair.contrast == contrast]
         if of_contrast:
             st.caption(tr(CONTRAST_NAMES[contrast]), width="content")
         for pair in of_contrast:
-            st.button(
-                joined(f"{old} \u2192 {new}" for old, new in pair.changes),
-                on_click=CORRUPTED.set,
-                args=(pair.text,),
-                type="tertiary",
-                disabled=pair.text == text,
-                help=_reason(pair),
-                key=f"proposal: {pair.text}",
-            )
+            _button(pair, text)
+
+
+def _button(pair: MinimalPair, text: str) -> None:
+    """Draw the button of a proposal; that of the current second sentence is disabled."""
+    st.button(
+        joined(f"{old} \u2192 {new}" for old, new in pair.changes),
+        on_click=CORRUPTED.set,
+        args=(pair.text,),
+        type="tertiary",
+        disabled=pair.text == text,
+        help=_reason(pair),
+        key=f"proposal: {pair.text}",
+    )
 
 
 def _reason(pair: MinimalPair) -> str:
@@ -147,8 +154,13 @@ def _reason(pair: MinimalPair) -> str:
     )
 
 
-def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) -> PatchingQuestion:
-    """Select the tokens to compare, the metric, the direction, and the averaging over several pairs.
+def question_boxes(
+    about: Reading, corrupted: str, others: list[MinimalPair], view_box: Callable[[], T]
+) -> tuple[PatchingQuestion, T]:
+    """Select the tokens to compare, what is drawn, the metric, the direction, and the averaging over several pairs.
+
+    Args:
+        view_box: draws the widget that selects what is drawn.
 
     Raises:
         ValueError: as `model_passes.explanation`.
@@ -168,7 +180,7 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
             tr("Predicted token"),
             range(len(drops)),
             format_func=lambda each: f"{each + 1} {readable(own.predicted_tokens[each])}",
-            width=170,
+            width=165,
             help=tr(
                 "Or click a word of the translation above. At first it is the one that the second sentence makes least "
                 "probable."
@@ -176,19 +188,21 @@ def question_boxes(about: Reading, corrupted: str, others: list[MinimalPair]) ->
         )
         alternatives = [*second.alternatives[position], *own.alternatives[position]]
         against = _against_box(str(own.predicted_tokens[position]), [str(token) for token, _ in alternatives])
-        metric = metric_box(address.PATCH_METRIC)
-        into: Into = setting_segments(address.PATCH_INTO, tr("Patch"), tr_values(INTO_NAMES), help=tr(ABOUT_INTO))
-        names = joined(new for pair in others for _, new in pair.changes)
-        is_mean = address.PATCH_MEAN.draw(
-            st.toggle,
-            tr("Average over pairs"),
-            disabled=not others,
-            help=tr("Also patches the other proposals for these words ({words}) and shows the mean.", words=names)
-            if others
-            else tr("There are no other proposals for the words that differ."),
-        )
+        view = view_box()
+        with st.popover(tr("More")):
+            metric = metric_box(address.PATCH_METRIC)
+            into: Into = setting_segments(address.PATCH_INTO, tr("Patch"), tr_values(INTO_NAMES), help=tr(ABOUT_INTO))
+            names = joined(new for pair in others for _, new in pair.changes)
+            is_mean = address.PATCH_MEAN.draw(
+                st.toggle,
+                tr("Average over pairs"),
+                disabled=not others,
+                help=tr("Also patches the other proposals for these words ({words}) and shows the mean.", words=names)
+                if others
+                else tr("There are no other proposals for the words that differ."),
+            )
     texts = (corrupted, *(pair.text for pair in others)) if is_mean and others else (corrupted,)
-    return PatchingQuestion(texts, position, against, metric, into)
+    return PatchingQuestion(texts, position, against, metric, into), view
 
 
 def _against_box(predicted: str, alternatives: list[str]) -> str | None:
@@ -199,7 +213,7 @@ def _against_box(predicted: str, alternatives: list[str]) -> str | None:
         tr("Compared with"),
         names,
         format_func=lambda name: tr(name) if name == BEST else readable(name),
-        width=170,
+        width=165,
         help=tr("By default the most probable other token in the second sentence."),
     )
     return None if chosen in (None, BEST) else chosen

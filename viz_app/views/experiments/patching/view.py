@@ -75,13 +75,11 @@ def page() -> None:
         st.info(tr("Type a second sentence: the same as above with one word changed."))
         return
     try:
-        question = second_sentence.question_boxes(reading, corrupted, others)
+        question, view = second_sentence.question_boxes(reading, corrupted, others, view_box)
         patched = measurement.patching(reading, question)
     except ValueError as error:
         st.error(second_sentence.problem_text(error))
         return
-    headline(patched)
-    view = setting_segments(address.PATCH_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
     if view == VIEWS[0]:
         job_control(patched.job, "patching", tr("Measure"), partial(components, reading, patched))
     else:
@@ -90,8 +88,17 @@ def page() -> None:
     check_badge(tr("all patched equals the other run"), patched.gap < TOLERANCE, tr(ABOUT_BADGE), detail)
 
 
-def headline(patched: Patching) -> None:
-    """Name the measure, with its value in both runs."""
+def view_box() -> str:
+    """Select what is drawn."""
+    return setting_segments(address.PATCH_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
+
+
+def headline(title: str, patched: Patching, help: str | None = None) -> None:
+    """Draw the title of the first picture, and beside it the measure with its value in both runs.
+
+    Args:
+        help: about the picture.
+    """
     runs, question = patched.pairs[0], patched.question
     first, second = (plain(isolated(readable(each))) for each in map(runs.translator.piece, (runs.token, runs.against)))
     measure = tr("Logit of **{first}** minus **{second}**", first=first, second=second)
@@ -111,7 +118,9 @@ def headline(patched: Patching) -> None:
         second=second,
         count=len(patched.pairs),
     )
-    st.markdown(text, help=tr(HOW_TO_READ))
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        st.markdown(title, width="content", help=help)
+        st.markdown(text, width="content", help=tr(HOW_TO_READ))
     if patched.left_out:
         st.caption(
             tr("Left out of the mean: {count}.", count=len(patched.left_out)), help=plain("; ".join(patched.left_out))
@@ -128,8 +137,12 @@ def components(reading: readings.Reading, patched: Patching) -> None:
             if len(pairs) > 1
             else tr("The first pair.")
         )
-    for side, name in NAMES.items():
-        st.markdown(tr("**{name}**: {text}", name=tr(name), text=tr(ROWS[side])))
+    for number, (side, name) in enumerate(NAMES.items()):
+        title = tr("**{name}**: {text}", name=tr(name), text=tr(ROWS[side]))
+        if number == 0:
+            headline(title, patched)
+        else:
+            st.markdown(title)
         grid = figures.side_grid(effects, pairs, side, question.into, theme, cell)
         layers = pairs[0].num_layers(figures.components_of(side)[0])
 
@@ -207,7 +220,7 @@ def senders(
     theme, question = page_theme(), patched.question
     sender = selection.selected_sender(measured.senders)
     name = selection.receiver_title(receiver)
-    st.markdown(tr("**Heads that feed {input}**", input=plain(name)), help=tr(ABOUT_PATHS))
+    headline(tr("**Heads that feed {input}**", input=plain(name)), patched, tr(ABOUT_PATHS))
     grid = figures.senders_grid(measured.senders, measured.found, question.into, theme, sender)
 
     def select(place: tuple[int, int]) -> None:

@@ -102,8 +102,6 @@ def sentence() -> None:
             ),
             help=tr(HOW_TO_READ),
         )
-        if place[0] is not None and place[1] is not None:
-            st.caption(links_text(aligner_title(place), head_links(cross, place[0], place[1])), help=tr(ABOUT_LINKS))
         below = st.container()
         links = links_box(reading, alignment)
         with below:
@@ -116,6 +114,9 @@ def sentence() -> None:
                 st.caption(none)
             else:
                 cells.show(lambda cell: cell.head == ("cross", *place))
+            if place[0] is not None and place[1] is not None:
+                linked = head_links(cross, place[0], place[1])
+                st.caption(links_text(aligner_title(place), linked), help=tr(ABOUT_LINKS))
     with right:
         if links is not None:
             ranking(cross, links, len(alignment.target))

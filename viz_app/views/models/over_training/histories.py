@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.over_training.history import History, open_history
 from core.analysis.over_training.history.snapshot_files import FOLDERS
@@ -88,10 +89,13 @@ def _checkpoint_of(shipped: Path) -> Path:
     return shipped.with_name(shipped.name.removesuffix(SUFFIX) + ".safetensors")
 
 
-def training_box() -> OpenedTraining | None:
+def training_box(note: DeltaGenerator) -> OpenedTraining | None:
     """Select a training run; None, with the reason on the page, if there is none to show.
 
     An upload that is refused changes nothing but for the reason on the page.
+
+    Args:
+        note: where to say that the run is of another model.
     """
     model, upload = readings.model(), session_object(Upload)
     shipped = shipped_history(model)
@@ -104,7 +108,7 @@ def training_box() -> OpenedTraining | None:
         elif training is None and shipped is not None:
             training = training_at(shipped)
             if str(_checkpoint_of(shipped)) != model.path:
-                st.caption(tr(OTHER_MODEL, name=plain(_checkpoint_of(shipped).stem)))
+                note.caption(tr(OTHER_MODEL, name=plain(_checkpoint_of(shipped).stem)))
     except ModelError as error:
         problem, training = str(error), None
     if problem and training:

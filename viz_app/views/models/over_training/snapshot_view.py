@@ -36,6 +36,11 @@ def translation(now: SnapshotReading, last: SnapshotReading) -> None:
     """Draw the translation of a snapshot, marked where it differs from the last one's."""
     here, end = (ablation.words_of(each.translation.tokens) for each in (now, last))
     st.html(ablation.marked_text(here, ablation.difference(end, here)[1], "ins"))
+
+
+def translation_note(now: SnapshotReading, last: SnapshotReading) -> None:
+    """Say whether the translation is that at the end, and how probable that is here and at the end."""
+    here, end = (ablation.words_of(each.translation.tokens) for each in (now, last))
     numbers = {
         "step": step_name(now.step),
         "here": decimal(now.log_prob, 2),

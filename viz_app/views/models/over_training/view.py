@@ -8,6 +8,7 @@ import streamlit as st
 from core.analysis.heads.head import Head
 from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
 from core.analysis.recorded_call import Call
+from core.capture import Kind
 from viz_app.components.cell_grid import cell_grid
 from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
@@ -91,15 +92,17 @@ GAP = 1e-4  # nats
 @part
 def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
-    training, reading = histories.training_box(), readings.reading()
+    note, pictures = st.empty(), st.container()
+    training, reading = histories.training_box(note), readings.reading()  # below the pictures
     if training is None:
         return
-    if reading is None:
-        st.caption(tr("Enter a sentence above to follow it over a training run."))
-        return
-    text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are not words
-    measured = measurement.measurement(training.history, replace(reading.search, text=text))
-    job_control(measured.job, "over_training", tr("Measure"), partial(playable, training, measured))
+    with pictures:
+        if reading is None:
+            st.caption(tr("Enter a sentence above to follow it over a training run."))
+            return
+        text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are not words
+        measured = measurement.measurement(training.history, replace(reading.search, text=text))
+        job_control(measured.job, "over_training", tr("Measure"), partial(playable, training, measured))
 
 
 def playable(training: OpenedTraining, measured: Measurement) -> None:
@@ -112,12 +115,9 @@ def snapshots(training: OpenedTraining, measured: Measurement) -> None:
     """Draw the selected snapshot, and the changes over all that are measured so far."""
     if not measured.has_begun:
         return
-    step = step_box(measured)
+    step, kind = step_and_kind(measured)
     now = measured.sentence.readings[step]
     snapshot_view.translation(now, measured.last)
-    if training.history.in_eight_bits:
-        st.caption(tr(ROUNDED))
-    kind = kind_box()
     head, bases = selected_head(kind, measured.last.explanation.maps[kind]), {each: tr(each) for each in BASES}
     with st.container(key="side-by-side"):
         left, right = st.columns([4, 7], gap="large")
@@ -127,6 +127,9 @@ def snapshots(training: OpenedTraining, measured: Measurement) -> None:
                 snapshot_view.card(measured, step, head, (BASIS.requested or BASES[0]) == BASES[0])
         with right:
             snapshot_view.large(training, measured, now, head)
+    snapshot_view.translation_note(now, measured.last)
+    if training.history.in_eight_bits:
+        st.caption(tr(ROUNDED))
     if not measured.steps:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -156,12 +159,12 @@ def snapshots(training: OpenedTraining, measured: Measurement) -> None:
     badge(measured)
 
 
-def step_box(measured: Measurement) -> int:
-    """Select a snapshot; while that is not measured yet, the last one is shown."""
+def step_and_kind(measured: Measurement) -> tuple[int, Kind]:
+    """Select a snapshot and a kind of attention; while the snapshot is not measured yet, the last one is shown."""
     steps, playing = measured.history.steps, session_object(Playing)
     was_on = playing.is_on
     playing.advance(steps)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         label, icon = (tr("Stop"), ":material/stop:") if playing.is_on else (tr("Play"), ":material/play_arrow:")
         pressed = st.button(
             label,
@@ -180,13 +183,14 @@ def step_box(measured: Measurement) -> int:
             format_func=step_name,
             help=tr(HOW_TO_READ),
         )
+        kind = kind_box()
     playing.keep_shown(step)
     if pressed or was_on != playing.is_on:
         st.rerun()  # `run_every` is set where the fragment is called
     if step in measured.steps or step == steps[-1]:
-        return step
+        return step, kind
     st.caption(tr("Step {step} is not measured yet: the last one is shown.", step=step_name(step)))
-    return steps[-1]
+    return steps[-1], kind
 
 
 def heads(

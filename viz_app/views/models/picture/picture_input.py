@@ -44,14 +44,21 @@ class Picture:
     call: "Callable[[Call], Call]"
 
 
-def picture_input(reader: "LineReader") -> Picture | None:
+def source_box() -> str:
+    """Select whether a text is drawn or a file uploaded."""
+    names = {each: tr(each) for each in (DRAWN, UPLOADED)}
+    return setting_segments(address.PICTURE_SOURCE, tr("Picture"), names, hide_label=True)
+
+
+def picture_input(reader: "LineReader", source: str) -> Picture | None:
     """Draw the inputs and return the picture; None if there is none yet.
+
+    Args:
+        source: of `source_box`.
 
     Raises:
         ValueError: the text cannot be drawn, or the file cannot be read.
     """
-    names = {each: tr(each) for each in (DRAWN, UPLOADED)}
-    source = setting_segments(address.PICTURE_SOURCE, tr("Picture"), names, hide_label=True)
     return _drawn(reader) if source == DRAWN else _uploaded(reader)
 
 

@@ -26,7 +26,7 @@ from viz_app.views.models.picture.figures import (
     head_map,
     named_maps,
 )
-from viz_app.views.models.picture.picture_input import Picture, picture_input
+from viz_app.views.models.picture.picture_input import Picture, picture_input, source_box
 from viz_app.views.models.picture.reader_model import reader_for
 
 if TYPE_CHECKING:
@@ -138,9 +138,12 @@ def page(model: Model) -> None:
     except ModelError as error:
         st.info(plain(str(error)))
         return
-    st.markdown(tr("**Read a picture** of a line of text, character by character"), help=tr(HOW_TO_READ))
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        title = tr("**Read a picture** of a line of text, character by character")
+        st.markdown(title, help=tr(HOW_TO_READ), width="content")
+        source = source_box()
     try:
-        picture = picture_input(reader)
+        picture = picture_input(reader, source)
         if picture is None:
             st.caption(tr("Type a text or upload a picture of one."))
             return

@@ -1,5 +1,7 @@
 """Figures: figures 3 to 5 of the paper, and the selection of the page Heads."""
 
+import html
+from base64 import b64encode
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,7 +37,7 @@ from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_figure
 SELECTION = marked("Selection on Heads")
 ANSWERED = "Figure 4"  # opens with the pair of words that it is about in the sentence at hand
 VIEWS = PICTURE, _ = marked("Picture"), marked("Table")
-PIXELS, MAX_PIXELS = 100, 950  # of an inch of the figure on the page, and of all of it
+PIXELS = 100  # of an inch of the figure on the page
 LARGEST = marked("Largest weight of each head: {weights}.")
 LARGEST_MEAN = marked("Largest weight of each head, averaged over the selected words: {weights}.")
 HOW_TO_READ = marked("""
@@ -110,6 +112,7 @@ def page() -> None:
         figure = setting_segments(
             address.FIGURE, tr("Figure"), {each: figure_name(each) for each in (*FIGURES, SELECTION)}, hide_label=True
         )
+        view = setting_segments(address.PAPER_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
         tokens = token_boxes()
     try:
         panels, name, maps = selection(tokens) if figure == SELECTION else paper_figure(figure, tokens)
@@ -119,18 +122,14 @@ def page() -> None:
     if not panels or maps is None:
         return
     table = appendix_table(panels)
-    view = setting_segments(address.PAPER_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
     if view == PICTURE:
         theme = page_theme()
         if figure == SELECTION:
             svg = appendix_figure(panels, "svg", theme).decode()
         else:
             svg = picture(panels, theme.name, (readings.model().digest, *map(content, panels), language()))
-        st.image(
-            svg,
-            width=min(MAX_PIXELS, round(PIXELS * figure_width(panels))),
-            alt=tr("{figure}: lines between words", figure=figure_name(figure)),
-        )
+        width = round(PIXELS * figure_width(panels))
+        st.html(picture_html(svg, width, tr("{figure}: lines between words", figure=figure_name(figure))))
         if text := largest_weights(panels):
             st.caption(tr(LARGEST_MEAN if len(panels[0].queries) > 1 else LARGEST, weights=plain(text)))
     else:
@@ -142,6 +141,17 @@ def page() -> None:
         of_sentence=figure == SELECTION,
         call=lambda: panels_call(panels, maps),
     )
+    if figure != SELECTION:
+        figure_caption(figure, panels)
+
+
+def figure_caption(figure: str, panels: Sequence[LinePanel]) -> None:
+    """Say what a figure of the paper is about, below it as in the paper, and which layer stands for the paper's."""
+    text = tr("**{name}**: {text}.", name=figure_name(figure), text=tr(FIGURES[figure].about))
+    st.markdown(text, help=tr(HOW_TO_READ))
+    nearest, note = figure_heads.nearest_layer(len(readings.model().translator.model.encoder.layers))
+    if note and panels[0].attention.layer == nearest:
+        st.caption(note)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
@@ -152,6 +162,12 @@ def picture(_panels: Sequence[LinePanel], theme_name: str, drawn_from: Hashable)
         drawn_from: decides what is drawn, with the theme.
     """
     return appendix_figure(_panels, "svg", theme_named(theme_name)).decode()
+
+
+def picture_html(svg: str, width: int, alt: str) -> str:
+    """Return a picture of this width, in pixels, which a narrow window scrolls: made smaller, nobody could read it."""
+    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
+    return f'<div class="paper-figure" tabindex="0"><img src="{source}" width="{width}" alt="{html.escape(alt)}"></div>'
 
 
 def content(panel: LinePanel) -> Hashable:
@@ -203,7 +219,6 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
     Return its drawings, a file name, and the call of its maps.
     """
     about, model = FIGURES[figure], readings.model()
-    st.markdown(tr("**{name}**: {text}.", name=figure_name(figure), text=tr(about.about)), help=tr(HOW_TO_READ))
     number = figure.removeprefix("Figure ")
     answer = own_answer() if figure == ANSWERED else None
     is_new = answer is not None and session_object(ShownAnswer).is_new(answer)
@@ -216,7 +231,7 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
     else:
         answer = None
     maps = figure_heads.encoder_maps(model, sentence or "")
-    nearest, note = figure_heads.nearest_layer(len(maps))
+    nearest, _ = figure_heads.nearest_layer(len(maps))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         layers = [head_names.layer_name(layer, 0) for layer in range(len(maps))]
         layer = layers.index(
@@ -227,8 +242,6 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
         query = word_box(attention, about.word, number, row if is_new else None) if about.word else None
         linking = () if answer is None or query != row else answer.heads(layer)
         heads = heads_box(attention, query, about.num_heads, number, (sentence, layer, query, model.digest), linking)
-    if note and layer == nearest:
-        st.caption(note)
     if not heads:
         st.caption(tr("Select a head to draw its lines."))
         return [], "", None

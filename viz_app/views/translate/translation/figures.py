@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before
     import pandas as pd
 
 NEGLIGIBLE = math.log(0.005)  # reads as 0.00
+SEEN = 10  # words that a row of the n-best list surely shows
+BEFORE = 4  # words that are kept before a difference further on
 
 
 def token_table(explanation: Explanation) -> "pd.DataFrame":
@@ -46,12 +48,17 @@ def _clamped(text: str, written: str) -> str:
 
 
 def _written(first: ScoredText, other: ScoredText) -> str:
-    """Return a hypothesis as HTML, marked where it differs from the first, with the words that it simply lacks."""
+    """Return a hypothesis as HTML, marked where it differs from the first, with the words that it simply lacks.
+
+    A row is cut after a few lines, so a text that differs later begins shortly before.
+    """
     old, new = words_of(first.tokens), words_of(other.tokens)
     lacking, added = difference([word.strip() for word in old], [word.strip() for word in new])
     if not any(lacking) and not any(added):
         return html.escape(other.text)
-    written = marked_runs(new, added, "ins")
+    differs = added.index(True) if any(added) else 0
+    start = differs - BEFORE if differs > SEEN else 0
+    written = "\u2026" * (start > 0) + marked_runs(new[start:], added[start:], "ins")
     if any(added) or not new:
         return written
     lost = "".join(word for word, is_lacking in zip(old, lacking, strict=True) if is_lacking).strip()

@@ -182,6 +182,8 @@ def methods_box() -> list[ContrastMethod]:
         default=list(METHODS),
         selection_mode="multi",
         format_func=tr_values(METHOD_NAMES).__getitem__,
+        label_visibility="collapsed",
         help=tr(METHOD_HELP),
+        width="content",
     )
     return [method for method in METHODS if method in chosen] or list(METHODS)

@@ -84,7 +84,7 @@ def page() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(reading)
         against = contrast_scores.against_box(reading, position)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         methods = contrast_scores.methods_box()
         tokens = token_boxes()
     known = contrast_scores.scored(reading, position, against)
@@ -102,7 +102,7 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
         return
     headline(reading, result)
     done: list[ContrastMethod] = [method for method in methods if method in result.scores]
-    left, right = st.container(key="scores-and-curves").columns([8, 5], gap="large")
+    left, right = st.container(key="scores-and-curves").columns([9, 5], gap="large")
     if done:
         with left:
             scores(reading, result, done, tokens)
@@ -110,6 +110,9 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
     if known.has_curves:
         with right:
             faithfulness(reading, known, result, done)
+    st.caption(tr(CAVEAT))
+    if "integrated_gradients" not in methods_of(reading.model.translator.config):
+        st.caption(sentence_case(NO_INTEGRAL))
     if "integrated_gradients" in result.scores:
         check_badge(
             tr("integrated gradients are complete"),
@@ -160,9 +163,6 @@ def headline(reading: Reading, result: ContrastAttribution) -> None:
             baseline=baseline,
         )
     st.markdown(text, help=tr(HOW_TO_READ))
-    st.caption(tr(CAVEAT))
-    if "integrated_gradients" not in methods_of(reading.model.translator.config):
-        st.caption(sentence_case(NO_INTEGRAL))
 
 
 def scores(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:

@@ -75,13 +75,13 @@ def page() -> None:
         st.error(sentence_case(str(error)))
         return
     minus = (logit_terms.AGAINST.value or "") if against is not None else ""
-    headline(reading, terms, minus)
     head = logit_terms.term_head(reading, terms)
     left, right = st.container(key="side-by-side").columns([4, 7], gap="medium")
     with left:
         layers(reading, terms, head)
     with right:
         heads(terms, head)
+    headline(reading, terms, minus)
     left, right = st.container(key="difference").columns([5, 6], gap="large")
     with left:
         tokens(reading, terms)
@@ -103,16 +103,14 @@ def headline(reading: readings.Reading, terms: LogitAttribution, minus: str) -> 
     value = decimal(terms.logit, 2, sign=bool(minus))
     if minus:
         text = tr(
-            "Logit of **{token}** minus {other}: **{value}** nats, the sum of all contributions below",
+            "Logit of **{token}** minus {other}: **{value}** nats, the sum of all contributions",
             token=token,
             other=plain(isolated(other)),
             value=value,
         )
     else:
-        text = tr(
-            "Logit of **{token}**: **{value}** nats, the sum of all contributions below", token=token, value=value
-        )
-    st.markdown(text, help=tr(HOW_TO_READ))
+        text = tr("Logit of **{token}**: **{value}** nats, the sum of all contributions", token=token, value=value)
+    st.markdown(text)
 
 
 def recorded_terms(reading: readings.Reading, terms: LogitAttribution) -> Call:
@@ -124,8 +122,10 @@ def layers(reading: readings.Reading, terms: LogitAttribution, head: Head) -> No
     """Draw the contributions of each layer; a click on a bar of attention opens the head that adds most to it."""
     theme = page_theme()
     st.markdown(
-        tr("**By layer and part**: click a bar of attention to open its strongest head"),
-        help=tr("Embeddings, feed-forward networks and biases have no heads, so a click on their bars opens none."),
+        tr("**By layer and part**: a click opens the strongest head"),
+        help=tr(HOW_TO_READ)
+        + "\n\n"
+        + tr("Embeddings, feed-forward networks and biases have no heads, so a click on their bars opens none."),
     )
     figure = contributions.layers_figure(terms, theme)
     key = f"logit-layers-{head}"  # a new chart for each head: Plotly takes a second click on a bar for a deselection

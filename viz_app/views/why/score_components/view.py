@@ -196,7 +196,7 @@ def components(reading: Reading, options: ScoreComponentsOptions) -> ScoreCompon
 
 
 def headline(reading: Reading, found: ScoreComponents) -> None:
-    """Say what is split, and lead to the page Heads."""
+    """Say what is split."""
     own = reading.explain().maps[found.head.kind][found.head.layer]
     values = {
         "head": f"**{head_title(found.head)}**",
@@ -220,15 +220,11 @@ def headline(reading: Reading, found: ScoreComponents) -> None:
             other_weight=decimal(found.weights[found.instead_of], 3),
             **values,
         )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(text, help=tr(HOW_TO_READ), width="content")
-        show = partial(ask_which_map, reading, found.head, found.query)
-        if st.button(tr("Open on Heads"), on_click=show, type="tertiary", key="score_on_heads"):
-            st.rerun()  # the whole page, which then leads there
+    st.markdown(text, help=tr(HOW_TO_READ))
 
 
 def own_map(reading: Reading, found: ScoreComponents) -> None:
-    """Draw the map of the head; a click on a cell asks about it."""
+    """Draw the map of the head, and lead to the page Heads; a click on a cell asks about it."""
     head, explanation = found.head, reading.explain()
     own = explanation.maps[head.kind][head.layer]
 
@@ -248,6 +244,9 @@ def own_map(reading: Reading, found: ScoreComponents) -> None:
         links=word_links.links(explanation, head.kind, words=False, hide_special=False),
         name=lambda *_: head_title(head),
     )
+    show = partial(ask_which_map, reading, found.head, found.query)
+    if st.button(tr("Open on Heads"), on_click=show, type="tertiary", key="score_on_heads"):
+        st.rerun()  # the whole page, which then leads there
 
 
 def bars(reading: Reading, found: ScoreComponents, side: Side) -> None:

@@ -117,3 +117,7 @@ def test_hypotheses_show_where_they_differ_from_the_first() -> None:
     assert "Ich <ins>bin</ins> in Rom" in rows[1]
     assert "Ich war <small>\u2212 in Rom</small>" in rows[2]
     assert "in Rom <ins>und</ins> <ins>&lt;Wien&gt;</ins>" in rows[3]
+    long = " ".join(f"w{number}" for number in range(30))  # more than a row shows: it begins before the difference
+    _, row = hypothesis_tables.hypothesis_table([hypothesis(long), hypothesis(f"{long} x")], 0).split("<tr")[2:]
+    assert f'title="{long} x"' in row
+    assert ">\u2026 w26 w27 w28 w29 <ins>x</ins></div>" in row
