@@ -246,10 +246,22 @@ function show(state, shown) {
   every.style.display = shown.length ? "none" : "";
   for (const entry of [...words.query, ...words.key]) entry.classList.remove("on", "off");
   for (const [axis, index] of shown) words[axis][index]?.classList.add("on");
-  for (const axis of AXES) {
-    const indices = shown.filter(([side]) => side === axis).map(([, index]) => index);
-    if (indices.length) showSide(state, axis, indices);
-  }
+  const ends = withLines(shown);
+  if (ends.length)
+    showSide(
+      state,
+      ends[0][0],
+      ends.map(([, index]) => index),
+    );
+}
+
+/**
+ * Of words at both sides those whose lines are shown: the words that attend; the others are their marked ends.
+ * @param {[Axis, number][]} shown
+ */
+function withLines(shown) {
+  const rows = shown.filter(([axis]) => axis === "query");
+  return rows.length ? rows : shown;
 }
 
 /**
@@ -275,7 +287,11 @@ function showSide({ data, heads, words, lines, middle, few }, axis, indices) {
     indices.length > 1
       ? shortened(textOf((axis === "query" && data.predicted?.[line.query]) || data[axis][line[axis]]))
       : "";
-  for (const [place, met] of ends) middle.append(numbers(met, name, place, other, count));
+  for (const [place, met] of ends) {
+    const list = numbers(met, name, place, other, count);
+    list.classList.toggle("on", words[other][place].classList.contains("on"));
+    middle.append(list);
+  }
 }
 
 /** @param {string} text */
@@ -333,7 +349,7 @@ function cutLine({ data, events, lines, middle }, event) {
   const { left, top, width } = middle.getBoundingClientRect();
   const across = (event.clientX - left) / width;
   const shown = data.selected?.length
-    ? data.selected.flatMap(([axis, index]) => lines[axis].get(index) ?? [])
+    ? withLines(data.selected).flatMap(([axis, index]) => lines[axis].get(index) ?? [])
     : [...lines.query.values()].flat();
   const near = shown
     .map((line) => ({ line, distance: Math.abs(heightAt(line, data.heads.length, across) - (event.clientY - top)) }))

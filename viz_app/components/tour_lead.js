@@ -1,5 +1,6 @@
 // @ts-check
 // The tour in the browser: it opens the page of a step, scrolls to the part that the step speaks of, and ends by Escape.
+// A sentence box that gets the focus is selected whole: what the visitor types replaces the example.
 
 /** @import { Renderer } from "./streamlit" */
 
@@ -13,6 +14,7 @@ import { whenDrawn } from "./shared.js";
  * @property {number} move Number of the change that led to the step.
  */
 
+const GROWS_FOR = 4000; // milliseconds in which a part that is drawn late is scrolled to again
 const FREE = "input, textarea, select, [role=dialog], [role=listbox]"; // Escape is theirs
 
 let followed = 0;
@@ -28,8 +30,11 @@ export default function ({ data, setTriggerValue }) {
   if (part && pointed !== move) {
     pointed = move;
     whenDrawn(() => {
-      document.querySelector(part)?.scrollIntoView({ block: "nearest" });
-      if (focus) /** @type {HTMLElement | null} */ (document.querySelector(focus))?.focus({ preventScroll: true });
+      const shown = /** @type {HTMLElement | null} */ (document.querySelector(part));
+      if (shown) keepInView(shown);
+      const focused = /** @type {HTMLElement | null} */ (focus ? document.querySelector(focus) : null);
+      focused?.focus({ preventScroll: true });
+      if (focused instanceof HTMLInputElement) focused.select();
     });
   }
   const leave = (/** @type {KeyboardEvent} */ event) => {
@@ -38,4 +43,21 @@ export default function ({ data, setTriggerValue }) {
   };
   document.addEventListener("keydown", leave);
   return () => document.removeEventListener("keydown", leave);
+}
+
+/**
+ * Scroll to a part, below the tour, and again when it grows, until the visitor does anything.
+ * @param {HTMLElement} part
+ */
+function keepInView(part) {
+  const scroll = () => {
+    const top = document.querySelector(".st-key-tour")?.getBoundingClientRect().bottom ?? 0;
+    part.style.scrollMarginTop = `${top}px`;
+    part.scrollIntoView({ block: "nearest" }); // at its top, if it is higher than the window
+  };
+  const growth = new ResizeObserver(scroll);
+  const stop = () => growth.disconnect();
+  growth.observe(part); // calls at once, too
+  for (const act of ["wheel", "pointerdown", "keydown"]) document.addEventListener(act, stop, { once: true });
+  window.setTimeout(stop, GROWS_FOR);
 }

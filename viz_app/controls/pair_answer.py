@@ -11,7 +11,8 @@ from viz_app.controls.tables import decimals, show_table
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import joined, marked, tr, tr_lower
-from viz_app.session import chosen_heads, selected_pair
+from viz_app.session import chosen_heads, readings, selected_pair
+from viz_app.session.attributions import MethodChoice
 from viz_app.session.questions import ask_which_head
 from viz_app.session.readings import Reading
 
@@ -54,11 +55,14 @@ def _named(each: HeadWeight) -> str:
     return f"{head_names.name_of(*each.head[1:])} {decimal(each.weight, 2)}"
 
 
-def pair_answer(reading: Reading, found: PairHeads, kind: Kind | None = None) -> None:
-    """Draw the answer, with a button that shows the first head, and all heads as a table.
+def pair_answer(
+    reading: Reading, found: PairHeads, kind: Kind | None = None, weights: MethodChoice = selected_pair.WEIGHTS
+) -> None:
+    """Draw the answer, with buttons that show the first head, and the link the other way; and all heads as a table.
 
     Args:
         kind: of attention that the page Heads shows; None on other pages.
+        weights: by which the heads were ordered.
     """
     first = found.heads[0].head
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="pair-answer"):
@@ -70,8 +74,20 @@ def pair_answer(reading: Reading, found: PairHeads, kind: Kind | None = None) ->
         elif kind != first.kind or chosen_heads.heads_widget(first.kind).value != [name]:
             text = tr("Show {head}", head=name)
             st.button(text, on_click=partial(show_first, found), type="tertiary", key="show_first_head")
+        if found.pair.kind == "encoder_self":  # the only one in which both words can attend
+            names = {"query": plain(isolated(found.key_text)), "key": plain(isolated(found.query_text))}
+            text, asked = tr("Or {query} \u2192 {key}", **names), partial(turn, reading, found, kind, weights)
+            if st.button(text, on_click=asked, type="tertiary", key="turn_pair"):
+                st.rerun()  # the whole page, which shows the selected words
         with st.popover(tr("All heads"), type="tertiary", key="pair_heads"):
             all_heads(reading, found)
+
+
+def turn(reading: Reading, found: PairHeads, kind: Kind | None, weights: MethodChoice) -> None:
+    """Ask which head links two words the other way; on the page Heads, select it. Call it in a callback."""
+    readings.select_words(reading, [found.pair.key, found.pair.query])
+    if kind is not None and (pair := selected_pair.selected_pair(reading)) is not None:
+        show_first(selected_pair.linking_heads(reading, pair, weights))
 
 
 def show_first(found: PairHeads) -> None:

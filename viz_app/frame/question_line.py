@@ -32,7 +32,7 @@ class Question(NamedTuple):
 
 
 def question_line(reading: Reading, view: View, kind: str) -> None:
-    """Draw the questions that lead to other views than this one.
+    """Draw the questions that lead to other views than this one; with one word selected, how to ask about two.
 
     Args:
         kind: of the model: a view that is not for it answers nothing.
@@ -42,6 +42,8 @@ def question_line(reading: Reading, view: View, kind: str) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="center", width="content", key="questions"):
         for each in asked:
             st.button(each.text, type="tertiary", key=f"ask_{each.key}", on_click=each.ask)
+        if len(readings.selected_words(reading)) == 1 and "heads" in views:
+            st.caption(tr("Shift-click or hold a second word: which head links the two?"), width="content")
 
 
 def quoted(text: str) -> str:

@@ -32,7 +32,7 @@ STEPS = (
     Step(
         "overview",
         marked(
-            "**This is the whole model with a sentence in it:** words enter below, the next word comes out at the top."
+            "**This is a Transformer with a sentence in it:** words enter below, the next word comes out at the top."
         ),
         ".st-key-figure1",
     ),
@@ -57,8 +57,10 @@ STEPS = (
     ),
     Step(
         "switches",
-        marked("**Click a head to turn it off**, and see how the translation changes."),
-        ".st-key-switchboard",
+        marked(
+            "**Click a head to turn it off**, or a layer's name for all its heads; below, how the translation changes."
+        ),
+        ":is(.st-key-switchboard, .st-key-switch-outcome)",
     ),
     Step(
         "overview",

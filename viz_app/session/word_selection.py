@@ -22,14 +22,39 @@ def links(explanation: Explanation, kind: Kind, tokens: TokenView) -> dict[Axis,
     return word_links.links(explanation, kind, tokens.words, tokens.hide_special)
 
 
-def selected_names(about: readings.Reading) -> set[str]:
-    """Name the selected words, as `links` does."""
-    return {word_name(word) for word in readings.selected_words(about)}
+def selected_names(about: readings.Reading) -> tuple[str, ...]:
+    """Name the selected words, as `links` does, in the order of selection."""
+    return tuple(map(word_name, readings.selected_words(about)))
 
 
-def highlighted(names: Collection[str], links: Links) -> dict[Axis, list[int]]:
-    """Find the rows and columns of a drawing that belong to words of these names."""
-    return {axis: [index for index, name in enumerate(links[axis]) if name in names] for axis in AXES}
+def highlighted(names: Sequence[str], links: Links) -> dict[Axis, list[int]]:
+    """Find the rows and columns of a drawing that belong to words of these names.
+
+    Two words that each have a row and a column, as in self-attention, are the row of the one that attends and the
+    column of the other one, see `attending_first`.
+
+    Args:
+        names: in the order of selection.
+    """
+    of_axis: dict[Axis, Collection[str]] = dict.fromkeys(AXES, names)
+    if len(names) == 2 and all(name in links[axis] for name in names for axis in AXES):
+        query, key = attending_first(*names)
+        of_axis = {"query": [query], "key": [key]}
+    return {axis: [index for index, name in enumerate(links[axis]) if name in of_axis[axis]] for axis in AXES}
+
+
+def attending_first(one: str, other: str) -> tuple[str, str]:
+    """Order the names of two words as `word_pair` does: the one that attends, then the other.
+
+    Args:
+        one, other: in the order of selection, which decides in the source; a word of the translation attends to the
+            source and to words before it.
+    """
+    (side, start), (other_side, other_start) = one.split(), other.split()
+    if side == other_side == "source":
+        return one, other
+    is_later = (side == "target", int(start)) > (other_side == "target", int(other_start))
+    return (one, other) if is_later else (other, one)
 
 
 def drawing_options(about: readings.Reading, links: Links) -> dict[str, Any]:
@@ -68,7 +93,7 @@ class Selection:
     explanation: Explanation
     kind: Kind
     tokens: TokenView
-    names: Collection[str]
+    names: Sequence[str]
 
     def drawing_options(self, positions: TokenPositions) -> dict[str, Any]:
         """Return the options `links` and `place` of a drawing of other words; words that the sentence lacks are

@@ -45,6 +45,29 @@ def readings_of(app: AppTest) -> tuple[tuple[str, range], ...]:
     return state_of(app, Current).words.words
 
 
+def test_with_one_word_selected_the_line_says_how_to_ask_about_two(app: AppTest) -> None:
+    def hints() -> int:
+        return sum("which head links the two?" in each.value for each in app.caption)
+
+    first, second, *_ = text_word_groups(reading(app).explain().source_tokens)
+    assert hints() == 0
+    select(app, ("source", first))
+    assert hints() == 1
+    select(app, ("source", first), ("source", second))
+    assert hints() == 0
+
+
+def test_the_link_the_other_way_is_a_click_away(app: AppTest) -> None:
+    groups = text_word_groups(reading(app).explain().source_tokens)
+    select(opened(app, "heads"), ("source", groups[3]), ("source", groups[1]))
+    app.button(key="turn_pair").click()
+    healthy(app.run())
+    assert readings_of(app) == (("source", groups[1]), ("source", groups[3]))
+    text = next(each.value for each in app.markdown if "has the most weight" in each.value)
+    (name,) = app.multiselect(key="heads_encoder_self").value
+    assert text.startswith(f"**is \u2192 old**: **{name}** has the most weight, ")
+
+
 def test_two_words_are_asked_about_and_the_question_opens_their_first_head(app: AppTest) -> None:
     groups = text_word_groups(reading(app).explain().source_tokens)
     select(app, ("source", groups[3]), ("source", groups[1]))

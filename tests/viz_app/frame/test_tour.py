@@ -76,6 +76,15 @@ def test_the_tour_goes_along_and_stays_away_once_left(app: AppTest) -> None:
     assert "tour" not in app.query_params
 
 
+def test_the_step_about_switches_shows_their_effect_as_clearly_as_the_switches(app: AppTest) -> None:
+    to_page(app, "switches")
+    app.run()
+    for _ in range(4):
+        click(app, "tour_next")
+    assert at(app) == "5 of 6"
+    assert all(part in dimmed(app) for part in (".st-key-switchboard", ".st-key-switch-outcome"))
+
+
 def test_the_tour_ends_with_a_sentence_of_the_visitor(app: AppTest) -> None:
     app.run()
     for _ in range(len(STEPS) - 1):

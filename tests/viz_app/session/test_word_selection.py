@@ -1,13 +1,25 @@
 """One selection in several drawings, whose words stand at other places in each."""
 
+from itertools import permutations
+
 import torch
 
 from core import Translator
+from core.analysis.heads.word_pair import PlacedWord, word_pair
+from core.analysis.tokens.words import word_groups
 from core.capture import AttentionMap
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
+from viz_app.components.sentence_bar import word_name
 from viz_app.session.readings import TokenView
-from viz_app.session.word_selection import Selection, common_positions, other_positions, own_positions
+from viz_app.session.word_selection import (
+    Selection,
+    attending_first,
+    common_positions,
+    highlighted,
+    other_positions,
+    own_positions,
+)
 
 
 def cross(keys: str, predicted: str) -> AttentionMap:
@@ -41,5 +53,24 @@ def test_a_word_is_selected_in_every_drawing_that_has_it(
     dog, a = links["key"][2], links["query"][0]
     assert selection(dog).drawing_options(own_positions(own))["place"] == {"query": [1], "key": [1]}
     assert selection(dog).drawing_options(positions)["place"] == {"query": [2], "key": [2]}
-    assert selection(dog, a).drawing_options(positions)["place"] == {"query": [0, 2], "key": [0, 2]}
+    assert selection(dog, a).drawing_options(positions)["place"] == {"query": [2], "key": [0]}
+    assert selection(a, dog).drawing_options(positions)["place"] == {"query": [0], "key": [2]}
     assert selection().drawing_options(positions)["place"] == {"query": [], "key": []}
+
+
+def test_of_two_words_the_one_that_attends_is_the_same_as_in_the_answer(
+    tiny_model: Transformer, tokenizer: SentencePieceTokenizer
+) -> None:
+    explanation = Translator(tiny_model, tokenizer).explain("A dog runs.", "Ein Hund.")
+    source: list[PlacedWord] = [("source", group) for group in word_groups(explanation.source_tokens)]
+    target: list[PlacedWord] = [("target", group) for group in word_groups(explanation.predicted_tokens)]
+    for one, other in permutations(source + target, 2):
+        pair = word_pair(explanation, one, other)
+        assert pair is not None
+        assert attending_first(word_name(one), word_name(other)) == (word_name(pair.query), word_name(pair.key))
+
+
+def test_three_words_are_rows_and_columns() -> None:
+    names = ["source 0", "source 1", "source 2", "source 3"]
+    found = highlighted(names[:3], {"query": names, "key": names})
+    assert found == {"query": [0, 1, 2], "key": [0, 1, 2]}

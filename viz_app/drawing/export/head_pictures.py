@@ -117,7 +117,8 @@ def export_lines(
         heads: Counted from 0.
         min_weight, top_mass: Which weights have no line, see `has_line`.
         name: Name of a head, from its layer and its number.
-        selected: Rows and columns whose lines alone are drawn, each with its weight; without any, all lines are.
+        selected: Rows whose lines alone are drawn, each with its weight, and columns that are marked; with columns
+            alone, their lines; without any, all lines.
 
     Raises:
         ValueError: The layer has no such head; the format is not one of `FORMATS`.
@@ -168,12 +169,15 @@ def drawn_lines(
     top_mass: float | None = None,
     selected: Selected = NOTHING,
 ) -> list[Pair]:
-    """Return the lines of `export_lines`, the heaviest last: with a selection those of its rows and columns."""
+    """Return the lines of `export_lines`, the heaviest last: with a selection those of its rows or, without a row, of
+    its columns, as lines.js shows them.
+    """
+    axis: Axis = "query" if selected["query"] else "key"
     pairs: list[Pair] = []
     for place, head in enumerate(heads):
         weights = attention.weights[head].masked_fill(~attention.visible, 0)
         for query, key in has_line(weights, min_weight, top_mass).nonzero().tolist():
-            if not any(selected.values()) or query in selected["query"] or key in selected["key"]:
+            if not any(selected.values()) or (query if axis == "query" else key) in selected[axis]:
                 pairs.append((place, query, key, float(weights[query, key])))
     return sorted(pairs, key=lambda pair: pair[3])
 
@@ -221,23 +225,27 @@ def _draw_lines(
 def _write_numbers(
     axes: "Axes", attention: AttentionMap, heads: Sequence[int], pairs: Sequence[Pair], selected: Selected, theme: Theme
 ) -> None:
-    """Write the weight of each line of a selected word at its other end."""
-    ends_of: tuple[tuple[Axis, float, str], ...] = (("query", 0.01, "left"), ("key", 0.99, "right"))
-    for axis, x, side in ends_of:
-        tokens = attention.row_tokens if axis == "query" else attention.key_tokens
-        ends: dict[int, list[str]] = {}
-        for place, query, key, weight in reversed(pairs):
-            own, other = (query, key) if axis == "query" else (key, query)
-            if own in selected[axis]:
-                parts = [f"H{heads[place] + 1}"] if len(heads) > 1 and attention.layer >= 0 else []
-                parts += [short(tokens[own], 10)] if len(selected[axis]) > 1 else []
-                ends.setdefault(other, []).append(" ".join([*parts, decimal(weight, 3)]))
-        for row, texts in ends.items():
-            more = [f"+{len(texts) - MAX_VALUES}"] if len(texts) > MAX_VALUES else []
-            text = "   ".join([*texts[:MAX_VALUES], *more])
-            ground = {"facecolor": theme.background, "alpha": 0.88, "linewidth": 0, "pad": 1}
-            style: dict[str, Any] = {"ha": side, "va": "center", "fontsize": SMALL_POINTS, "parse_math": False}
-            axes.text(x, row, text, color=theme.text, bbox=ground, **style)
+    """Write the weight of each line of a selected word at its other end, in bold if the word there is selected too."""
+    if not any(selected.values()):
+        return
+    by_row = bool(selected["query"])
+    own_axis: Axis = "query" if by_row else "key"
+    other_axis: Axis = "key" if by_row else "query"
+    x, side = (0.01, "left") if by_row else (0.99, "right")
+    tokens = attention.row_tokens if by_row else attention.key_tokens
+    ends: dict[int, list[str]] = {}
+    for place, query, key, weight in reversed(pairs):
+        own, other = (query, key) if by_row else (key, query)
+        parts = [f"H{heads[place] + 1}"] if len(heads) > 1 and attention.layer >= 0 else []
+        parts += [short(tokens[own], 10)] if len(selected[own_axis]) > 1 else []
+        ends.setdefault(other, []).append(" ".join([*parts, decimal(weight, 3)]))
+    for row, texts in ends.items():
+        more = [f"+{len(texts) - MAX_VALUES}"] if len(texts) > MAX_VALUES else []
+        text = "   ".join([*texts[:MAX_VALUES], *more])
+        ground = {"facecolor": theme.background, "alpha": 0.88, "linewidth": 0, "pad": 1}
+        boldness = "bold" if row in selected[other_axis] else "normal"
+        style: dict[str, Any] = {"ha": side, "va": "center", "fontsize": SMALL_POINTS, "parse_math": False}
+        axes.text(x, row, text, color=theme.text, weight=boldness, bbox=ground, **style)
 
 
 def export_csv(attention: AttentionMap, heads: Sequence[int]) -> bytes:

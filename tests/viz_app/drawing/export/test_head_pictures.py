@@ -1,4 +1,5 @@
 import io
+import re
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
@@ -84,14 +85,24 @@ def test_with_words_selected_only_their_lines_are_drawn_each_with_its_own_weight
     selected: Selected = {"query": [1, 4], "key": [2]}
     lines = drawn_lines(attention, [0, 2], 0.0, selected=selected)
     assert {(query, key) for _, query, key, _ in lines} == {
-        (query, key) for query in range(6) for key in range(5) if query in (1, 4) or key == 2
-    }
+        (query, key) for query in (1, 4) for key in range(5)
+    }  # the selected column is where they end
+    columns = drawn_lines(attention, [0], 0.0, selected={"query": [], "key": [2]})
+    assert {(query, key) for _, query, key, _ in columns} == {(query, 2) for query in range(6)}
     assert all(weight == attention.weights[(0, 2)[place], query, key] for place, query, key, weight in lines)
     alone: Selected = {"query": [1], "key": []}
     one = drawn_lines(attention, [0], 0.0, selected=alone)
     numbers = texts_of(export_lines(attention, [0], "svg", min_weight=0.0, selected=alone))
     assert {f"{weight:.3f}" for *_, weight in one} <= set(numbers)
     assert not any("." in text and text[0].isdigit() for text in texts_of(export_lines(attention, [0], "svg")))
+
+
+def test_of_two_words_both_are_bold_and_the_number_of_the_line_between_them(make_map: Any) -> None:
+    attention = make_map(6, 5)
+    file = export_lines(attention, [0], "svg", min_weight=0.0, selected={"query": [1], "key": [2]}).decode()
+    bold = re.findall(r"font-weight: 700[^>]*>([^<]*)<", file)
+    assert f"{float(attention.weights[0, 1, 2]):.3f}" in bold
+    assert len(bold) == 4  # the name of the head, two words, one number
 
 
 def test_of_the_decoder_no_masked_weight_is_drawn(make_map: Any) -> None:

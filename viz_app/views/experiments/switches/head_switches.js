@@ -103,9 +103,10 @@ function legend({ limit, scale, ticks }) {
     bar.append(tick);
   }
   const name = tr("change of the log-probability in nats with this head alone off; the scale is logarithmic");
+  const digits = (String(limit).split(".")[1] ?? "").length;
   const texts = [
-    tr("less probable {limit}", { limit: `\u2212${limit}` }),
-    tr("{limit} more probable", { limit: `+${limit}` }),
+    tr("less probable {limit}", { limit: decimal(-limit, digits) }),
+    tr("{limit} more probable", { limit: decimal(limit, digits, "always") }),
   ];
   const ends = texts.map((text) => element("b", "", text));
   line.append(ends[0], bar, ends[1], element("span", "", name));

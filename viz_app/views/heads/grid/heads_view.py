@@ -1,6 +1,6 @@
 """The settings of the page Heads, as chosen in its widgets."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core import Explanation
@@ -38,7 +38,7 @@ class HeadsView:
         """Return the rows and columns of the selected words; if a decoding step is selected, it is the only row."""
         return self.highlight_of(word_selection.selected_names(reading), self.links(reading.explain()))
 
-    def highlight_of(self, names: Collection[str], links: Links) -> Highlight:
+    def highlight_of(self, names: Sequence[str], links: Links) -> Highlight:
         """Return the rows and columns of words with these names, likewise."""
         highlight = word_selection.highlighted(names, links)
         return highlight if self.step is None else {"query": [self.step], "key": highlight["key"]}

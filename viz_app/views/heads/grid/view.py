@@ -158,7 +158,7 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
     heads_preview.offer(reading, shown, heads, arrangement, judge, is_cutting=cuts is not None)
     with overview:
         if found is not None:
-            pair_answer(reading, found, kind)
+            pair_answer(reading, found, kind, weights)
         head_overview.grid(reading, shown, maps, heads, arrangement)
         distance_panel.distances(reading, kind, heads)
     with detail:
