@@ -99,10 +99,10 @@ def check_installation(wheel: Path) -> None:
         ValueError: it does not translate.
     """
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
+        venv.create(folder)
         programs = Path(folder, "Scripts" if os.name == "nt" else "bin")
-        install = [str(programs / "python"), "-m", "pip", "install", "-q", "--no-index", "--no-deps", str(wheel)]
-        subprocess.run(install, cwd=folder, check=True)
+        pip = [sys.executable, "-m", "pip", "--python", str(programs / "python")]
+        subprocess.run([*pip, "install", "-q", "--no-index", "--no-deps", str(wheel)], cwd=folder, check=True)
         packages = sysconfig.get_path("purelib", vars={"base": folder, "platbase": folder})
         Path(packages, "dependencies.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
         done = subprocess.run(

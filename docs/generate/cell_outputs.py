@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import asdict
@@ -33,7 +34,9 @@ class CellOutputs:
         self._keys = {path: _key(program, path) for path in paths}
         stale = [str(path) for path, key in self._keys.items() if cached(path.stem, key) is None]
         command = [sys.executable, __file__, program, *stale]
-        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) if stale else None
+        env = {**os.environ, "OMP_NUM_THREADS": "1"}  # for small models, more threads wait for each other
+        options = {"stderr": subprocess.PIPE, "text": True, "cwd": ROOT, "env": env}
+        self._process = subprocess.Popen(command, **options) if stale else None
 
     def cells(self, path: Path) -> list[Cell]:
         """Return the cells of a file, as soon as all files have run.

@@ -43,30 +43,14 @@ def cells_of(path: Path) -> list[tuple[str, str]]:
     return [("code", source) for source in CODE.findall(text)]
 
 
-def run_notebook(path: Path, replaced: dict[str, str] | None = None) -> Iterator[Cell]:
-    """Run a notebook from its first cell to its last; an error ends it, with the number of its cell.
-
-    Args:
-        replaced: texts of the code and others to run in their place.
-
-    Raises:
-        ValueError: a text to replace is not in the notebook.
-    """
-    cells = cells_of(path)
-    missing = dict(replaced or {})
+def run_notebook(path: Path) -> Iterator[Cell]:
+    """Run a notebook from its first cell to its last; an error ends it, with the number of its cell."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    for number, (kind, source) in enumerate(cells, start=1):
-        if kind != "code":
+    for number, (kind, source) in enumerate(cells_of(path), start=1):
+        if kind == "code":
+            yield Cell(kind, source, *_run(source, names, f"{path.name}, cell {number}"))
+        else:
             yield Cell(kind, source)
-            continue
-        code = source
-        for old, new in (replaced or {}).items():
-            if old in code:
-                code = code.replace(old, new)
-                missing.pop(old, None)
-        yield Cell("code", source, *_run(code, names, f"{path.name}, cell {number}"))
-    if missing:
-        raise ValueError(f"{path.name} has no {', '.join(map(repr, missing))} to replace")
 
 
 def _run(code: str, names: dict[str, Any], place: str) -> tuple[str, str]:

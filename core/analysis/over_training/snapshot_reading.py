@@ -67,6 +67,7 @@ def read_snapshot(
     beam_size: int = 4,
     length_penalty: float = 0.6,
     frequencies: Frequencies | None = None,
+    translation: ScoredText | None = None,
 ) -> SnapshotReading:
     """Translate a sentence with a snapshot, and replay the fixed target.
 
@@ -74,11 +75,12 @@ def read_snapshot(
         target: token ids of the fixed target.
         beam_size, length_penalty: as for `Translator.translate`.
         frequencies: as for `score_cards`.
+        translation: the snapshot's own, if it has been searched already.
 
     Raises:
         ValueError: as `Translator.translate` and `Translator.explain`.
     """
-    best = translator.translate(source, beam_size, length_penalty, 1).hypotheses[0]
+    best = translation or translator.translate(source, beam_size, length_penalty, 1).hypotheses[0]
     lens = logit_lens(translator, source, target, 1)
     return SnapshotReading(step, best, lens, tuple(cards_of([lens.explanation.maps], frequencies)))
 

@@ -3,6 +3,7 @@
 import base64
 import io
 from collections.abc import Mapping
+from functools import lru_cache
 
 from viz_app.drawing.fonts import BOLD, FAMILY, REGULAR
 
@@ -15,10 +16,12 @@ def with_font(svg: bytes, letters: Mapping[bool, str]) -> bytes:
     Args:
         letters: those that are drawn in bold, by True, and the others.
     """
-    faces = "".join(_face(letters[is_bold], is_bold) for is_bold in sorted(letters) if letters[is_bold].strip())
+    drawn = {is_bold: "".join(sorted(set(letters[is_bold]))) for is_bold in sorted(letters)}
+    faces = "".join(_face(each, is_bold) for is_bold, each in drawn.items() if each.strip())
     return svg.replace(FIRST_STYLE, FIRST_STYLE + faces.encode(), 1)
 
 
+@lru_cache(maxsize=64)  # to cut a font takes a third of the time of a file; the numbers of axes are the same letters
 def _face(letters: str, is_bold: bool) -> str:
     from fontTools import subset
     from fontTools.ttLib import TTFont

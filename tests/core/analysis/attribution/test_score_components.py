@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 from functools import partial
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -185,14 +185,13 @@ def named(found: ScoreComponents, side: Side) -> dict[Name, float]:
 
 
 def choices(oracle: Oracle, heads: list[Head], seed: int = 0) -> Iterator[ScoreComponentsOptions]:
-    """Two cells of every head, one beside the mean and one beside another key."""
+    """A cell of every head, in turns beside the mean and beside another key."""
     choice = random.Random(seed)
-    for head in heads:
+    for head, is_beside_mean in zip(heads, cycle((True, False)), strict=False):
         scores = oracle.scores[head[:2]][head.head]
-        for is_beside_mean in (True, False):
-            query = choice.randrange(1, len(scores))  # a first row of the decoder has a single key
-            key, other = choice.sample((scores[query] > -math.inf).nonzero()[:, 0].tolist(), 2)
-            yield ScoreComponentsOptions(head=head, query=query, key=key, instead_of=None if is_beside_mean else other)
+        query = choice.randrange(1, len(scores))  # a first row of the decoder has a single key
+        key, other = choice.sample((scores[query] > -math.inf).nonzero()[:, 0].tolist(), 2)
+        yield ScoreComponentsOptions(head=head, query=query, key=key, instead_of=None if is_beside_mean else other)
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -213,7 +212,7 @@ def test_the_terms_are_those_of_all_pairs_of_parts(model: Translator) -> None:
 
 def test_both_sums_are_the_score_and_the_logarithm_of_the_weights(model: Translator) -> None:
     oracle, maps = Oracle(model), model.explain(SOURCE, TARGET).maps
-    for options in choices(oracle, [Head(kind, 1, 2) for kind in KINDS], 1):
+    for options in choices(oracle, [Head(kind, 1, 2) for kind in KINDS for _ in range(2)], 1):
         found = score_components(model, SOURCE, TARGET, options)
         scores = oracle.scores[options.head[:2]][options.head.head, options.query]
         weights = maps[options.head.kind][options.head.layer].weights[options.head.head, options.query]

@@ -56,6 +56,7 @@ def loops(translator: Translator, lines: list[Line]) -> dict[Head, Loops]:
             line.source, translator.target_ids(line.target or "", line.source)
         )
         for kind in KINDS:
+            places: dict[tuple[int, int], int] = {}  # of a cell beside the diagonal, the same for all heads
             for sublayer in trace.sublayers[kind]:
                 attention, norms = sublayer.map, head_norms(sublayer)
                 names = attention.row_tokens if kind == "cross" else attention.query_tokens
@@ -83,9 +84,11 @@ def loops(translator: Translator, lines: list[Line]) -> dict[Head, Loops]:
                                 continue
                             largest = max(largest, row[key])
                             of_head.shares[min(16, max(-16, key - query))] += row[key]
-                            slope = Fraction(len(text_keys), len(texts))
-                            off = text_keys.index(key) + HALF - slope * (texts.index(query) + HALF)
-                            of_head.diagonal[min(16, max(-16, math.floor(off + HALF)))] += row[key]
+                            if (query, key) not in places:
+                                slope = Fraction(len(text_keys), len(texts))
+                                off = text_keys.index(key) + HALF - slope * (texts.index(query) + HALF)
+                                places[query, key] = min(16, max(-16, math.floor(off + HALF)))
+                            of_head.diagonal[places[query, key]] += row[key]
                     if largest >= 0:
                         of_head.weights[min(WEIGHT_BINS - 1, int(largest * WEIGHT_BINS))] += 1
                     for key, values in columns.items():

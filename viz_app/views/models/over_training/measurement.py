@@ -140,9 +140,10 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Snapsho
     settings = search.beam_size, search.length_penalty
     for step in (last, *history.steps[:-1]):
         if step not in sample.cards or step not in sentence.readings:
-            translator = history.translator(step)
+            translator, translation = history.translator(step), None
             if not sentence.target:
-                sentence.target = translator.translate(search.text, *settings, 1).hypotheses[0].token_ids
+                translation = translator.translate(search.text, *settings, 1).hypotheses[0]
+                sentence.target = translation.token_ids
             length = max(len(sentence.target), len(translator.token_ids(search.text, "").source))
             if length > MAX_TOKENS:
                 raise ValueError(
@@ -156,7 +157,7 @@ def _steps(history: History, search: Search, sentence: Sentence, sample: Snapsho
             sample.frequencies = sample.frequencies or piece_frequencies(translator.tokenizer, SHIPPED)
             if step not in sentence.readings:
                 sentence.readings[step] = read_snapshot(
-                    translator, step, search.text, sentence.target, *settings, sample.frequencies
+                    translator, step, search.text, sentence.target, *settings, sample.frequencies, translation
                 )
             if step == last:
                 yield 0  # so that the sentence can be drawn before the sample is read

@@ -102,6 +102,8 @@ def page() -> None:
             return
         text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are not words
         measured = measurement.measurement(training.history, replace(reading.search, text=text))
+        if measured.job.running and not measured.has_begun:
+            measured.job.advance(0)  # the first picture, without a turn of the page before it
         job_control(measured.job, "over_training", tr("Measure"), partial(playable, training, measured))
 
 

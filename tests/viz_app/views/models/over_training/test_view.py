@@ -98,10 +98,8 @@ def test_a_stopped_measurement_shows_the_last_snapshot(
     monkeypatch.setattr(job_control, "TURN", 0.0)
     measurement._sample.clear()  # of other tests
     app = start(beam_size="1", text="A sentence that no test measures.", trained_steps="100")
-    opened(typed(app, history_file), "over_training")
+    opened(typed(app, history_file), "over_training")  # draws the sentence at the last snapshot, then reads the sample
     job = measured(app).job
-    assert (measured(app).has_begun, measured(app).steps, job.done) == (True, (), 0)
-    healthy(app.run())  # draws the sentence at the last snapshot, then reads the sample
     assert any("at step 300" in each.value for each in app.markdown)
     assert "trained_score" not in [each.key for each in app.selectbox]
     assert (measured(app).steps, job.done) == ((300,), 1)
@@ -141,7 +139,10 @@ def test_no_link_opens_a_path(
     assert not app.info
 
 
-def test_no_device_pipe_or_socket_is_a_history(start: Start, irregular: list[str]) -> None:
+def test_no_device_pipe_or_socket_is_a_history(
+    start: Start, irregular: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(histories, "shipped_history", lambda model: None)
     app = opened(start(beam_size="1", text="Where?"), "over_training")
     for path in irregular:
         healthy(app.text_input(key="history").set_value(path).run())
