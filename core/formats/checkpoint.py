@@ -257,7 +257,8 @@ def _check_tensors(path: Path, model: Transformer, stored: dict[str, Any]) -> No
     for name, shape in expected.items():
         if stored[name].get_shape() != shape:
             raise CheckpointError(
-                f"{path.name}: {name} has shape {stored[name].get_shape()}, expected {shape} from the config"
+                f"{path.name}: {name} has shape {stored[name].get_shape()}, expected {shape} from the config: save the "
+                f"model again with the configuration that it was trained with"
             )
         if stored[name].get_dtype() not in FLOATS:
             raise CheckpointError(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
+from viz_app.components.row_clicks import row_clicks
 from viz_app.language import tr
 from viz_app.session.state import Widget
 
@@ -53,7 +54,7 @@ def _rounded(table: "pd.DataFrame", columns: Mapping[str, Any]) -> "pd.DataFrame
 
 
 def selectable_table(table: "pd.DataFrame", key: str, on_row: Callable[[int], None], **options: Any) -> None:
-    """Draw a table whose rows can be selected.
+    """Draw a table whose rows can be selected, by a click anywhere in them.
 
     Args:
         on_row: called with the number of a row, counted from 0, before the page runs again.
@@ -66,3 +67,4 @@ def selectable_table(table: "pd.DataFrame", key: str, on_row: Callable[[int], No
             on_row(rows[0])
 
     show_table(table, on_select=selected, selection_mode="single-row", key=key, **options)
+    row_clicks(key)

@@ -142,17 +142,18 @@ def _fetched(name: str, progress: Callable[[float], None]) -> tuple[list[Model],
 
 
 def _choice_box(opening: Opening) -> None:
-    """Draw buttons for the models of a folder or an archive with several."""
+    """Ask which model of a folder or an archive with several is to be opened."""
     for source, names in opening.several.items():
-        with st.container(key=f"several-{source}", gap=None):
-            st.caption(tr("Models in {name}", name=plain(shortened(source))))
-            for name in names:
+        with st.container(key=f"several-{source}", gap="small"):
+            name = plain(shortened(source))
+            st.markdown(tr("{name} holds {count} models: choose one of them.", name=name, count=len(names)))
+            for model in names:
                 st.button(
-                    plain(shortened(name)),
-                    key=f"choose {source} {name}",
+                    plain(shortened(model)),
+                    key=f"choose {source} {model}",
                     on_click=opening.choose,
-                    args=(source, name),
-                    type="tertiary",
+                    args=(source, model),
+                    width="stretch",
                 )
 
 
@@ -177,14 +178,14 @@ def _path_box(opening: Opening) -> None:
     ):
         if is_typed:
             path = st.text_input(
-                tr("or by its path on this machine"),
+                tr("Path on this machine"),
                 key=f"path-{opening.number}",
                 placeholder="~/models/opus-mt-en-de",
                 help=tr(ABOUT_PATH),
             )
         else:
             path = st.selectbox(
-                tr("or one that this app offers"),
+                tr("A model that this app offers"),
                 listed,
                 None,
                 key=f"offered-{opening.number}",
@@ -216,7 +217,8 @@ def _finish(
     opening.missing = "" if opened else opening.missing
     opening.several = {each.source: each.models for each in refusals if isinstance(each, SeveralModelsError)}
     opening.chosen = {}
-    opening.refused = " ".join(models.with_advice(str(error)) for error in refusals)
+    refused = [error for error in refusals if not isinstance(error, SeveralModelsError)]  # that is a question
+    opening.refused = " ".join(models.with_advice(str(error)) for error in refused)
     for model in opened:
         session_object(OpenModels).add(model)
     if opened:

@@ -235,6 +235,11 @@ class Field(Widget[T]):
             self.set(value())
         made_for[self.key] = source
 
+    def value_for(self, source: Hashable) -> T | None:
+        """The value that was drawn last, on any page, if it was preset or set for this source; else None."""
+        visit = _visit()
+        return visit.values.get(self.key) if visit.made_for.get(self.key) == source else None
+
     def set_for(self, source: Hashable, value: T) -> None:
         """Set the widget to another value than `preset_for` would, for this source; call it in a callback."""
         self.set(value)

@@ -52,16 +52,20 @@ def file_offer(key: str, path: Path) -> Offer:
 
 
 def labels(offers: Sequence[Offer]) -> dict[str, str]:
-    """Name models by key: by what they do and, where several do the same, by their layers or by their files."""
+    """Name models by key: by what they do and, where several shipped ones do the same, by their layers or by their
+    files. A visitor's own begin with the name of the file, which a narrow menu shows.
+    """
     found: dict[str, str] = {}
     for offer in offers:
-        twins = [each for each in offers if each.task == offer.task]
+        twins = [each for each in offers if each.task == offer.task and each.is_shipped]
         text = offer.task or offer.name
-        if offer.task and offer != twins[0]:
-            is_alone = [each.layers for each in twins].count(offer.layers) == 1
-            text += f", {tr('{layers} layers', layers=offer.layers) if is_alone else Path(offer.name).stem}"
-        if offer.task:
-            text = tr("{model} (shipped)", model=text) if offer.is_shipped else f"{text} ({offer.name})"
+        if offer.task and not offer.is_shipped:
+            text = f"{offer.name} \u00b7 {offer.task}"
+        elif offer.task:
+            if offer != twins[0]:
+                is_alone = [each.layers for each in twins].count(offer.layers) == 1
+                text += f", {tr('{layers} layers', layers=offer.layers) if is_alone else Path(offer.name).stem}"
+            text = tr("{model} (shipped)", model=text)
         found[offer.key] = text if text not in found.values() else f"{text} ({offer.key[:4]})"
     return found
 

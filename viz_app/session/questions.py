@@ -7,6 +7,8 @@ from core.trace import stack_of
 from viz_app.session import address, chosen_heads, readings
 from viz_app.session.next_page import lead_to
 from viz_app.session.readings import Reading
+from viz_app.session.state import session_object
+from viz_app.session.switches import Switches
 
 
 def ask_why(about: Reading, position: int, rather_than: str | None = None) -> None:
@@ -58,6 +60,12 @@ def ask_which_map(about: Reading, head: Head, query: int) -> None:
     groups = word_groups(explanation.source_tokens if side == "source" else explanation.predicted_tokens)
     readings.select_words(about, [(side, group) for group in groups if query in group])
     _show_map(head)
+
+
+def ask_without(about: Reading, head: Head) -> None:
+    """Ask what the translation is without a head, on the page Switches, with that head alone off."""
+    session_object(Switches).switch_off_only(about.model, head)
+    lead_to("switches")
 
 
 def ask_which_head(about: Reading, found: PairHeads) -> None:

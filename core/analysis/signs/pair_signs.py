@@ -75,6 +75,11 @@ class Sign:
         """The first `MOST_MARKED` of `reaching`: of a bad translation nearly all words may reach a threshold."""
         return self.reaching(threshold)[:MOST_MARKED]
 
+    def strongest(self) -> list[PlacedWord]:
+        """The words with the largest value."""
+        most = max((each.value for each in self.words), default=0.0)
+        return [each.word for each in self.words if each.value == most]
+
 
 @dataclass(frozen=True)
 class ForcedPair:

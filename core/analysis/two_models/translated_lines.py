@@ -74,7 +74,7 @@ def parse_pairs(text: str, references: str | None = None) -> list[TestPair]:
         pairs = zip(sources, targets, strict=True)
         text = "\n".join(f"{source}{TAB}{target}" for source, target in pairs)
     parsed: list[TestPair] = []
-    for line in parse_lines(text):
+    for line in parse_lines(text, "reference"):
         if line.target is None:
             raise ValueError(f"line {line.number} has no reference: put a tab and its reference after the source")
         parsed.append(TestPair(line.number, line.source, line.target))

@@ -89,7 +89,9 @@ class ScoreOptions:
         False,
         "write the sentences instead of the words, with the signs of a bad translation, those first on which most fire",
     )
-    sort_by: SignName | None = option(None, "with --signs, sort by one of them, the strongest first")
+    sort_by: SignName | None = option(
+        None, "with --signs, sort by one of them, the strongest first, and name its words"
+    )
     left_out: int = option(
         LEFT_OUT_LINES,
         "with --signs, number of sentences, the least probable first, in which source words are left out one after the "
@@ -137,6 +139,7 @@ class SignedSentences:
 
     Attributes:
         lines: in the order of the signs.
+        by: the sign that they are sorted by, if it is one.
         thresholds: from which they fire.
         digest, app: as of `ScoredWords`.
     """
@@ -145,15 +148,15 @@ class SignedSentences:
     thresholds: SignThresholds
     digest: str
     app: str
+    by: SignName | None = None
 
     def table(self) -> Columns:
         """A row for each sentence: the signs that fire, their words, all values, and a link that marks the words."""
-        columns = sign_columns(self.lines, self.thresholds)
+        columns = sign_columns(self.lines, self.thresholds, self.by)
         for name in SIGNS:
             columns[name] = ["" if value is None else f"{value:.4f}" for value in columns[name]]
-        queries = (
-            line_query(each.line, self.digest, each.numbered(each.marked(self.thresholds))) for each in self.lines
-        )
+        marked = (each.numbered(each.marked(self.thresholds, self.by)) for each in self.lines)
+        queries = (line_query(each.line, self.digest, words) for each, words in zip(self.lines, marked, strict=True))
         return {**columns, "link": [f"{self.app.rstrip('/')}/?{query}" for query in queries]}
 
     def summary(self) -> str:
@@ -197,9 +200,8 @@ def score(translator: Translator, options: ScoreOptions) -> ScoredWords | Signed
     signed = list(shown(sign_lines(translator, scored), total=len(lines)))
     for _ in shown(add_left_out(translator, signed, options.left_out), total=min(options.left_out, len(signed))):
         pass
-    return SignedSentences(
-        ranked_lines(signed, thresholds, options.sort_by)[: options.top], thresholds, digest, options.app
-    )
+    ranked = ranked_lines(signed, thresholds, options.sort_by)[: options.top]
+    return SignedSentences(ranked, thresholds, digest, options.app, options.sort_by)
 
 
 def _write(scored: ScoredWords | SignedSentences, options: ScoreOptions) -> None:

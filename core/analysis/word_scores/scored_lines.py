@@ -66,10 +66,13 @@ class WordScore:
         return math.exp(self.log_prob)
 
 
-def parse_lines(text: str) -> list[Line]:
+def parse_lines(text: str, second: str = "translation") -> list[Line]:
     """Parse sentences, one per line.
 
     A line is a source, or a source and its translation with a tab between. Blank lines are skipped, but counted.
+
+    Args:
+        second: what the second column has, for messages.
 
     Raises:
         ValueError: there is no sentence, or a line has no source or more than one tab; the message names the line.
@@ -81,11 +84,11 @@ def parse_lines(text: str) -> list[Line]:
             continue
         if len(targets) > 1:
             raise ValueError(
-                f"line {number} has {len(targets) + 1} columns, expected a source, or a source and its translation "
-                f"with one tab between"
+                f"line {number} has {len(targets) + 1} columns, expected a source, or a source and its {second} with "
+                f"one tab between: delete the others"
             )
         if not source.strip():
-            raise ValueError(f"line {number} has a translation but no source: put the source before the tab")
+            raise ValueError(f"line {number} has a {second} but no source: put the source before the tab")
         lines.append(Line(number, source.strip(), (targets[0].strip() or None) if targets else None))
     if not lines:
         raise ValueError("there is no sentence: expected one per line")

@@ -29,16 +29,26 @@ class SignedLine:
         """The signs that fire, in the order of `SIGNS`."""
         return [self.signs[name] for name in SIGNS if name in self.signs and self.signs[name].fires(thresholds[name])]
 
-    def marked(self, thresholds: SignThresholds) -> list[PlacedWord]:
-        """The words that the firing signs mark, each once."""
-        words = (word for sign in self.firing(thresholds) for word in sign.marked(thresholds[sign.name]))
+    def marked(self, thresholds: SignThresholds, by: SignName | None = None) -> list[PlacedWord]:
+        """The words that the firing signs are about, each once.
+
+        Args:
+            by: a sign whose strongest words are among them even if it does not fire.
+        """
+        words = [word for sign in self.firing(thresholds) for word in sign.marked(thresholds[sign.name])]
+        if by in self.signs:
+            words += self.signs[by].strongest()
         return list(dict.fromkeys(words))
 
-    def words(self, thresholds: SignThresholds) -> str:
-        """The text of the marked words, and the number of the others that reach a threshold: `Mos street +3`."""
-        marked = self.marked(thresholds)
+    def words(self, thresholds: SignThresholds, by: SignName | None = None) -> str:
+        """The text of the marked words, and the number of the others that reach a threshold: `Mos street +3`.
+
+        Args:
+            by: see `marked`.
+        """
+        marked = self.marked(thresholds, by)
         reaching = {word for sign in self.firing(thresholds) for word in sign.reaching(thresholds[sign.name])}
-        more = len(reaching) - len(marked)
+        more = len(reaching.difference(marked))
         return " ".join([*self.texts(marked), *([f"+{more}"] if more else [])])
 
     def numbered(self, words: Iterable[PlacedWord]) -> list[str]:
@@ -99,11 +109,17 @@ def sign_file(translator: Translator, lines: Iterable[ScoredLine], most: int = L
     return signed
 
 
-def sign_columns(lines: Sequence[SignedLine], thresholds: SignThresholds) -> dict[str, list[Any]]:
-    """A row for each sentence: the signs that fire, their words, and the values; None for a sign not computed."""
+def sign_columns(
+    lines: Sequence[SignedLine], thresholds: SignThresholds, by: SignName | None = None
+) -> dict[str, list[Any]]:
+    """A row for each sentence: the signs that fire, their words, and the values; None for a sign not computed.
+
+    Args:
+        by: see `SignedLine.marked`.
+    """
     return {
         "signs": [" ".join(sign.name for sign in each.firing(thresholds)) for each in lines],
-        "words": [each.words(thresholds) for each in lines],
+        "words": [each.words(thresholds, by) for each in lines],
         **{name: [each.signs[name].value if name in each.signs else None for each in lines] for name in SIGNS},
         "line": [each.line.number for each in lines],
         "source": [each.line.source for each in lines],

@@ -44,3 +44,13 @@ def test_a_model_whose_metadata_say_nothing_has_the_name_of_its_file(tiny_checkp
     (tmp_path / "bad.safetensors").write_bytes(b"no checkpoint")
     offers = [model_task.file_offer("bad", tmp_path / "bad.safetensors"), Offer("digest", "mine.npz")]
     assert model_task.labels(offers) == {"bad": "bad.safetensors", "digest": "mine.npz"}
+
+
+def test_a_visitors_own_model_begins_with_the_name_of_its_file() -> None:
+    shipped = Offer("en-de", "en-de.safetensors", "English to German", "6 + 6", is_shipped=True)
+    mine = Offer("digest", "run-42.safetensors", "English to German", "6 + 6")
+    label = "run-42.safetensors \u00b7 English to German"
+    for offers in ([shipped, mine], [mine, shipped]):
+        assert model_task.labels(offers) == {"en-de": "English to German (shipped)", "digest": label}
+    again = Offer("other", mine.name, mine.task, mine.layers)
+    assert model_task.labels([mine, again]) == {"digest": label, "other": f"{label} (othe)"}

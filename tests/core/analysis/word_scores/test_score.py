@@ -112,3 +112,5 @@ def test_the_signs_of_sentences(tiny_checkpoint: Path, tmp_path: Path, capsys: p
     worst = max(signed, key=lambda line: line.signs["doubtful"].value)
     (row,) = rows_of(capsys.readouterr().out)
     assert (row["line"], row["left_out"]) == (str(worst.line.number), "")
+    strongest = max(worst.signs["doubtful"].words, key=lambda each: each.value)
+    assert worst.texts([strongest.word])[0] in row["words"].split()  # though this sign fires on none

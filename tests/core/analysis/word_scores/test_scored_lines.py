@@ -39,7 +39,7 @@ def test_lines_with_and_without_a_translation() -> None:
     [
         ("", "there is no sentence: expected one per line"),
         ("\n \n", "there is no sentence"),
-        ("a\n\nb\tc\td\te", "line 3 has 4 columns, expected a source, or a source and its translation"),
+        ("a\n\nb\tc\td\te", "line 3 has 4 columns, expected a source, or a source and its translation with one tab"),
         ("a\n\tHund", "line 2 has a translation but no source"),
     ],
 )

@@ -21,9 +21,10 @@ from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code, readings
 from viz_app.session.state import session_object
+from viz_app.session.switches import Switches
 from viz_app.views.experiments.switches import switched_heads
 from viz_app.views.experiments.switches.head_switches import switchboard
-from viz_app.views.experiments.switches.switched_heads import HeadGates, Switches
+from viz_app.views.experiments.switches.switched_heads import HeadGates
 
 MEASURED_AT_ONCE = 80  # tokens of source and target together up to which measuring starts by itself
 HOW_TO_READ = marked("""

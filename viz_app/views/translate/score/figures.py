@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.analysis.signs.pair_signs import SIGNS
+from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.thresholds import SignThresholds, Threshold
 from core.analysis.word_scores.scored_lines import WordScore
 from core.analysis.word_scores.signed_lines import SignedLine, sign_columns
@@ -27,6 +27,12 @@ def word_table(words: Sequence[WordScore]) -> pd.DataFrame:
     )
 
 
-def sign_table(lines: Sequence[SignedLine], thresholds: SignThresholds | None) -> pd.DataFrame:
-    """Return a row for each sentence, with all values; no sign fires without thresholds."""
-    return pd.DataFrame(sign_columns(lines, thresholds or NO_THRESHOLDS))
+def sign_table(
+    lines: Sequence[SignedLine], thresholds: SignThresholds | None, by: SignName | None = None
+) -> pd.DataFrame:
+    """Return a row for each sentence, with all values; no sign fires without thresholds.
+
+    Args:
+        by: see `SignedLine.marked`.
+    """
+    return pd.DataFrame(sign_columns(lines, thresholds or NO_THRESHOLDS, by))

@@ -55,14 +55,20 @@ SORTED_BY_NAMES: dict[str, str] = {"most": marked("Number of signs"), **NAMES}
 EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
 
 
-def sign_options() -> dict[str, Any]:
-    """Return the options of the table of sentences."""
+def sign_options(by: SignName | None) -> dict[str, Any]:
+    """Return the options of the table of sentences.
+
+    Args:
+        by: the sign that they are sorted by, which is shown alone, beside longer texts.
+    """
     values = {
-        name: st.column_config.NumberColumn(tr(NAMES[name]), **decimals(2), width=80, help=tr(ABOUT_SIGNS[name]))
+        name: st.column_config.NumberColumn(tr(NAMES[name]), **decimals(2), width=110, help=tr(ABOUT_SIGNS[name]))
         for name in SIGNS
     }
+    shown = SIGNS if by is None else (by,)
     return {
         "height": 560,
+        "column_order": ["signs", "words", *shown, "line", "source", "translation"],
         "column_config": {
             "signs": st.column_config.TextColumn(tr("Signs"), width=150),
             "words": st.column_config.TextColumn(tr("Words"), width=120),
@@ -163,7 +169,7 @@ def sentences(scored: ScoredFile) -> None:
         tr(
             "**Sentences of {file}**: {fired}, of {sentences:,} sentences, by {model}",
             file=plain(tr(scored.name)),
-            fired=counts or tr("no sign of a bad translation"),
+            fired=counts or tr("no sign fires"),
             sentences=len(scored.signed),
             model=plain(scored.model.name),
         ),
@@ -173,20 +179,22 @@ def sentences(scored: ScoredFile) -> None:
         st.caption(tr("There are values but no thresholds: {problem}", problem=plain(scored.problem)))
     elif scored.thresholds is not None:
         st.caption(f"{tr(LIMITS)} {about_thresholds(thresholds)}")
-    by = setting_segments(SORTED_BY, tr("Sorted by"), tr_values(SORTED_BY_NAMES))
+    if not fired:
+        st.caption(tr("No sign reaches its threshold here. Sort by one to see the sentences where it is strongest."))
     names: dict[str, SignName] = {name: name for name in SIGNS}
-    lines = ranked_lines(scored.signed, thresholds, names.get(by))
-    shown = sign_table(lines[:SHOWN], scored.thresholds)
+    by = names.get(setting_segments(SORTED_BY, tr("Sorted by"), tr_values(SORTED_BY_NAMES)))
+    lines = ranked_lines(scored.signed, thresholds, by)
+    shown = sign_table(lines[:SHOWN], scored.thresholds, by)
     shown["signs"] = [joined([tr(NAMES[sign.name]) for sign in line.firing(thresholds)]) for line in lines[:SHOWN]]
     if scored.model.digest == readings.model().digest:
-        st.caption(tr("Select a row to open the sentence on Translate, with the words of its signs selected."))
-        selectable_table(shown, "signed_sentences", lambda row: scored.open_line(lines[row]), **sign_options())
+        st.caption(tr("Select a row to open the sentence on Translate, with its words selected."))
+        selectable_table(shown, "signed_sentences", lambda row: scored.open_line(lines[row], by), **sign_options(by))
     else:
         st.caption(tr("Scored by another checkpoint than the current one. Score them again to open them."))
-        show_table(shown, **sign_options())
+        show_table(shown, **sign_options(by))
     given = lines_call(scored.model, scored.text, scored.name)
     signed = Call("signed", sign_file, (python_code.translator(scored.model), given)).returning(scored.signed)
-    downloads("signs", call=lambda: Call("table", sign_table, (signed, thresholds)))
+    downloads("signs", call=lambda: Call("table", sign_table, (signed, thresholds, by)))
 
 
 def lines_call(model: Model, text: str, name: str) -> Call:

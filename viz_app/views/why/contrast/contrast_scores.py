@@ -148,7 +148,7 @@ def against_box(about: Reading, position: int) -> int | None:
     """Select B, at first the most probable other token; None for the predicted token alone."""
     pieces = alternatives(about, position)
     default = pieces[0] if pieces else NOTHING
-    if RATHER.value not in (None, NOTHING):
+    if RATHER.value != NOTHING:
         RATHER.preset_for((about.identity, position), lambda: default)
     chosen = alternative_box(
         about,

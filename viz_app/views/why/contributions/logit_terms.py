@@ -9,7 +9,7 @@ from core.analysis.attribution.logit_lexicon import Lexicon, LexiconRanking, lex
 from core.analysis.attribution.logit_trace import LogitTrace, trace_logits
 from core.analysis.recorded_call import Call
 from core.trace import Head, parse_head
-from viz_app.controls.predicted_token import alternative_box
+from viz_app.controls.predicted_token import alternative_box, alternatives
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code
 from viz_app.session.chosen_heads import select_head
@@ -92,7 +92,10 @@ def promoted(about: Reading, head: Head) -> Lexicon:
 
 
 def against_box(about: Reading, position: int) -> Against:
-    """Select the alternative whose logit is subtracted."""
+    """Select the alternative whose logit is subtracted, at first that of Why A rather than B, if it was asked there."""
+    asked = address.RATHER_THAN.value_for((about.identity, position))
+    asked = asked if asked in alternatives(about, position) else None
+    AGAINST.preset_for((about.identity, position, asked), lambda: asked or (MEAN if AGAINST.value == MEAN else NOTHING))
     chosen = alternative_box(
         about,
         position,

@@ -25,8 +25,7 @@ from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
-from viz_app.page_list import script_of
-from viz_app.session import python_code, readings
+from viz_app.session import python_code, questions, readings
 from viz_app.session.fields import part
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.state import Widget, session_object
@@ -197,10 +196,12 @@ def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> 
             width="content",
             help=tr(ABOUT_LEXICON),
         )
-        if session_object(SelectedTerm).head == head:
-            st.page_link(
-                script_of("heads"), label=tr("Open on Heads"), icon=":material/arrow_forward:", width="content"
-            )
+        asked = {
+            tr("Open on Heads"): partial(questions.ask_which_map, reading, head, terms.position),
+            tr("Switch it off"): partial(questions.ask_without, reading, head),
+        }
+        for name, ask in asked.items():
+            st.button(name, on_click=ask, type="tertiary", key=f"term-{ask.func.__name__}")
     own, of = reading.explain().maps[head.kind][head.layer], reading_pass(reading)
     map_with_products(
         own,

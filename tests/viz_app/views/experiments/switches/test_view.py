@@ -8,7 +8,7 @@ from tests.viz_app.pages import Start, comes_to, healthy, opened, reading, state
 from viz_app.controls import job_control, search_progress
 from viz_app.controls.search_progress import StoppedSearches
 from viz_app.drawing import ablation
-from viz_app.views.experiments.switches.switched_heads import Switches
+from viz_app.session.switches import Switches
 
 
 def test_every_head_is_measured_and_a_switched_one_changes_the_numbers(

@@ -95,6 +95,17 @@ def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(
     assert line.words(thresholds) == "Eine +1"
 
 
+def test_where_no_sign_fires_the_sentences_name_the_words_of_the_sign_that_they_are_sorted_by(page: AppTest) -> None:
+    scored(page, f"{TEXT}\nIn 2014.\tIm Jahr 2015.")
+    healthy(page.segmented_control(key="listed").set_value("sentences").run())
+    assert any("no sign fires" in each.value for each in page.markdown)
+    assert any("No sign reaches its threshold here" in each.value for each in page.caption)
+    assert page.dataframe[0].value["words"].tolist() == ["", "", ""]
+    healthy(page.segmented_control(key="sorted_by").set_value("numbers").run())
+    table = page.dataframe[0].value
+    assert (table["line"].tolist()[0], table["words"].tolist()) == (3, ["2015", "", ""])
+
+
 def test_without_a_sample_in_its_language_a_model_has_values_alone(
     page: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

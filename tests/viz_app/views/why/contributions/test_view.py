@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from core.analysis.heads.head import Head
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import predicted_token
+from viz_app.session.switches import Switches
 from viz_app.views.why.contributions import logit_terms
 from viz_app.views.why.contributions.logit_terms import MEAN, SelectedTerm, parsed_head
 
@@ -56,6 +57,27 @@ def test_the_address_holds_token_alternative_and_head(start: Start) -> None:
     assert app.query_params["term"] == "cross L2 H3"
     assert app.query_params["against"] == MEAN
     assert any("Cross L2 H3" in each.value for each in app.markdown)
+
+
+def test_the_alternative_that_was_asked_about_is_subtracted(app: AppTest) -> None:
+    opened(app, "contributions")
+    assert app.button_group(key="against").value == logit_terms.NOTHING
+    opened(app, "contrast")
+    position = app.selectbox(key="token").value
+    piece = predicted_token.alternatives(reading(app), position)[1]
+    healthy(app.button_group(key="rather_than").set_value(piece).run())
+    opened(app, "contributions")
+    assert app.button_group(key="against").value == piece
+    healthy(app.button_group(key="against").set_value(logit_terms.NOTHING).run())
+    assert app.button_group(key="against").value == logit_terms.NOTHING
+
+
+def test_the_head_that_adds_most_is_switched_off_in_one_click(app: AppTest) -> None:
+    opened(app, "contributions")
+    terms = logit_terms.attributed(reading(app), app.selectbox(key="token").value, None).heads()
+    healthy(app.button(key="term-ask_without").click().run())
+    assert state_of(app, Switches).gates == {max(terms, key=terms.__getitem__): 0.0}
+    assert app.query_params["switched"] == str(max(terms, key=terms.__getitem__))
 
 
 @pytest.mark.parametrize("name", ["", "cross", "encoder L1 H1", "cross L0 H1", "cross L1 H1<b>"])

@@ -1,0 +1,14 @@
+"""Clicks anywhere in a row of a table, which select it."""
+
+from viz_app.components.component import registered_component
+
+_component = registered_component(__file__)
+
+
+def row_clicks(table: str) -> None:
+    """Make a click on a cell select its row, without drawing anything.
+
+    Args:
+        table: key of the table, whose rows can be selected.
+    """
+    _component(data=table, key=f"clicks_{table}")
