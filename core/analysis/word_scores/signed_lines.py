@@ -36,7 +36,7 @@ class SignedLine:
             by: a sign whose strongest words are among them even if it does not fire.
         """
         words = [word for sign in self.firing(thresholds) for word in sign.marked(thresholds[sign.name])]
-        if by in self.signs:
+        if by is not None and by in self.signs:
             words += self.signs[by].strongest()
         return list(dict.fromkeys(words))
 
