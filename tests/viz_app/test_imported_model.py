@@ -84,7 +84,7 @@ def test_a_folder_an_archive_and_files_are_one_model(app: AppTest, folder: Path,
         bring(app, tmp_path / "opus.zip")
         assert reading(app).model.translator is first.translator
     offered = app.selectbox(key="open_model").options
-    assert offered[:2] == ["tiny.safetensors", f"English to German ({first.name})"]
+    assert offered[:2] == ["tiny.safetensors", f"{first.name} · English to German"]
     assert first.name not in "".join(offered[2:])
     assert not app.sidebar.error
 

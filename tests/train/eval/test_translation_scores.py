@@ -10,8 +10,9 @@ import torch
 
 from core.formats.checkpoint import load_checkpoint
 from core.model import Transformer
+from core.results import ScoredText, Translation
 from core.text.tokenizer import SentencePieceTokenizer
-from core.translator import ScoredText, Translation, Translator
+from core.translator import Translator
 from train.__main__ import main
 from train.data.token_shards import DataError
 from train.eval.translation_scores import TestSet, evaluate, perplexity

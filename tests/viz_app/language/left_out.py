@@ -16,7 +16,7 @@ ONE_WORD = re.compile(r"[A-Z][a-z]+")
 # in an f-string, with \0 in place of its values
 BESIDE_VALUE = re.compile(r"\0[:,;]? (?!(MB|ms)\b)[A-Za-z]{2,}|(?<![\w-])[A-Za-z]{2,}[:,]? \0")
 WORD_IN_HTML = re.compile(r'\b(title|aria-label|alt|placeholder)="[A-Z][a-z]+|>[A-Z][a-z]+<')
-ATTRIBUTE = re.compile(r'(<\w+)?\s(class|style|id|role|href)="[^"]*"?')  # of HTML: not for people
+ATTRIBUTE = re.compile(r'(<\w+)?\s(class|style|id|role|href|src)="[^"]*"?')  # of HTML: not for people
 NO_TEXT = re.compile(
     r"[.#@]?[\w-]+\s*\{|<svg|<style|^import |^from |\n(import|from|table|def) |\b(rgba?|translate|calc|var|url)\("
     r"|^\s*[a-z-]+: [^ ]+;|^[\w-]+( [\w-]+)* (solid|bold|normal|sans-serif)|^application/|--[a-z]+ "

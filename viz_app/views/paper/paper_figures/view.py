@@ -167,7 +167,7 @@ def picture(_panels: Sequence[LinePanel], theme_name: str, drawn_from: Hashable)
 def picture_html(svg: str, width: int, alt: str) -> str:
     """Return a picture of this width, in pixels, which a narrow window scrolls: made smaller, nobody could read it."""
     source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
-    return f'<div class="paper-figure" tabindex="0"><img src="{source}" width="{width}" alt="{html.escape(alt)}"></div>'
+    return f'<div class="paper-figure" tabindex=0><img src="{source}" width="{width}" alt="{html.escape(alt)}"></div>'
 
 
 def content(panel: LinePanel) -> Hashable:

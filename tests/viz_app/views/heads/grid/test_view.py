@@ -193,15 +193,19 @@ def test_a_reader_s_own_sample_is_to_be_given_again(start: Start, uneven_checkpo
     assert app.query_params["scored_sample"] == "own"
 
 
+def pictures(app: AppTest) -> list[str]:
+    return [body for each in app.get("html") if 'class="paper-figure"' in (body := str(each.proto.body))]
+
+
 def test_the_paper_s_figures_from_the_nearest_layer_and_the_selection(app: AppTest) -> None:
     app.query_params["paper_text_4"] = "A dog runs."
     opened(app, "paper_figures")
     assert "this model's encoder has 3, so its layer 3 is drawn" in captions(app)
-    assert len(app.get("image")) == 1
+    assert len(pictures(app)) == 1
     for figure in ("Figure 4", "Selection on Heads"):
         app.session_state["figure"] = figure
         healthy(app.run())
-        assert len(app.get("image")) == 1
+        assert len(pictures(app)) == 1
     app.session_state["figure"], app.session_state["paper_text_5"] = "Figure 5", " "
     app.run()
     assert "there is nothing to translate" in app.error[0].value.lower()
