@@ -171,8 +171,7 @@ class MapCells:
             if reading is not None and self._is_current():
                 if not products.is_hidden:
                     ask = partial(ask_why_there, reading, *cell)
-                    if st.button(tr("Why does it look there?"), type="tertiary", key=f"why-{self.key}", on_click=ask):
-                        st.rerun()  # the whole page, which then leads there
+                    st.button(tr("Why does it look there?"), type="tertiary", key=f"why-{self.key}", on_click=ask)
                 icon = ":material/arrow_forward:"
                 st.page_link(script_of("step_through"), label=tr("All steps"), icon=icon, width="content")
 

@@ -21,6 +21,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_app.page_list import VIEWS
+from viz_app.session import next_page
 from viz_app.session.address_codecs import Codec
 from viz_app.session.state import Widget, session_object
 
@@ -332,7 +333,9 @@ def end_part() -> None:
 
 
 def part(function: Callable[P, None], *, key: str = "", run_every: float | None = None) -> Callable[P, None]:
-    """Make a function a part of a page that can run alone, as `st.fragment` does: then it, too, writes the address.
+    """Make a function a part of a page that can run alone, as `st.fragment` does.
+
+    Then it, too, writes the address, and goes to the page that a click in it leads to.
 
     Args:
         key: tells the parts of one function apart.
@@ -342,6 +345,7 @@ def part(function: Callable[P, None], *, key: str = "", run_every: float | None 
 
     @functools.wraps(function)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
+        next_page.follow()
         with _within(name):
             function(*args, **kwargs)
 

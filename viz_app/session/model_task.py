@@ -61,11 +61,9 @@ def labels(offers: Sequence[Offer]) -> dict[str, str]:
         text = offer.task or offer.name
         if offer.task and not offer.is_shipped:
             text = f"{offer.name} \u00b7 {offer.task}"
-        elif offer.task:
-            if offer != twins[0]:
-                is_alone = [each.layers for each in twins].count(offer.layers) == 1
-                text += f", {tr('{layers} layers', layers=offer.layers) if is_alone else Path(offer.name).stem}"
-            text = tr("{model} (shipped)", model=text)
+        elif offer.task and offer != twins[0]:
+            is_alone = [each.layers for each in twins].count(offer.layers) == 1
+            text += f", {tr('{layers} layers', layers=offer.layers) if is_alone else Path(offer.name).stem}"
         found[offer.key] = text if text not in found.values() else f"{text} ({offer.key[:4]})"
     return found
 

@@ -41,7 +41,7 @@ def test_a_shipped_model_is_chosen_by_name_and_stays_in_the_address(start: Start
     assert len(app.selectbox(key="open_model").options) == 2
     choose(app, "first.safetensors")
     assert "checkpoint" not in app.query_params
-    choose(app, "trees.safetensors", "Parses sentences (shipped)")  # open, it is known to write trees
+    choose(app, "trees.safetensors", "Parses sentences")  # open, it is known to write trees
     healthy(app.button(key="close").click().run())
     assert reading(app).model.name == "first.safetensors"
     assert "checkpoint" not in app.query_params

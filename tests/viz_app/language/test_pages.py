@@ -16,6 +16,7 @@ from viz_app import language
 from viz_app.frame.sentence_input import EXAMPLES
 from viz_app.language import ENGLISH, LANGUAGES, extraction
 from viz_app.page_list import PAGES, VIEWS
+from viz_app.session import models
 from viz_app.views.heads.alignment.aligner_list import EXAMPLE as LINKED_LINE
 from viz_app.views.models.checkpoint import trial_sentences
 from viz_app.views.paper.paper_figures import figure_heads
@@ -54,13 +55,13 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 @pytest.fixture
 def data_words(tiny_checkpoint: Path) -> set[str]:
-    """Words of tokens, sentences, fonts, formulas and names of parameters."""
+    """Words of tokens, sentences, fonts, formulas, and names of parameters and shipped files."""
     translator = Translator.from_checkpoint(tiny_checkpoint)
     tokenizer, parameters = translator.tokenizer, [name for name, _ in translator.model.named_parameters()]
     given = (*EXAMPLES, *trial_sentences.SENTENCES["en"], figure_heads.MAKING_SENTENCE, SENTENCE)
     sentences = (*given, PARALLEL_LINES, LINKED_LINE)
     texts = [*tokenizer.pieces(range(tokenizer.vocab_size)), *sentences, *FONTS, *PENALTIES.values(), *parameters]
-    return words(texts) | {"Wo"}
+    return words([*texts, *models.shipped_paths()]) | {"Wo"}
 
 
 def words(texts: Iterable[str]) -> set[str]:

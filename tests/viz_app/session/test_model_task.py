@@ -20,11 +20,11 @@ def offered(code: str = "en") -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "label"),
     [
-        ("en-de", "English to German (shipped)"),
-        ("en-fr", "English to French (shipped)"),
-        ("en-de-mask-predict", "English to German, all words at once (shipped)"),
-        ("lines", "Reads pictures of text (shipped)"),
-        ("parsing", "Parses sentences (shipped)"),
+        ("en-de", "English to German"),
+        ("en-fr", "English to French"),
+        ("en-de-mask-predict", "English to German, all words at once"),
+        ("lines", "Reads pictures of text"),
+        ("parsing", "Parses sentences"),
     ],
 )
 def test_a_shipped_model_is_offered_by_what_its_metadata_say_that_it_does(name: str, label: str) -> None:
@@ -36,7 +36,7 @@ def test_no_two_models_are_offered_alike() -> None:
 
 
 def test_languages_are_named_in_that_of_the_visitor() -> None:
-    assert offered("de")["en-fr"] == "Englisch \u2013 Franz\u00f6sisch (mitgeliefert)"
+    assert offered("de")["en-fr"] == "Englisch \u2013 Franz\u00f6sisch"
 
 
 def test_a_model_whose_metadata_say_nothing_has_the_name_of_its_file(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -51,6 +51,6 @@ def test_a_visitors_own_model_begins_with_the_name_of_its_file() -> None:
     mine = Offer("digest", "run-42.safetensors", "English to German", "6 + 6")
     label = "run-42.safetensors \u00b7 English to German"
     for offers in ([shipped, mine], [mine, shipped]):
-        assert model_task.labels(offers) == {"en-de": "English to German (shipped)", "digest": label}
+        assert model_task.labels(offers) == {"en-de": "English to German", "digest": label}
     again = Offer("other", mine.name, mine.task, mine.layers)
     assert model_task.labels([mine, again]) == {"digest": label, "other": f"{label} (othe)"}

@@ -136,7 +136,7 @@ def toolbar(model: Model) -> Search:
 
 def head_boxes(model: Model) -> HeadSearch:
     """Select a behaviour, a kind of attention and a layer."""
-    behaviour = BEHAVIOUR.draw(st.selectbox, tr("Behaviour"), list(BEHAVIOURS), format_func=behaviour_title, width=255)
+    behaviour = BEHAVIOUR.draw(st.selectbox, tr("Behaviour"), list(BEHAVIOURS), format_func=behaviour_title, width=282)
     return HeadSearch(behaviour, *kind_and_layer(model))
 
 
@@ -156,7 +156,7 @@ def kind_and_layer(model: Model) -> tuple[tuple[Kind, ...], int | None]:
     kind = setting_segments(address.CORPUS_KIND, tr("Attention"), names)
     layers = len(model.translator.model.encoder.layers), len(model.translator.model.decoder.layers)
     options = [EVERY_LAYER, *(str(layer + 1) for layer in range(max(layers)))]
-    layer = address.CORPUS_LAYER.draw(st.selectbox, tr("Layer"), options, format_func=tr, width=90)
+    layer = address.CORPUS_LAYER.draw(st.selectbox, tr("Layer"), options, format_func=tr, width=84)
     kinds: tuple[Kind, ...] = tuple(each for each in KINDS if kind in (EVERY_KIND, each))
     return kinds, None if layer == EVERY_LAYER else int(layer) - 1
 

@@ -24,7 +24,7 @@ from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.drawing.theme import theme_named
 from viz_app.language import joined, language, localized, marked, tr, tr_lower
-from viz_app.session import address, chosen_heads, next_page, python_code, readings, word_selection
+from viz_app.session import address, chosen_heads, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.fields import part
 from viz_app.session.readings import Reading, TokenView
@@ -107,7 +107,6 @@ def own_answer() -> Answer | None:
 @part
 def page() -> None:
     """Draw the page below the sentence, which matters for the selection of the page Heads, and for Figure 4."""
-    next_page.follow()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         figure = setting_segments(
             address.FIGURE, tr("Figure"), {each: figure_name(each) for each in (*FIGURES, SELECTION)}, hide_label=True

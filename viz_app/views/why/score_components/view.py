@@ -245,8 +245,7 @@ def own_map(reading: Reading, found: ScoreComponents) -> None:
         name=lambda *_: head_title(head),
     )
     show = partial(ask_which_map, reading, found.head, found.query)
-    if st.button(tr("Open on Heads"), on_click=show, type="tertiary", key="score_on_heads"):
-        st.rerun()  # the whole page, which then leads there
+    st.button(tr("Open on Heads"), on_click=show, type="tertiary", key="score_on_heads")
 
 
 def bars(reading: Reading, found: ScoreComponents, side: Side) -> None:
