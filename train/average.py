@@ -1,4 +1,4 @@
-"""Checkpoint averaging (6.1): the mean of a run's snapshots as one checkpoint."""
+"""Checkpoint averaging (6.1): the mean of snapshots, of one run or of several, as one checkpoint."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,21 +6,25 @@ from typing import Any
 
 import torch
 
-from core.files.training_runs import training_facts_of
+from core.files.file_writing import file_digest
+from core.files.training_runs import training_facts_of, training_runs
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
-from train.runs.run_folder import portable
+from train.runs.run_folder import IDENTITY, portable
 from train.snapshot_checksum import check_checksum
+from train.warm_start import recorded
 
 
 def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str, Any]:
     """Write the mean of the parameters of `paths` to `output`, with the training facts of the last of them.
 
     Args:
-        paths: checkpoints of one configuration and tokenizer, oldest first. A single one is only converted.
+        paths: checkpoints of one configuration and tokenizer, oldest first: snapshots of one run (6.1), or of runs
+            with a common beginning (Wortsman et al. 2022). A single one is only converted.
         half: store float16 instead of float32.
 
     Returns:
-        The training facts of the new checkpoint; `averaged` lists the files and their steps.
+        The training facts of the new checkpoint; `averaged` lists the files and their steps, and the facts of their
+        runs (see `core.files.training_runs.averaged_files`).
 
     Raises:
         ValueError: there are no checkpoints, or their configurations or tokenizers differ.
@@ -32,25 +36,28 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
         check_checksum(path)
     last = load_checkpoint(paths[-1])
     sums = {name: parameter.double() for name, parameter in last.model.named_parameters()}
-    steps = [last.training.get("steps")]
+    parts = [{"file": paths[-1].name, "steps": last.training.get("steps")}]
     for path in reversed(paths[:-1]):
         other = load_checkpoint(path)
         if other.config != last.config:
             raise ValueError(
-                f"{path} and {paths[-1]} have different configurations: only snapshots of one run can be averaged"
+                f"{path} and {paths[-1]} have different configurations: average snapshots of one run, or of "
+                f"runs with a common beginning"
             )
         if other.tokenizer.to_bytes() != last.tokenizer.to_bytes():
             raise ValueError(
-                f"{path} and {paths[-1]} have different tokenizers: only snapshots of one run can be averaged"
+                f"{path} and {paths[-1]} have different tokenizers: average snapshots of one run, or of "
+                f"runs with a common beginning"
             )
         for name, parameter in other.model.named_parameters():
             sums[name] += parameter
-        steps.insert(0, other.training.get("steps"))
+        with training_facts_of(path):
+            parts.insert(0, _part(path, other.training, last.training))
     for name, parameter in last.model.named_parameters():
         parameter.copy_(sums[name] / len(paths))
     facts: dict[str, Any] = {
         **{name: fact for name, fact in last.training.items() if name != "scores"},  # scores of the last snapshot alone
-        "averaged": [{"file": path.name, "steps": step} for path, step in zip(paths, steps, strict=True)],
+        "averaged": parts,
         "stored_as": "float16" if half else "float32",
     }
     if "command" in facts:
@@ -58,3 +65,24 @@ def average(paths: Sequence[Path], output: Path, half: bool = False) -> dict[str
             facts["command"] = portable(facts["command"])
     save_checkpoint(output, last.model, last.tokenizer, facts, torch.float16 if half else torch.float32)
     return facts
+
+
+def _part(path: Path, training: dict[str, Any], last: dict[str, Any]) -> dict[str, Any]:
+    """Return what a mean records of a checkpoint: see `averaged_files`.
+
+    Args:
+        training: its training facts.
+        last: those of the last checkpoint of the mean.
+    """
+    part = {"file": path.name, "steps": training.get("steps")}
+    if all(training.get(name) == last.get(name) for name in IDENTITY):
+        return part
+    gone_back_to = {run.get("sha256") for run in training_runs(last)}
+    if (digest := file_digest(path)) in gone_back_to:
+        return {**part, "sha256": digest}
+    run = recorded(training)
+    if "init" in run and run["init"].get("sha256") in gone_back_to:
+        del run["init"]
+    if "command" in run:
+        run["command"] = portable(run["command"])
+    return {**part, "run": run}

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from core.files.file_writing import write_atomically, write_text
 from core.files.runlog import LogLine, format_log, of_kind, read_log, thin_log
-from core.files.training_runs import training_facts_of, training_runs
+from core.files.training_runs import averaged_files, training_facts_of, training_runs
 from core.formats.checkpoint import Checkpoint, load_checkpoint
 from train.snapshot_checksum import check_checksum, checksum_file, with_checksum
 
@@ -239,11 +239,13 @@ def _rebuilding(name: str, facts: dict[str, Any]) -> str:
     parts = training_runs(facts)
     if not all("command" in part and "steps" in part for part in parts):
         return ""
-    commands = [part["command"] for part in parts]
-    if averaged := facts.get("averaged"):
-        half = " --half" if facts.get("stored_as") == "float16" else ""
-        run = commands[-1].partition("--run ")[2].split(" ")[0] or "RUN"
-        commands.append(f"python -m train average {run} --last {len(averaged)}{half} -o {name}")
+    commands: list[str] = []
+    for part in parts:
+        commands.append(part["command"])
+        if len(averaged_files(part)) > 1 and part is not facts:
+            commands.append(_averaging(part, part.get("file", "FILE")))
+    if facts.get("averaged"):
+        commands.append(_averaging(facts, name))
     rows: list[tuple[object, ...]] = [
         (number, f"{part['steps']:,}", part.get("hours", ""), part.get("hardware", ""), part.get("date", "")[:10])
         for number, part in enumerate(parts, 1)
@@ -258,6 +260,25 @@ def _rebuilding(name: str, facts: dict[str, Any]) -> str:
             _table(("part", "steps", "hours", "hardware", "date"), rows),
         )
     )
+
+
+def _averaging(facts: dict[str, Any], output: str) -> str:
+    """Return the command that made a mean of checkpoints."""
+    files = averaged_files(facts)
+    inputs = f"{_folder(facts)} --last {len(files)}"
+    if any("run" in part or "sha256" in part for part in files):
+        begun_from = {run["sha256"]: run for run in training_runs(facts) if "sha256" in run}
+        runs = [part.get("run") or begun_from.get(part.get("sha256"), facts) for part in files]
+        inputs = " ".join(
+            f"{_folder(run)}/snapshots/{part['file']}" if part["file"].startswith("step-") else part["file"]
+            for run, part in zip(runs, files, strict=True)
+        )
+    return f"python -m train average {inputs}{' --half' if facts.get('stored_as') == 'float16' else ''} -o {output}"
+
+
+def _folder(run: dict[str, Any]) -> str:
+    """Return the folder of a run, from its `fit` command."""
+    return run["command"].partition("--run ")[2].split(" ")[0] or "RUN"
 
 
 # Columns of the table of scores: heading, field of a score, and field with its signature.

@@ -15,11 +15,16 @@ from core.text.tokenizer import SentencePieceTokenizer, Tokenizer
 from train.snapshot_checksum import check_checksum
 
 # training facts of the checkpoint that the new run records
-RECORDED = ("preset", "command", "commit", "steps", "hours", "hardware", "date", "init")
+RECORDED = ("preset", "command", "commit", "steps", "hours", "hardware", "date", "init", "averaged")
 
 
 # the joint embedding matrix, the only parameter of a trained model that depends on the vocabulary
 EMBEDDING = "embedding.tokens.weight"
+
+
+def recorded(training: dict[str, Any]) -> dict[str, Any]:
+    """Return the training facts of a checkpoint that another one, which goes back to it, records."""
+    return {name: training[name] for name in RECORDED if name in training}
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Initial:
                 f"{path} differs from the preset in {', '.join(differing)}: start from a checkpoint with the preset's "
                 f"shape, or without --init"
             )
-        facts = {name: checkpoint.training[name] for name in RECORDED if name in checkpoint.training}
+        facts = recorded(checkpoint.training)
         facts |= {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
         shared = None
         if checkpoint.tokenizer.to_bytes() != tokenizer.to_bytes():

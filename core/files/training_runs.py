@@ -1,4 +1,4 @@
-"""The runs behind a checkpoint, each started with `train fit --init` from the checkpoint of the one before."""
+"""The runs behind a checkpoint, each started with `train fit --init` from a checkpoint of those before."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,14 +12,27 @@ def training_runs(training: object) -> list[dict[str, Any]]:
     """Return the facts of all runs that made a checkpoint, the first run first.
 
     Args:
-        training: untrusted facts of the checkpoint; `init` has those of the checkpoint that its run started from.
+        training: untrusted facts of the checkpoint; `init` has those of the checkpoint that its run started from, and
+            `averaged` the other runs of a mean over several.
     """
     runs: list[dict[str, Any]] = []
-    while isinstance(training, dict):
-        facts: dict[str, Any] = training
-        runs.append(facts)
-        training = facts.get("init")
+    pending = [training]
+    while pending:
+        facts: Any = pending.pop()
+        if isinstance(facts, dict):
+            runs.append(facts)
+            pending += [facts.get("init"), *(part.get("run") for part in averaged_files(facts))]
     return runs[::-1]
+
+
+def averaged_files(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what is recorded of the checkpoints whose mean a checkpoint is, from its untrusted facts.
+
+    Each has its `file` and `steps`. One of another run has the facts of that `run` too, without those of the runs that
+    both go back to; one that the last run itself goes back to has its `sha256`, which an `init` has too.
+    """
+    files: Any = facts.get("averaged")
+    return [part for part in files if isinstance(part, dict)] if isinstance(files, list) else []
 
 
 def steps_of_runs(training: object) -> list[int | None]:

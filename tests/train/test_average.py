@@ -1,16 +1,20 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors import safe_open
 
+from core.files.training_runs import steps_of_runs
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
 from train.__main__ import main
 from train.average import average
+from train.card import write_card
+from train.warm_start import Initial
 
 
 def snapshots(folder: Path, tokenizer: SentencePieceTokenizer, count: int = 3, **shape: int) -> list[Path]:
@@ -76,6 +80,37 @@ def test_facts_are_the_last_ones_and_name_what_was_averaged(tmp_path: Path, path
     assert facts["steps"] == 3
     assert facts["averaged"] == [{"file": f"step-{step:08d}.safetensors", "steps": step} for step in (1, 2, 3)]
     assert facts["command"] == "python -m train fit tiny --run run"
+
+
+def test_a_mean_of_several_runs_records_them_all(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+    """A checkpoint, two runs that go back to it, and one from elsewhere; a run from their mean records all."""
+    paths = snapshots(tmp_path, tokenizer, count=4)
+    begun_from: dict[str, Any] = {}
+    for number, path in enumerate(paths):
+        checkpoint = load_checkpoint(path)
+        init = [{}, {"init": begun_from}, {"init": {"sha256": "0" * 64}}, {"init": begun_from}][number]
+        command = f"python -m train fit tiny --run runs/{number}"
+        facts = {"command": command, "steps": 10 + number, "seed": number, **init}
+        save_checkpoint(path, checkpoint.model, checkpoint.tokenizer, facts)
+        begun_from = begun_from or Initial.read(path, checkpoint.config, tokenizer).facts
+    mean = tmp_path / "mean.safetensors"
+    parent, side, elsewhere, own = average(paths, mean)["averaged"]
+    assert parent == {"file": paths[0].name, "steps": 10, "sha256": begun_from["sha256"]}
+    assert side["run"] == {"command": "python -m train fit tiny --run runs/1", "steps": 11}
+    assert elsewhere["run"]["init"] == {"sha256": "0" * 64}
+    assert own == {"file": paths[3].name, "steps": 13}
+    next_run = Initial.read(mean, load_checkpoint(mean).config, tokenizer).facts
+    assert steps_of_runs({"steps": 20, "init": next_run}) == [10, 11, None, 12, 13, 20]
+    average([paths[0], paths[1], paths[3]], mean)
+    write_card(mean, tmp_path / "card.md")
+    commands = (tmp_path / "card.md").read_text("utf-8").partition("```sh\n")[2].partition("\n```")[0]
+    assert commands.splitlines() == [
+        "python -m train fit tiny --run runs/0",
+        "python -m train fit tiny --run runs/1",
+        "python -m train fit tiny --run runs/3",
+        "python -m train average runs/0/snapshots/step-00000001.safetensors runs/1/snapshots/step-00000002.safetensors "
+        "runs/3/snapshots/step-00000004.safetensors -o mean.safetensors",
+    ]
 
 
 def test_scores_of_a_part_are_not_scores_of_the_mean(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:

@@ -10,7 +10,7 @@ from train.runs.run_folder import RunFolder
 
 def add_command(commands: Commands) -> None:
     """Add `average` to the commands."""
-    parser = command_parser(commands, "average", "average the last snapshots of a run into one checkpoint")
+    parser = command_parser(commands, "average", "average snapshots, of one run or of several, into one checkpoint")
     parser.add_argument(
         "paths", type=Path, nargs="+", metavar="RUN | FILE", help="a run's folder, or checkpoints, oldest first"
     )
