@@ -104,6 +104,8 @@ elif model is not None:
             sentence_input.show_words(reading, bar)
             with line:
                 question_line(reading, view, wrong_task.kind_of(model))
+                if has_model:
+                    sentence_input.settings_note(bar.search)
         is_example = has_model and view == VIEWS[0] and sentence_input.are_examples_shown(bar.search.text)
         if reading is None or is_example:
             with line:

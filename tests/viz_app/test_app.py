@@ -23,6 +23,7 @@ from core.text.tokenizer import SentencePieceTokenizer
 from tests.viz_app.pages import (
     Start,
     added,
+    comes_to,
     healthy,
     opened,
     reading,
@@ -33,7 +34,7 @@ from tests.viz_app.pages import (
 )
 from viz_app.frame import sentence_input
 from viz_app.page_list import VIEWS
-from viz_app.session import model_paths, uploads
+from viz_app.session import model_paths, readings, uploads
 from viz_app.session.readings import Current
 
 README = Path(__file__).parents[2] / "README.md"
@@ -94,6 +95,25 @@ def test_a_page_takes_every_text(app: AppTest, page: str) -> None:
         healthy(app.run())
         assert app.text_input(key="text").value == text
         assert not app.error
+
+
+def test_that_there_is_no_sentence_is_said_once_on_every_page_with_its_box(start: Start) -> None:
+    app = start(text="")
+    for view in VIEWS:
+        opened(app, view.name)
+        said = [each.value for each in (*app.info, *app.caption) if "sentence above" in each.value]
+        if view.has_sentence and "translation" in view.models:
+            assert said == ["There is nothing to translate yet: type a sentence above, or pick an example."], view.name
+        assert not app.error
+
+
+def test_settings_that_are_not_the_default_ones_are_said_and_go_back_by_a_click(app: AppTest) -> None:
+    healthy(comes_to(app, length_penalty="0.9", min_length="3").run())
+    note = app.button(key="default-settings")
+    assert note.label == "Searched with beam size 2, length penalty 0.9, minimum length 3: reset"
+    healthy(note.click().run())
+    assert reading(app).search == readings.Search("Where?", *sentence_input.DEFAULTS)
+    assert "default-settings" not in {each.key for each in app.button}
 
 
 def test_text_that_is_too_long_is_refused_below_the_box_and_kept(app: AppTest) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from viz_app.controls.search_progress import stoppable
 from viz_app.drawing.display_text import plain, sentence_case, shortened
 from viz_app.frame import share_menu, target_language
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr
 from viz_app.session import menus, previews, readings
 from viz_app.session.address import (
     BEAM_SIZE,
@@ -181,6 +181,30 @@ def _slider(
     value: Any = st.slider(label, least, most, restored, step, "localized", key=setting.key, help=about)
     setting.put(value)
     return value
+
+
+def settings_note(search: readings.Search) -> None:
+    """Say which settings are not the default ones, as they hold for every sentence until they are changed back."""
+    changed = [
+        text
+        for is_changed, text in (
+            (search.beam_size != DEFAULTS.beam_size, tr("beam size {value}", value=search.beam_size)),
+            (
+                search.length_penalty != DEFAULTS.length_penalty,
+                tr("length penalty {value:.1f}", value=search.length_penalty),
+            ),
+            (search.min_length != DEFAULTS.min_length, tr("minimum length {value}", value=search.min_length)),
+        )
+        if is_changed
+    ]
+    if changed:
+        text = tr("Searched with {settings}: reset", settings=joined(changed))
+        st.button(text, type="tertiary", key="default-settings", on_click=_reset_settings)
+
+
+def _reset_settings() -> None:
+    for setting in (BEAM_SIZE, LENGTH_PENALTY, MIN_LENGTH):
+        setting.set(setting.default)
 
 
 @dataclass

@@ -38,7 +38,6 @@ def page() -> None:
     reading = readings.reading()
     previews.offer(KEY, None)
     if reading is None:
-        st.caption(tr("Enter a sentence above to see it pass through the model."))
         return
     st.markdown(tr("**The model, and this sentence in it**"), help=tr(HOW_TO_READ))
     links = part_links(kind_of(reading.model))

@@ -69,11 +69,6 @@ def test_a_parser_has_the_links_that_fit(start: Start, tree_checkpoint: Path, mo
     assert {"head", "decoder.step", "other"} <= sent[-1]["links"].keys() < TARGETS.keys()
 
 
-def test_the_page_waits_for_a_sentence(start: Start) -> None:
-    app = opened(start(text=""), "overview")
-    assert any("see it pass through the model" in each.value for each in app.caption)
-
-
 def test_every_link_leads_to_a_page_for_the_kind_of_model() -> None:
     names = {page.name: page.models for page in VIEWS}
     assert {page for page, _ in TARGETS.values()} <= names.keys()

@@ -61,7 +61,6 @@ def page() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to compare it."))
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="compare-with"):
         names = tr_values(AGAINST)

@@ -55,7 +55,6 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to see which head feeds which."))
         return
     question, count = paths_survey.question_boxes(reading)
     if question.second == "":

@@ -68,7 +68,6 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to compare it with a second one."))
         return
     corrupted, others = second_sentence.sentence_box(reading)
     if not corrupted:

@@ -196,7 +196,5 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
 
 
 reading = readings.reading()
-if reading is None:
-    st.caption(tr("Enter a sentence above to see the switches."))
-else:
+if reading is not None:
     page(reading)

@@ -85,7 +85,6 @@ def sentence() -> None:
     session_object(AlignerClick).take()
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to see its alignment."))
         return
     if "cross" not in reading.explain().maps:
         st.info(tr("{model} has no cross-attention, which aligns words.", model=plain(reading.model.name)))

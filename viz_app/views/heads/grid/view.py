@@ -83,7 +83,6 @@ def overview_and_detail() -> None:
     reading = readings.reading()
     previews.offer(heads_preview.PLACE, None)
     if reading is None:
-        st.caption(tr("Enter a sentence above to see the heads."))
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-row"):
         kind = kind_or_joint_box(reading.explain().maps)

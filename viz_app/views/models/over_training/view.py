@@ -98,7 +98,6 @@ def page() -> None:
         return
     with pictures:
         if reading is None:
-            st.caption(tr("Enter a sentence above to follow it over a training run."))
             return
         text = with_code(reading.search.text, (), codes_of(reading.model))  # another model's codes are not words
         measured = measurement.measurement(training.history, replace(reading.search, text=text))

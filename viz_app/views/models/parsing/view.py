@@ -275,7 +275,5 @@ def symbol_call(model: Model, parse: Parse, position: int, shown: SymbolAttentio
 
 
 reading = readings.reading()
-if reading is None:
-    st.caption(tr("Enter a sentence above to parse it."))
-elif found := parsed(reading.search.text):
+if reading is not None and (found := parsed(reading.search.text)):
     picture(*found)

@@ -296,7 +296,7 @@ def selection(tokens: TokenView) -> tuple[list[LinePanel], str, Call | None]:
     """
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to see the selection."))
+        st.caption(tr("The selection of the page Heads is drawn here once a sentence is translated."))
         return [], "", None
     chosen_heads.restore_selection(reading)
     kind, weights, heads = chosen_heads.shown_heads(reading)

@@ -78,7 +78,6 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
     """
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to see the scores."))
         return
     with bar:
         kind = setting_segments(address.SCORE_KIND, tr("Layer"), tr_values(KINDS))

@@ -43,7 +43,6 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to follow one of its tokens."))
         return
     place, theme = session_object(StepPlace), page_theme()
     place.restore()

@@ -51,7 +51,6 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to train on it."))
         return
     session_object(TrainingPlace).restore()
     reference = reference_box(reading)

@@ -178,7 +178,5 @@ def page(reading: readings.Reading) -> None:
 
 
 reading = readings.reading()
-if reading is None:
-    st.caption(tr("Enter a sentence above to see the search."))
-else:
+if reading is not None:
     page(reading)

@@ -252,7 +252,6 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to see how its translation is generated."))
         return
     try:
         compared = compared_models(reading.model)

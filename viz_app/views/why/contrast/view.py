@@ -79,7 +79,6 @@ def page() -> None:
     """Draw everything about the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to see why a word was chosen rather than another."))
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(reading)

@@ -63,7 +63,6 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to see what its heads write."))
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         position = token_box(reading)

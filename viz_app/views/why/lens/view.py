@@ -58,7 +58,6 @@ def decoder() -> None:
     """Draw the predictions of each layer of the decoder; a click runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to see it layer by layer."))
         return
     lens, theme = layer_readings.lens_of(reading), page_theme()
     piece = reading.model.translator.tokenizer.target.piece

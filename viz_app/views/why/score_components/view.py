@@ -80,7 +80,6 @@ def page() -> None:
     """Draw everything below the sentence; a click in it runs only this part again."""
     reading = readings.reading()
     if reading is None:
-        st.caption(tr("Enter a sentence above to see why a head looks where it does."))
         return
     options = boxes(reading)
     try:

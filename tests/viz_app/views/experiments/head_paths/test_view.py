@@ -111,7 +111,3 @@ def test_a_stopped_survey_shows_what_is_known(start: Start, monkeypatch: pytest.
 @pytest.mark.parametrize("text", ["", "source", "source-logit", "source-logit-mouth", "cross.0-logit-input", "a-b-key"])
 def test_what_names_no_edge_is_none(text: str) -> None:
     assert parsed_edge(text) is None
-
-
-def test_without_a_sentence_the_page_says_so(start: Start) -> None:
-    assert "Enter a sentence above" in said(opened(start(text=""), "head_paths"))

@@ -161,7 +161,3 @@ def test_a_sentence_without_known_words_has_no_proposal(start: Start) -> None:
 @pytest.mark.parametrize("text", ["", "cross", "cross.0.1", "state.1.1", "cross.1.1<b>"])
 def test_what_names_no_cell_is_none(text: str) -> None:
     assert parsed_cell(text) is None
-
-
-def test_without_a_sentence_the_page_says_so(start: Start) -> None:
-    assert "Enter a sentence above" in said(opened(start(text=""), "patching"))

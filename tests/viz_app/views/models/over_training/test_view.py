@@ -208,11 +208,6 @@ def test_without_a_history_the_page_says_how_to_make_one(start: Start, monkeypat
     assert "No snapshots of a training run are shipped" in app.info[0].value
 
 
-def test_without_a_sentence_the_page_says_so(start: Start, history_file: Path) -> None:
-    app = opened(typed(start(text=""), history_file), "over_training")
-    assert any("Enter a sentence" in caption.value for caption in app.caption)
-
-
 def test_an_upload_is_opened_or_refused(
     start: Start, history_file: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

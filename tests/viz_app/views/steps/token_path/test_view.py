@@ -78,8 +78,3 @@ def test_the_cells_of_a_joint_map_are_those_of_three_maps(app: AppTest) -> None:
                 assert joint.weights[row, column].isnan()
             elif maps[kind][1].visible[query, key]:
                 assert maps[kind][1].weights[2, query, key] == joint.weights[row, column]
-
-
-def test_without_a_sentence_the_page_says_so(start: Start) -> None:
-    app = opened(start(text=""), "step_through")
-    assert any("Enter a sentence" in caption.value for caption in app.caption)

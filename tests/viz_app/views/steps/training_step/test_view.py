@@ -59,8 +59,3 @@ def test_what_is_wrong_is_said_in_its_place(start: Start, settings: dict[str, st
     app = opened(start(text="A dog.", beam_size="1", **settings), "training_step")
     (error,) = app.error
     assert message in error.value.replace("\\", "")
-
-
-def test_without_a_sentence_the_page_says_so(start: Start) -> None:
-    app = opened(start(text=""), "training_step")
-    assert any("Enter a sentence above to train on it" in caption.value for caption in app.caption)

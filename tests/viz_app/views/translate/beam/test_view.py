@@ -79,5 +79,5 @@ def test_every_text_has_a_tree(start: Start, text: str) -> None:
     assert int(count) > 2
     assert not app.error
     app.text_input(key="text").set_value("")
-    assert "Enter a sentence" in healthy(app.run()).caption[-1].value
+    healthy(app.run())
     assert not any("Beam search" in each.value for each in app.markdown)

@@ -150,11 +150,6 @@ def test_a_link_to_the_shipped_sample_measures_it_and_one_to_an_own_sample_says_
     assert any("which it does not include" in caption.value for caption in other.caption)
 
 
-def test_without_a_sentence_the_page_says_so(start: Start) -> None:
-    app = opened(start(text=""), "contrast")
-    assert any("Enter a sentence" in caption.value for caption in app.caption)
-
-
 def test_the_first_picture_waits_for_no_slow_method(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_control, "TURN", 0.0)
     app = opened(start(beam_size="1", text="A dog that no other test explains."), "contrast")

@@ -89,8 +89,3 @@ def test_a_head_that_the_model_lacks_is_not_selected(start: Start) -> None:
     app = opened(start(beam_size="2", text="Where?", term="cross L9 H3"), "contributions")
     assert state_of(app, SelectedTerm).head is None
     assert "term" not in app.query_params
-
-
-def test_without_a_sentence_the_page_says_so(start: Start) -> None:
-    app = opened(start(text=""), "contributions")
-    assert any("Enter a sentence" in caption.value for caption in app.caption)

@@ -41,8 +41,3 @@ def test_a_cell_that_does_not_exist_is_not_selected(start: Start) -> None:
 @pytest.mark.parametrize("text", ["", "3", "0.1", "1.-1", "<b>"])
 def test_what_names_no_cell_is_none(text: str) -> None:
     assert parsed_cell(text) is None
-
-
-def test_without_a_sentence_the_page_says_so(start: Start) -> None:
-    app = opened(start(text=""), "lens")
-    assert any("Enter a sentence" in caption.value for caption in app.caption)

@@ -172,8 +172,3 @@ def test_the_script_writes_the_table(start: Start, tmp_path: Path, monkeypatch: 
     table = Call("components", score_components, (*python_code.sentence(reading(app)), options)).then("table")
     exec(table_script(table, str(tmp_path / "out.csv")), {})
     assert (tmp_path / "out.csv").read_text(encoding="utf-8") == csv_text(table.run())
-
-
-def test_without_a_sentence_the_page_says_so(start: Start) -> None:
-    app = opened(start(text=""), "score_components")
-    assert any("Enter a sentence" in caption.value for caption in app.caption)
