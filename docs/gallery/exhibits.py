@@ -120,8 +120,8 @@ EXHIBITS = (
     Exhibit(
         "compound",
         "Three words become one",
-        "The climate protection programme was adopted.",
-        "Das Klimaschutzprogramm wurde angenommen.",
+        "The climate protection programme was successful.",
+        "Das Klimaschutzprogramm war erfolgreich.",
         "German writes as one word what English writes as three; the model composes it of pieces. Three heads show "
         "their origins: cross L4 H3 attends to *climate* for *Klima*, L4 H8 to *protection* for *schutz*, and L5 H4 to "
         "*programme* for *gramm*.",
@@ -219,12 +219,12 @@ EXHIBITS = (
     ),
     Exhibit(
         "wrong_number",
-        "Six men are missing",
-        "Twenty-eight men were working.",
-        "Zweiundzwanzig Männer arbeiteten.",
+        "Six people are missing",
+        "Twenty-eight people were injured.",
+        "Zweiundzwanzig Menschen wurden verletzt.",
         "Twenty-eight have become twenty-two, in fluent German. Cross L4 H7 attends to *Twenty-eight* as it should: "
         "look at the number as pieces, and at how probable the first piece of *Zwanzig* is beside that of *Zwei*.",
-        ("cross L4 H7: Zweiundzwanzig > Twenty-eight", "cross L6 H1: Männer > men"),
+        ("cross L4 H7: Zweiundzwanzig > Twenty-eight", "cross L6 H1: Menschen > people"),
         (
             "In German the ones come first: *achtundzwanzig*. Why is that hard to write from left to right?",
             "Would you notice the mistake if you could not read English?",

@@ -7,8 +7,8 @@ upper half of the layers (the lower ones mostly know the word that was fed, not 
 
 The root makes words count less that attract many rows in most heads. A link on which a head agrees counts by the root
 of its weight: of heads that agree on about as many words, the sharper one comes first. Weights that are recorded anyway
-suffice, so there is no second pass. `docs/measurements/first_head.py` compares this choice with others; for the shipped
-checkpoint on 400 sentences of Tatoeba, and 100 of Europarl with gold links,
+suffice, so there is no second pass. `docs/measurements/first_head.py` compares this choice with others; for the
+checkpoint after twelve epochs on 400 sentences of Tatoeba, and 100 of Europarl with gold links,
 
     python docs/measurements/first_head.py --sentences en-de.dev.en.xz \
         --gold europarl100.en europarl100.de europarl100.en-de.align
