@@ -131,7 +131,7 @@ def bars_grid(
         columns=[tr(SHORT_NAMES[method]) for method in methods],
         rows=lines,
         name=tr("Scores of source and prefix by method"),
-        cell_width=9,  # for the longest short name, in every language
+        cell_width=8,
         groups=[group for group in groups if group[1]],
         legend=Legend(tr(BARS), (against, theme.background, favour), "\u2212", "+"),
         words=line_words,
