@@ -77,23 +77,29 @@ def start_note(facts: dict[str, Any], last_step: int) -> str:
         return ""
     if has_all_runs(facts, last_step):
         return tr(
-            "{count} runs, each started from the checkpoint of the one before. They began at these steps: {steps}.",
+            "{count} runs, each started from a checkpoint of those before. They began at these steps: {steps}.",
             count=len(starts),
             steps=" · ".join(localized(step, ",") for step in starts),
         )
     return tr(
         "It started from {checkpoint}, trained for {steps:,} steps, which are not in this log.",
-        checkpoint=facts["init"].get("file", tr("a checkpoint")),
+        checkpoint=_started_from(facts),
         steps=starts[-1],
     )
 
 
+def _started_from(facts: dict[str, Any]) -> str:
+    init: Any = facts.get("init")
+    return init.get("file", tr("a checkpoint")) if isinstance(init, dict) else tr("a checkpoint")
+
+
 def run_starts(facts: dict[str, Any]) -> list[int]:
-    """Return the steps at which a run and those before it began, counted from the start of the first one.
+    """Return the steps at which a run and those before it began, counted from the start of the first one; the other
+    runs of a mean count as those before.
 
     Empty if the facts do not tell.
     """
-    before = steps_of_runs(facts.get("init"))
+    before = steps_of_runs(facts)[:-1]
     known = [steps for steps in before if steps is not None]
     return [0, *accumulate(known)] if len(known) == len(before) else []
 

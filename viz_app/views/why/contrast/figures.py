@@ -166,13 +166,14 @@ def correlation_grid(result: ContrastAttribution, methods: Sequence[ContrastMeth
 
 def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: Theme, height: int = 360) -> go.Figure:
     """Plot the probability over the share of deleted tokens: a line for each method, and one for random orders."""
-    figure = empty_figure(theme, height, (52, 100, 12, 44))
+    figure = empty_figure(theme, height, (52, 12, 12, 44))
     with_layout(
         figure,
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}},
     )
     places = [0.0, *(100 * share for share in SHARES)]
+    short_names = {**NAMES, **SHORT_NAMES}  # of which two fit beside each other
     for method in [*methods, RANDOM]:
         number = list(NAMES).index(method)
         is_random = method == RANDOM
@@ -180,7 +181,7 @@ def curves_figure(curves: Curves, methods: Sequence[str], title: str, theme: The
             x=places,
             y=curves[method],
             mode="lines",
-            name=tr(NAMES[method]),
+            name=tr(short_names[method]),
             line={
                 "color": theme.faint if is_random else theme.head_colors[number],
                 "width": 2,

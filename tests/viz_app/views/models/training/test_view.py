@@ -367,6 +367,8 @@ def test_a_log_of_all_runs_of_a_training_says_where_they_began() -> None:
     facts = {"steps": 500, "init": {"steps": 3600, "init": {"steps": 4450}}}
     lines = [{"kind": "train", "step": step, "nll": 1.0} for step in (25, 8050, 8075, 8550)]
     assert run_facts.start_note(facts, 8550).endswith("They began at these steps: 0 · 4,450 · 8,050.")
+    mean = facts | {"averaged": [{"file": "other", "run": {"steps": 7}}, {"file": "own"}]}
+    assert run_facts.start_note(mean, 8557).endswith("They began at these steps: 0 · 4,450 · 8,050 · 8,057.")
     assert [line["step"] for line in run_facts.last_run(facts, lines)] == [25, 500]
     own = lines[:1]  # a log of the last run alone
     assert run_facts.last_run(facts, own) == own
