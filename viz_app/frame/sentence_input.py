@@ -203,8 +203,9 @@ def settings_note(search: readings.Search) -> None:
 
 
 def _reset_settings() -> None:
-    for setting in (BEAM_SIZE, LENGTH_PENALTY, MIN_LENGTH):
-        setting.set(setting.default)
+    BEAM_SIZE.set(DEFAULTS.beam_size)
+    LENGTH_PENALTY.set(DEFAULTS.length_penalty)
+    MIN_LENGTH.set(DEFAULTS.min_length)
 
 
 @dataclass
