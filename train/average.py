@@ -9,7 +9,7 @@ import torch
 from core.files.file_writing import file_digest
 from core.files.training_runs import training_facts_of, training_runs
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
-from train.runs.run_folder import IDENTITY, portable
+from train.runs.run_folder import IDENTITY, folder_of, portable
 from train.snapshot_checksum import check_checksum
 from train.warm_start import recorded
 
@@ -75,7 +75,8 @@ def _part(path: Path, training: dict[str, Any], last: dict[str, Any]) -> dict[st
         last: those of the last checkpoint of the mean.
     """
     part = {"file": path.name, "steps": training.get("steps")}
-    if all(training.get(name) == last.get(name) for name in IDENTITY):
+    is_same_run = all(training.get(name) == last.get(name) for name in IDENTITY)
+    if is_same_run and Path(folder_of(training)).name == Path(folder_of(last)).name:
         return part
     gone_back_to = {run.get("sha256") for run in training_runs(last)}
     if (digest := file_digest(path)) in gone_back_to:

@@ -12,6 +12,7 @@ from core.files.file_writing import write_atomically, write_text
 from core.files.runlog import LogLine, format_log, of_kind, read_log, thin_log
 from core.files.training_runs import averaged_files, training_facts_of, training_runs
 from core.formats.checkpoint import Checkpoint, load_checkpoint
+from train.runs.run_folder import folder_of
 from train.snapshot_checksum import check_checksum, checksum_file, with_checksum
 
 # names of the Hub, and fields of a score
@@ -265,20 +266,15 @@ def _rebuilding(name: str, facts: dict[str, Any]) -> str:
 def _averaging(facts: dict[str, Any], output: str) -> str:
     """Return the command that made a mean of checkpoints."""
     files = averaged_files(facts)
-    inputs = f"{_folder(facts)} --last {len(files)}"
+    inputs = f"{folder_of(facts) or 'RUN'} --last {len(files)}"
     if any("run" in part or "sha256" in part for part in files):
         begun_from = {run["sha256"]: run for run in training_runs(facts) if "sha256" in run}
         runs = [part.get("run") or begun_from.get(part.get("sha256"), facts) for part in files]
         inputs = " ".join(
-            f"{_folder(run)}/snapshots/{part['file']}" if part["file"].startswith("step-") else part["file"]
+            f"{folder_of(run) or 'RUN'}/snapshots/{part['file']}" if part["file"].startswith("step-") else part["file"]
             for run, part in zip(runs, files, strict=True)
         )
     return f"python -m train average {inputs}{' --half' if facts.get('stored_as') == 'float16' else ''} -o {output}"
-
-
-def _folder(run: dict[str, Any]) -> str:
-    """Return the folder of a run, from its `fit` command."""
-    return run["command"].partition("--run ")[2].split(" ")[0] or "RUN"
 
 
 # Columns of the table of scores: heading, field of a score, and field with its signature.

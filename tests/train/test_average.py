@@ -90,13 +90,17 @@ def test_a_mean_of_several_runs_records_them_all(tmp_path: Path, tokenizer: Sent
         checkpoint = load_checkpoint(path)
         init = [{}, {"init": begun_from}, {"init": {"sha256": "0" * 64}}, {"init": begun_from}][number]
         command = f"python -m train fit tiny --run runs/{number}"
-        facts = {"command": command, "steps": 10 + number, "seed": number, **init}
+        facts = {"command": command, "steps": 10 + number, "stored_as": "float32", **init}
         save_checkpoint(path, checkpoint.model, checkpoint.tokenizer, facts)
         begun_from = begun_from or Initial.read(path, checkpoint.config, tokenizer).facts
     mean = tmp_path / "mean.safetensors"
     parent, side, elsewhere, own = average(paths, mean)["averaged"]
     assert parent == {"file": paths[0].name, "steps": 10, "sha256": begun_from["sha256"]}
-    assert side["run"] == {"command": "python -m train fit tiny --run runs/1", "steps": 11}
+    assert side["run"] == {
+        "command": "python -m train fit tiny --run runs/1",
+        "steps": 11,
+        "stored_as": "float32",
+    }
     assert elsewhere["run"]["init"] == {"sha256": "0" * 64}
     assert own == {"file": paths[3].name, "steps": 13}
     next_run = Initial.read(mean, load_checkpoint(mean).config, tokenizer).facts

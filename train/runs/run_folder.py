@@ -333,6 +333,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+def folder_of(facts: dict[str, Any]) -> str:
+    """Return the folder of a run, from the `fit` command among its facts."""
+    return facts.get("command", "").partition("--run ")[2].split(" ")[0]
+
+
 def portable(command: str) -> str:
     """Return a command with absolute paths shortened to file names, as such paths mean nothing on other machines."""
     return " ".join(Path(word).name if Path(word).is_absolute() else word for word in command.split())
