@@ -57,6 +57,8 @@ def content(catalog: Catalog) -> bytes:
     """Return a `.po` file that changes only where texts do: sorted, without numbers of lines and dates."""
     for message in catalog:
         message.flags -= {"python-format", "python-brace-format"}  # Babel's guess, also of "10 % of"
+        # `#| msgid "English of before"`, by other tools: Babel reads it as a comment of the translator.
+        message.user_comments = [each for each in message.user_comments if not each.startswith("|")]
     file = BytesIO()
     headers = dict(catalog.mime_headers)
     lines = "".join(f'"{name}: {headers[name]}\\n"\n' for name in HEADERS)
@@ -69,7 +71,6 @@ def content(catalog: Catalog) -> bytes:
         sort_output=True,
         ignore_obsolete=True,
         include_lineno=False,
-        include_previous=True,
     )
     return file.getvalue()
 

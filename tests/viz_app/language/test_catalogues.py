@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog
-from babel.messages.pofile import read_po
+from babel.messages.pofile import read_po, write_po
 
 from viz_app.language import ENGLISH, LANGUAGES, __main__, catalogue_files
 from viz_app.language.__main__ import content, main, updated
@@ -87,16 +87,34 @@ def test_the_command_updates_compiles_and_lists_what_is_missing(
     assert "missing: 'Heads'" in printed
     path = catalogue_files.text_file("de")
     written = path.read_text("utf-8")
-    assert '#| msgid "Head"\nmsgid "Heads"\nmsgstr "Kopf"' in written
-    assert "#, fuzzy" in written
+    assert '#, fuzzy\nmsgid "Heads"\nmsgstr "Kopf"' in written
     assert GNUTranslations(BytesIO(path.with_suffix(".mo").read_bytes())).gettext("Heads") == "Heads"
     path.write_text(written.replace("#, fuzzy\n", ""), "utf-8")
     assert main([]) == 0
     assert "de: 1 missing, 0 wrong" in capsys.readouterr().out
     assert catalogue_files.translations("de").gettext("Heads") == "Kopf"
-    before = path.read_bytes()
+
+
+def test_a_second_update_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of changed texts of one or several forms and lines, nor of comments, such as the English of before."""
+    long = "One head attends to the next token, and another one to the same token.\n\n" * 3
+    texts, path = Catalog(), catalogue_files.text_file("de")
+    for text in (f"{long} Always.", "Heads", ("{count} layer", "{count} layers"), "entirely new"):
+        texts.add(text, locations=[("app.py", 0)])
+    monkeypatch.setattr(__main__, "template", lambda: texts)
+    old = Catalog(locale="de")
+    old.add(long, long.upper(), previous_id=(long, long), flags=["fuzzy"], user_comments=[f"of a translator {long}"])
+    old.add("Head", "Kopf", previous_id=f"Heads {long}")
+    old.add(("{count} layer", "{count} layer"), ("a layer", "many layers"), previous_id=("a", "b"))
+    with path.open("wb") as file:
+        write_po(file, old, include_previous=True)
     updated(path, "de")
-    assert path.read_bytes() == before
+    once = path.read_bytes()
+    assert once.count(b"#, fuzzy") == 2
+    assert b"of a translator" in once
+    assert not re.search(rb"^# ?\|", once, re.MULTILINE)
+    updated(path, "de")
+    assert path.read_bytes() == once
 
 
 def test_the_command_refuses_arguments(capsys: pytest.CaptureFixture[str]) -> None:
