@@ -117,7 +117,8 @@ class ComparedModels:
         same = sum(one == other for one, other in (line.texts for line in self.lines))
         rows = [f"{len(self.lines)} sentences, {same} with the same translation; first and second model"]
         for each in self.scores:
-            verdict = "" if each.p_value < MARK else ", which other sentences might turn round"
+            alike = ", equal" if each.first == each.second else ", which other sentences might turn round"
+            verdict = "" if each.p_value < MARK else alike
             rows += [
                 f"  {each.metric:<6}{each.first:6.2f} \u00b1 {each.first_interval:.2f}  {each.second:6.2f} \u00b1 "
                 f"{each.second_interval:.2f}  p = {each.p_value:.4f}{verdict}",
