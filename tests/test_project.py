@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from core.cli.commands import COMMANDS
+from core.files.number_range import NumberRange
 from core.files.shipped_files import DISTRIBUTION
 from train.__main__ import build_parser as train_parser
 from viz_app.page_list import VIEWS
@@ -341,6 +342,23 @@ def test_every_example_of_a_command_has_its_options() -> None:
                 unknown += [f"{path.name}: {name}"] * (name not in known)
     assert compared > 20
     assert unknown == []
+
+
+def test_every_number_of_a_command_has_a_range(capsys: pytest.CaptureFixture[str]) -> None:
+    """All else, infinity and what is not a number included, is refused before the command starts."""
+    actions = [(name, parser, action) for name, parser in parsers().items() for action in parser._actions]
+    compared = 0
+    for name, parser, action in actions:
+        (option, *_), allowed = action.option_strings or [action.dest], action.type
+        if allowed in (None, Path, str):
+            continue
+        compared += 1
+        assert isinstance(allowed, NumberRange), f"{name} {option}"
+        for text in ("nan", "inf", "-inf", "x", f"{allowed.least - 1}", f"{allowed.most + 1}"):
+            with pytest.raises(SystemExit):
+                parser.parse_args([f"{option}={text}"])
+            assert f"argument {option}: {text} must be {allowed}" in capsys.readouterr().err, name
+    assert compared > 100
 
 
 @pytest.mark.parametrize("guide", texts(), ids=lambda guide: str(guide.relative_to(ROOT)))

@@ -1,65 +1,72 @@
 """Training recipes (5): a run's settings but for the data and the model's shape."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, get_args, get_type_hints
 
+from core.files.number_range import FROM_1, SEEDS, NumberRange
 from core.model.training import LABEL_SMOOTHING, WARMUP
 from train.data.batches import Bucketing
 
 TrainingPrecision = Literal["bfloat16", "float32"]
+OFF_OR_MORE, WHOLE_OFF_OR_MORE = (NumberRange(kind, note="0 turns it off") for kind in (float, int))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Settings of a training run, each annotated with its help text; the defaults are those of the paper's base model.
+    """Settings of a training run, annotated with their help texts and ranges; the defaults are those of the paper's
+    base model.
 
     Raises:
         ValueError: a value is out of range.
     """
 
-    steps: Annotated[int, "optimizer steps"] = 100_000
-    minutes: Annotated[float, "stop after this many minutes of training, even before --steps; 0: no limit"] = 0.0
-    batch_tokens: Annotated[int, "most source tokens, and most target tokens, of a batch, padding included"] = 25_000
-    accumulate: Annotated[int, "batches of each process in a step"] = 1
-    warmup: Annotated[int, "steps over which the learning rate rises"] = WARMUP
-    rate_scale: Annotated[float, "factor on the learning rate of section 5.3"] = 1.0
-    cooldown: Annotated[int, "final steps over which the rate falls linearly towards 0; 0: none, as in the paper"] = 0
+    steps: Annotated[int, "optimizer steps", FROM_1] = 100_000
+    minutes: Annotated[
+        float, "stop after this many minutes of training, even before --steps; 0: no limit", OFF_OR_MORE
+    ] = 0.0
+    batch_tokens: Annotated[int, "most source and most target tokens of a batch, padding included", FROM_1] = 25_000
+    accumulate: Annotated[int, "batches of each process in a step", FROM_1] = 1
+    warmup: Annotated[int, "steps over which the learning rate rises", FROM_1] = WARMUP
+    rate_scale: Annotated[float, "factor on the learning rate of section 5.3", NumberRange(float, 0, above=True)] = 1.0
+    cooldown: Annotated[
+        int, "final steps over which the rate falls linearly towards 0; 0: none, as in the paper", WHOLE_OFF_OR_MORE
+    ] = 0
     cooldown_minutes: Annotated[
-        float, "final minutes of --minutes over which the rate falls linearly towards 0; 0: none"
+        float, "final minutes of --minutes over which the rate falls linearly towards 0; 0: none", OFF_OR_MORE
     ] = 0.0
-    label_smoothing: Annotated[float, "probability spread evenly over the vocabulary (5.4)"] = LABEL_SMOOTHING
+    label_smoothing: Annotated[
+        float, "probability spread evenly over the vocabulary (5.4)", NumberRange(float, 0, 1, below=True)
+    ] = LABEL_SMOOTHING
     r_drop: Annotated[
-        float, "weight of the divergence between two passes with different dropout (Liang et al. 2021); 0: one pass"
+        float,
+        "weight of the divergence between two passes with different dropout (Liang et al. 2021); 0: one pass",
+        OFF_OR_MORE,
     ] = 0.0
-    clip_norm: Annotated[float, "largest norm of the gradient; 0: no clipping"] = 0.0
+    clip_norm: Annotated[float, "largest norm of the gradient; 0: no clipping", OFF_OR_MORE] = 0.0
     bucketing: Annotated[
         Bucketing,
         "sort pairs into batches by the longer side (longest) or by the target (target), or do not sort them and train "
         "without padding (packed)",
     ] = "longest"
-    max_length: Annotated[int, "leave out pairs with more tokens on a side"] = 256
+    max_length: Annotated[int, "leave out pairs with more tokens on a side", FROM_1] = 256
     precision: Annotated[
         Literal["auto", "bfloat16", "float32"],
         "bfloat16, float32, or auto: the faster one by a measurement at the start",
     ] = "auto"
-    seed: Annotated[int, "seed of parameters, dropout and the order of batches"] = 1
-    snapshot_every: Annotated[int, "steps between snapshots, each with a validation"] = 1_000
-    snapshot_minutes: Annotated[float, "minutes between further snapshots without validation; 0: none"] = 0.0
-    keep_snapshots: Annotated[int, "snapshots to keep, the latest"] = 10
+    seed: Annotated[int, "seed of parameters, dropout and the order of batches", SEEDS] = 1
+    snapshot_every: Annotated[int, "steps between snapshots, each with a validation", FROM_1] = 1_000
+    snapshot_minutes: Annotated[float, "minutes between snapshots without validation; 0: none", OFF_OR_MORE] = 0.0
+    keep_snapshots: Annotated[int, "snapshots to keep, the latest", FROM_1] = 10
     history: Annotated[
-        int, "further snapshots in half precision, never deleted, from step 0 on, closer at the start; 0: none"
+        int,
+        "further snapshots in half precision, never deleted, from step 0 on, closer at the start; 0: none",
+        NumberRange(int, 0, 10_000, note="0 turns it off"),
     ] = 0
-    patience: Annotated[int, "stop after this many validations without a new best; 0: never"] = 0
+    patience: Annotated[int, "stop after this many validations without a new best; 0: never", WHOLE_OFF_OR_MORE] = 0
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch_tokens", "accumulate", "warmup", "max_length", "snapshot_every", "keep_snapshots"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} ({getattr(self, name)}) must be at least 1")
-        for name in (
-            "r_drop", "clip_norm", "snapshot_minutes", "patience", "cooldown", "cooldown_minutes", "minutes", "history",
-        ):  # fmt: skip
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} ({getattr(self, name)}) must not be negative; 0 turns it off")
+        for name, allowed in RANGES.items():
+            allowed.check(name, getattr(self, name))
         if self.cooldown_minutes > self.minutes:
             raise ValueError(
                 f"cooldown_minutes ({self.cooldown_minutes:g}) must be at most minutes ({self.minutes:g}): the rate "
@@ -67,10 +74,6 @@ class Recipe:
             )
         if self.history == 1:
             raise ValueError("history (1) must be at least 2, for the first and the last step; 0 turns it off")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(f"label_smoothing ({self.label_smoothing}) must be from 0 up to, but not including, 1")
-        if self.rate_scale <= 0:
-            raise ValueError(f"rate_scale ({self.rate_scale}) must be positive")
         if self.precision not in ("auto", "bfloat16", "float32"):
             raise ValueError(f"precision ({self.precision!r}) must be 'auto', 'bfloat16' or 'float32'")
         if self.bucketing not in get_args(Bucketing):
@@ -82,6 +85,11 @@ class Recipe:
         """Return the steps of the `history` snapshots: k^3 times a constant, as most changes early in training."""
         return frozenset(round(self.steps * (k / (self.history - 1)) ** 3) for k in range(self.history))
 
+
+# Of the fields, by name.
+_NOTES = {name: hint.__metadata__ for name, hint in get_type_hints(Recipe, include_extras=True).items()}
+HELP: dict[str, str] = {name: notes[0] for name, notes in _NOTES.items()}
+RANGES: dict[str, NumberRange] = {name: notes[1] for name, notes in _NOTES.items() if notes[1:]}
 
 # Fields that may change when a run is resumed: they decide when it ends and is saved, not the result of a step.
 CHANGEABLE = (

@@ -5,7 +5,7 @@ From a declaration come the command (`python -m core NAME`, whose arguments are 
 
     @dataclass(frozen=True)
     class LensOptions:
-        top: int = option(10, "tokens for each state (default: %(default)s)", metavar="K", minimum=1)
+        top: int = option(10, "tokens for each state (default: %(default)s)", metavar="K", type=FROM_1)
 
     def logit_lens(translator, source, target, options=LensOptions()) -> LogitLens: ...
 
@@ -23,6 +23,7 @@ from core.analysis.csv_output import write_csv
 from core.analysis.recorded_call import Call
 from core.analysis.subject import SENTENCE, Sentence, Subject
 from core.files.console import show
+from core.files.number_range import COUNTED_FROM_1
 
 Columns = Mapping[str, Sequence[object]]  # of equal length, by name
 
@@ -45,8 +46,6 @@ def option(
     metavar: str | tuple[str, ...] | None = None,
     flag: str | None = None,
     choices: Sequence[Any] | None = None,
-    minimum: int | None = None,
-    counts: str = "",
     from_1: bool = False,
     group: str | None = None,
     parse: Callable[[Any], Any] | None = None,
@@ -63,41 +62,26 @@ def option(
         metavar: name of the value there.
         flag: short name, such as `-o`.
         choices: allowed values, where the type does not say.
-        minimum: smallest number allowed.
-        counts: the things that the number counts, for the message about a smaller one.
         from_1: whether the index, which the field counts from 0, is counted from 1 on the command line.
         group: name of a group of which the command line takes one at most; one exactly if it ends with `!`.
         parse: turns the value of the command line into that of the field, before a model is opened.
         read: the same once it is open, with the subject of the analysis, such as `predicted_position`.
-        type: of the command line's value, where it is not that of the field.
+        type: of the command line's value, where it is not that of the field; of a number, its range.
     """
     settings = {
         "help": help,
         "metavar": metavar,
         "flag": flag,
         "choices": choices,
-        "minimum": 1 if from_1 else minimum,
-        "counts": "it is counted from 1" if from_1 else counts,
         "from_1": from_1,
         "group": group,
         "parse": parse,
         "read": read,
-        "type": type,
+        "type": COUNTED_FROM_1 if from_1 else type,
     }
     if default is dataclasses.MISSING:
         return dataclasses.field(metadata=settings, kw_only=True)
     return dataclasses.field(default=default, metadata=settings, kw_only=True)
-
-
-def check_minimum(name: str, value: Any, settings: Mapping[str, Any]) -> None:
-    """Check a number of an option.
-
-    Raises:
-        ValueError: it is smaller than the smallest allowed.
-    """
-    if value is not None and settings["minimum"] is not None and value < settings["minimum"]:
-        counts = f": {settings['counts']}" if settings["counts"] else ""
-        raise ValueError(f"{name} ({value}) must be at least {settings['minimum']}{counts}")
 
 
 # --- the declaration ------------------------------------------------------------------------------------------------
@@ -164,8 +148,6 @@ class Analysis:
             OSError: a file cannot be read.
         """
         fields = {each.name: each.metadata for each in dataclasses.fields(self.options)}
-        for name, settings in fields.items():
-            check_minimum(_argument(name), getattr(arguments, name), settings)
         values = {name: _parsed(getattr(arguments, name), settings) for name, settings in fields.items()}
         about = self.subject.open(arguments)
         for name, settings in fields.items():
@@ -192,7 +174,7 @@ def _argument(name: str) -> str:
 def _settings(field: "dataclasses.Field[Any]", kind: Any) -> dict[str, Any]:
     """Keyword arguments of `add_argument` for a field."""
     default, settings = field.default, field.metadata
-    if settings["from_1"] and default is not dataclasses.MISSING:
+    if settings["from_1"] and isinstance(default, int):
         default += 1
     if kind is bool:
         return {"action": "store_true", "help": settings["help"]}

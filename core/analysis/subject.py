@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.translator import Translator
 
 
@@ -30,11 +31,15 @@ def _add_sentence(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--text", required=True, help="the sentence to translate")
     parser.add_argument("--target", help="a translation to explain instead of the model's own")
     parser.add_argument(
-        "--beam-size", type=int, default=4, metavar="N", help="beam size; 1 is greedy search (default: %(default)s)"
+        "--beam-size",
+        type=BEAM_SIZES,
+        default=4,
+        metavar="N",
+        help="beam size; 1 is greedy search (default: %(default)s)",
     )
     parser.add_argument(
         "--length-penalty",
-        type=float,
+        type=LENGTH_PENALTIES,
         default=0.6,
         metavar="ALPHA",
         help="exponent of the length penalty; 0 for none (default: %(default)s)",

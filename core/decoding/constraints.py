@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from core.files.number_range import NumberRange
 from core.text.tokenizer import Tokenizer
 
 
@@ -39,8 +40,7 @@ class Constraints:
     forbidden: tuple[Forbidden, ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.min_length, bool) or not isinstance(self.min_length, int) or self.min_length < 0:
-            raise ValueError(f"min_length ({self.min_length!r}) must be an integer from 0 on")
+        NumberRange(int).check("min_length", self.min_length)
         for token_id, position in self.forbidden:
             if token_id < 0 or (position is not None and position < 0):
                 raise ValueError(

@@ -14,9 +14,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from core.decoding.next_tokens import NonFiniteError, most_probable_tokens
 from core.decoding.states import Hypothesis
+from core.files.number_range import NumberRange
 
-MAX_ITERATIONS = 64
-MAX_LENGTH_CANDIDATES = 64
+ITERATIONS = LENGTH_CANDIDATES = NumberRange(int, 1, 64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +40,8 @@ class MaskPredictOptions:
     length_candidates: int = 5
 
     def __post_init__(self) -> None:
-        for name, most in (("iterations", MAX_ITERATIONS), ("length_candidates", MAX_LENGTH_CANDIDATES)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-                raise ValueError(f"{name} ({value!r}) must be an integer from 1 to {most}")
+        ITERATIONS.check("iterations", self.iterations)
+        LENGTH_CANDIDATES.check("length_candidates", self.length_candidates)
 
     @property
     def excluded(self) -> tuple[int, ...]:

@@ -9,7 +9,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,9 +16,18 @@ from torch import Tensor
 from core.decoding.beam import check_prefix
 from core.decoding.next_tokens import NextLogits, no_token_error
 from core.decoding.states import Hypothesis, SearchOptions
+from core.files.number_range import SEEDS, NumberRange
 
-MAX_SAMPLES = 64
-MAX_TEMPERATURE = 10.0
+RANGES = {
+    "num_samples": NumberRange(int, 1, 64),
+    "temperature": NumberRange(
+        float, 0, 10, above=True, note="for the most probable token each time, search with a beam size of 1"
+    ),
+    "top_k": NumberRange(int, note="0 keeps all tokens"),
+    "top_p": NumberRange(float, 0, 1, above=True, note="1 keeps all tokens"),
+    "min_p": NumberRange(float, 0, 1, note="0 keeps all tokens"),
+    "seed": SEEDS,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,32 +54,12 @@ class Sampling:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _require_integer("num_samples", self.num_samples, 1, MAX_SAMPLES)
-        _require_integer("top_k", self.top_k, 0, None)
-        _require_integer("seed", self.seed, 0, None)
-        if not _is_number(self.temperature) or not 0 < self.temperature <= MAX_TEMPERATURE:
-            raise ValueError(
-                f"temperature ({self.temperature!r}) must be above 0 and at most {MAX_TEMPERATURE:g}; for the most "
-                f"probable token each time, search with beam_size 1"
-            )
-        if not _is_number(self.top_p) or not 0 < self.top_p <= 1:
-            raise ValueError(f"top_p ({self.top_p!r}) must be above 0 and at most 1, which keeps all tokens")
-        if not _is_number(self.min_p) or not 0 <= self.min_p <= 1:
-            raise ValueError(f"min_p ({self.min_p!r}) must be from 0, which keeps all tokens, to 1")
+        for name, allowed in RANGES.items():
+            allowed.check(name, getattr(self, name))
 
     def random_numbers(self, text: str) -> list[Random]:
         """A generator for each sample of a text, of this seed."""
         return [Random(f"{self.seed} {number} {text}") for number in range(self.num_samples)]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _require_integer(name: str, value: Any, least: int, most: int | None) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        possible = f"from {least} to {most}" if most is not None else f"from {least} on"
-        raise ValueError(f"{name} ({value!r}) must be an integer {possible}")
 
 
 PLAIN = Sampling()  # the model's own distribution

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from core.decoding.next_tokens import NonFiniteError, most_probable_tokens
 from core.decoding.states import Hypothesis, SearchOptions
+from core.files.number_range import NumberRange
 
 MAX_DRAFT_TOKENS = 32
 
@@ -68,8 +69,7 @@ def speculative_steps(
         ValueError: `draft_tokens` is out of range, the beam is larger, or the constraints leave no room for `</s>`.
         NonFiniteError: no token has a finite log-probability.
     """
-    if isinstance(draft_tokens, bool) or not isinstance(draft_tokens, int) or not 1 <= draft_tokens <= MAX_DRAFT_TOKENS:
-        raise ValueError(f"draft_tokens ({draft_tokens!r}) must be an integer from 1 to {MAX_DRAFT_TOKENS}")
+    NumberRange(int, 1, MAX_DRAFT_TOKENS).check("draft_tokens", draft_tokens)
     if options.beam_size != 1:
         raise ValueError(
             f"beam_size ({options.beam_size}) must be 1 for speculative decoding: only greedy search has its result"

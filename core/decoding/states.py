@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from core.decoding.constraints import FREE, Constraints
+from core.files.number_range import NumberRange
 from core.model.config_fields import PenaltyFormula
 
 Fate = Literal["live", "finished", "pruned"]
 Stop = Literal["cannot_win", "beam_finished", "limit"]
 MAX_BEAM_SIZE = 64
 MAX_LENGTH_PENALTY = 5.0
+BEAM_SIZES = NumberRange(int, 1, MAX_BEAM_SIZE)
+LENGTH_PENALTIES = NumberRange(float, 0, MAX_LENGTH_PENALTY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,21 +45,9 @@ class SearchOptions:
     constraints: Constraints = FREE
 
     def __post_init__(self) -> None:
-        if (
-            isinstance(self.beam_size, bool)
-            or not isinstance(self.beam_size, int)
-            or not 1 <= self.beam_size <= MAX_BEAM_SIZE
-        ):
-            raise ValueError(f"beam_size ({self.beam_size!r}) must be an integer from 1 to {MAX_BEAM_SIZE}")
-        if not isinstance(self.length_penalty, int | float) or not 0 <= self.length_penalty <= MAX_LENGTH_PENALTY:
-            raise ValueError(
-                f"length_penalty ({self.length_penalty!r}) must be a number from 0 to {MAX_LENGTH_PENALTY:g}"
-            )
-        if (
-            isinstance(self.num_hypotheses, bool)
-            or not isinstance(self.num_hypotheses, int)
-            or not 1 <= self.num_hypotheses <= self.beam_size
-        ):
+        BEAM_SIZES.check("beam_size", self.beam_size)
+        LENGTH_PENALTIES.check("length_penalty", self.length_penalty)
+        if self.num_hypotheses not in NumberRange(int, 1, self.beam_size):
             raise ValueError(
                 f"num_hypotheses ({self.num_hypotheses!r}) must be an integer from 1 to beam_size ({self.beam_size})"
             )

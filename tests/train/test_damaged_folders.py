@@ -137,7 +137,10 @@ def test_states_of_other_runs_are_refused(
         (b"{}", "is damaged: preset is None; put back a copy of it"),
         ({"config": 1}, "is damaged: config is 1; put back a copy of it"),
         ({"config": {"era": 1}}, "is damaged: "),
-        ({"recipe": {"steps": 0}}, "is damaged: steps (0) must be at least 1; give another folder with --run"),
+        (
+            {"recipe": {"steps": 0}},
+            "is damaged: steps (0) must be an integer from 1 to 10^15; give another folder with --run",
+        ),
     ],
 )
 def test_a_damaged_recipe_is_named(

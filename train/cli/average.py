@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from core.files.number_range import FROM_1
 from train.average import average
 from train.cli.shared_options import Commands, command_parser
 from train.runs.run_folder import RunFolder
@@ -14,7 +15,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "paths", type=Path, nargs="+", metavar="RUN | FILE", help="a run's folder, or checkpoints, oldest first"
     )
-    parser.add_argument("--last", type=int, metavar="N", help="average the run's last N snapshots (default: all)")
+    parser.add_argument("--last", type=FROM_1, metavar="N", help="average the run's last N snapshots (default: all)")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
     parser.add_argument("--half", action="store_true", help="store float16, half the size (default: float32)")
     parser.set_defaults(run=_average)
@@ -24,8 +25,6 @@ def _average(options: argparse.Namespace) -> None:
     paths = options.paths
     if not paths[0].exists():
         raise ValueError(f"there is no {paths[0]}: give a run's folder, or checkpoints, oldest first")
-    if options.last is not None and options.last < 1:
-        raise ValueError(f"--last ({options.last}) must be at least 1; leave it out for the mean of all snapshots")
     if len(paths) == 1 and paths[0].is_dir():
         snapshots = RunFolder(paths[0]).snapshots()
         wanted = options.last or 1

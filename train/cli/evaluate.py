@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import get_args
 
+from core.decoding.mask_predict import ITERATIONS
+from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.console import show
 from core.files.file_writing import write_text
 from core.inference.device import Precision
@@ -39,14 +41,16 @@ def add_command(commands: Commands) -> None:
     parser.add_argument("--name", nargs="+", help="names of the test sets (default: those of the source files)")
     parser.add_argument(
         "--beam-size",
-        type=int,
+        type=BEAM_SIZES,
         default=4,
         help=f"beam size; of mask-predict, length candidates ({DEFAULT})",
     )
-    parser.add_argument("--length-penalty", type=float, default=0.6, help=f"exponent of the length penalty ({DEFAULT})")
+    parser.add_argument(
+        "--length-penalty", type=LENGTH_PENALTIES, default=0.6, help=f"exponent of the length penalty ({DEFAULT})"
+    )
     parser.add_argument(
         "--iterations",
-        type=int,
+        type=ITERATIONS,
         default=10,
         help=f"iterations of mask-predict, for a model without causal mask ({DEFAULT})",
     )

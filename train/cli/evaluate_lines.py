@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.file_writing import write_text
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
 from core.translator import Translator
@@ -27,9 +28,12 @@ def add_command(commands: Commands) -> None:
         metavar="FOLDER",
         help="test sets, such as test and test-font in the output folder of `prepare-lines`",
     )
-    parser.add_argument("--beam-size", type=int, default=BEAM_SIZE, help=f"beam size ({DEFAULT})")
+    parser.add_argument("--beam-size", type=BEAM_SIZES, default=BEAM_SIZE, help=f"beam size ({DEFAULT})")
     parser.add_argument(
-        "--length-penalty", type=float, default=LENGTH_PENALTY, help=f"exponent of the length penalty ({DEFAULT})"
+        "--length-penalty",
+        type=LENGTH_PENALTIES,
+        default=LENGTH_PENALTY,
+        help=f"exponent of the length penalty ({DEFAULT})",
     )
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write what was read to FOLDER/NAME.txt")
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")

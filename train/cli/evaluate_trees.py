@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.file_writing import write_text
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
@@ -26,9 +27,12 @@ def add_command(commands: Commands) -> None:
         metavar="FILE",
         help=f"the gold trees, such as trees/test.mrg in the output folder of `prepare-trees`: {TEXT_FORMATS}",
     )
-    parser.add_argument("--beam-size", type=int, default=BEAM_SIZE, help=f"beam size ({DEFAULT})")
+    parser.add_argument("--beam-size", type=BEAM_SIZES, default=BEAM_SIZE, help=f"beam size ({DEFAULT})")
     parser.add_argument(
-        "--length-penalty", type=float, default=LENGTH_PENALTY, help=f"exponent of the length penalty ({DEFAULT})"
+        "--length-penalty",
+        type=LENGTH_PENALTIES,
+        default=LENGTH_PENALTY,
+        help=f"exponent of the length penalty ({DEFAULT})",
     )
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the predicted trees, with the gold tags")
     parser.add_argument("--json", action="store_true", help="print the score as JSON")

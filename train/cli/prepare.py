@@ -4,15 +4,16 @@ import argparse
 import json
 from pathlib import Path
 
+from core.files.number_range import FROM_1
 from train.cli.shared_options import DEFAULT, Commands, command_parser
-from train.data.filters import Filters
+from train.data.filters import RATIOS, Filters
 from train.data.parallel_text import TEXT_FORMATS, ParallelText
 from train.data.preparation import prepare
-from train.data.preparation_settings import Preparation, Segmentation
+from train.data.preparation_settings import BPE_DROPOUTS, SEGMENTATIONS, Preparation, Segmentation
 from train.data.public_corpora import SETS
 from train.data.token_shards import DataError
 
-SEGMENTATIONS = 8
+DEFAULT_SEGMENTATIONS = 8
 
 
 def add_command(commands: Commands) -> None:
@@ -22,7 +23,7 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument("folder", type=Path, help="output folder")
     _add_text(parser)
-    parser.add_argument("--vocab-size", type=int, default=37_000, help=f"pieces of the joint vocabulary ({DEFAULT})")
+    parser.add_argument("--vocab-size", type=FROM_1, default=37_000, help=f"pieces of the joint vocabulary ({DEFAULT})")
     parser.add_argument(
         "--tokenizer",
         type=Path,
@@ -44,7 +45,7 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument(
         "--bpe-dropout",
-        type=float,
+        type=BPE_DROPOUTS,
         default=0.0,
         metavar="P",
         help="leave out each merge of two pieces with this probability in the training text (Provilkov et al. 2020; "
@@ -52,9 +53,9 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument(
         "--segmentations",
-        type=int,
+        type=SEGMENTATIONS,
         metavar="N",
-        help=f"with --bpe-dropout: an epoch has each pair N times, in other pieces (default: {SEGMENTATIONS})",
+        help=f"with --bpe-dropout: an epoch has each pair N times, in other pieces (default: {DEFAULT_SEGMENTATIONS})",
     )
     _add_filters(parser)
     parser.add_argument(
@@ -99,13 +100,13 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     """Add the conditions for leaving out pairs."""
     parser.add_argument(
         "--max-words",
-        type=int,
+        type=FROM_1,
         metavar="N",
         help="leave out pairs with more than N words on a side (default: no limit)",
     )
     parser.add_argument(
         "--max-ratio",
-        type=float,
+        type=RATIOS,
         metavar="R",
         help="leave out pairs where one side has more than R times the characters of the other (default: no limit)",
     )
@@ -120,7 +121,7 @@ def _prepare(options: argparse.Namespace) -> None:
     repeat = _repetitions(options.repeat)
     segmentations = options.segmentations
     if segmentations is None:
-        segmentations = SEGMENTATIONS if options.bpe_dropout else 1
+        segmentations = DEFAULT_SEGMENTATIONS if options.bpe_dropout else 1
     if options.set:
         if files := [*train.files, *valid.files]:
             raise DataError(f"--set {options.set} brings its own text: leave out {', '.join(map(str, files))}")

@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from core.files.number_range import FROM_1, SEEDS
 from core.files.shipped_files import shipped_checkpoint
 from core.model.preset_configs import PRESETS
 from train.cli.shared_options import DEFAULT, Commands, command_parser
@@ -16,10 +17,10 @@ def add_command(commands: Commands) -> None:
         commands, "prepare-lines", "draw lines of text with fonts, to train a model that reads pictures"
     )
     parser.add_argument("folder", type=Path, help="output folder")
-    parser.add_argument("--lines", type=int, default=200_000, help=f"training lines ({DEFAULT})")
+    parser.add_argument("--lines", type=FROM_1, default=200_000, help=f"training lines ({DEFAULT})")
     parser.add_argument(
         "--held-out",
-        type=int,
+        type=FROM_1,
         default=1_000,
         help=f"lines of validation and of each of the two test sets, with words that are not trained on ({DEFAULT})",
     )
@@ -30,7 +31,7 @@ def add_command(commands: Commands) -> None:
         metavar="FILE",
         help="a checkpoint from whose vocabulary words are taken (default: the shipped en-de)",
     )
-    parser.add_argument("--seed", type=int, default=1, help=f"seed of the texts and their drawing ({DEFAULT})")
+    parser.add_argument("--seed", type=SEEDS, default=1, help=f"seed of the texts and their drawing ({DEFAULT})")
     parser.add_argument("--overwrite", action="store_true", help="replace other data in the folder")
     parser.set_defaults(run=_prepare_lines)
 

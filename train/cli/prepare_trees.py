@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from core.files.number_range import FROM_1
 from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.parallel_text import TEXT_FORMATS
 from train.data.token_shards import DataError
@@ -45,7 +46,7 @@ def add_command(commands: Commands) -> None:
         )
     parser.add_argument(
         "--vocab-size",
-        type=int,
+        type=FROM_1,
         default=16_000,
         help=f"pieces of the joint vocabulary ({DEFAULT}, as in the paper's WSJ setting)",
     )

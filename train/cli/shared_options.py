@@ -3,10 +3,10 @@
 import argparse
 from collections.abc import Collection
 from dataclasses import fields
-from typing import Any, get_type_hints
+from typing import Any
 
 from core.inference.device import DEVICE_HELP
-from train.recipe import Recipe
+from train.recipe import HELP, RANGES, Recipe
 
 Commands = Any  # argparse has no public name for the type of add_subparsers' result
 DEFAULT = "default: %(default)s"
@@ -36,14 +36,13 @@ def add_recipe_options(parser: argparse.ArgumentParser, preset: str, without: Co
     group = parser.add_argument_group(
         "recipe", f"The defaults are {preset}, which `python -m train presets` lists; the base model's are in brackets."
     )
-    hints = get_type_hints(Recipe, include_extras=True)
     for field in fields(Recipe):
         if field.name not in without:
             group.add_argument(
                 f"--{field.name.replace('_', '-')}",
-                type=type(field.default),
+                type=RANGES.get(field.name, str),
                 metavar=type(field.default).__name__.upper(),
-                help=f"{hints[field.name].__metadata__[0]} [{field.default}]",
+                help=f"{HELP[field.name]} [{field.default}]",
             )
 
 

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from core.decoding.states import BEAM_SIZES
+from core.files.number_range import FROM_1, SEEDS
 from core.inference.device import best_device
 from train.cli.shared_options import (
     DEFAULT,
@@ -50,18 +52,18 @@ def add_command(commands: Commands) -> None:
     )
     parser.add_argument(
         "--scale",
-        type=int,
+        type=FROM_1,
         default=1,
         metavar="N",
         help=f"divide d_model, d_ff, d_k and d_v of every row by N ({DEFAULT})",
     )
     parser.add_argument(
-        "--depth-scale", type=int, default=1, metavar="N", help=f"divide the layers of every row by N ({DEFAULT})"
+        "--depth-scale", type=FROM_1, default=1, metavar="N", help=f"divide the layers of every row by N ({DEFAULT})"
     )
     parser.add_argument(
         "--seed",
         dest="seeds",
-        type=int,
+        type=SEEDS,
         nargs="+",
         default=[],
         metavar="N",
@@ -74,8 +76,8 @@ def add_command(commands: Commands) -> None:
         help=f"source side of the test set (default: the validation text of --data): {TEXT_FORMATS}",
     )
     parser.add_argument("--target", type=Path, metavar="FILE", help="target side of the test set")
-    parser.add_argument("--sentences", type=int, metavar="N", help="score only the first N sentences (default: all)")
-    parser.add_argument("--beam-size", type=int, default=4, help=f"beam size ({DEFAULT})")
+    parser.add_argument("--sentences", type=FROM_1, metavar="N", help="score only the first N sentences (default: all)")
+    parser.add_argument("--beam-size", type=BEAM_SIZES, default=4, help=f"beam size ({DEFAULT})")
     add_device_option(parser)
     add_recipe_options(parser, "each row's preset's", without=SET_ELSEWHERE)
     parser.set_defaults(run=_table3)
@@ -84,9 +86,6 @@ def add_command(commands: Commands) -> None:
 def _table3(options: argparse.Namespace) -> None:
     if (options.source is None) != (options.target is None):
         raise ValueError("--source and --target go together: give both or neither")
-    for name in ("scale", "depth_scale"):
-        if getattr(options, name) < 1:
-            raise ValueError(f"--{name.replace('_', '-')} ({getattr(options, name)}) must be at least 1")
     budget = Budget.parse(options.budget)
     if options.source:
         test_set = TestSet.read(options.source, options.target)

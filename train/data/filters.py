@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.files.number_range import FROM_1, NumberRange
 from train.data.parallel_text import Pair
+
+RATIOS = NumberRange(float, 1, note="it is the longer side's length over the shorter's")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +26,10 @@ class Filters:
     duplicates: bool = False  # leave out pairs that occurred before
 
     def __post_init__(self) -> None:
-        if self.max_words is not None and self.max_words < 1:
-            raise ValueError(f"max_words ({self.max_words}) must be at least 1")
-        if self.max_ratio is not None and self.max_ratio < 1:
-            raise ValueError(
-                f"max_ratio ({self.max_ratio}) must be at least 1: it is the longer side's length over the shorter's"
-            )
+        if self.max_words is not None:
+            FROM_1.check("max_words", self.max_words)
+        if self.max_ratio is not None:
+            RATIOS.check("max_ratio", self.max_ratio)
 
     def reason(self, source: str, target: str) -> str | None:
         """Return the reason to leave out a pair, duplicates aside; None to keep it."""

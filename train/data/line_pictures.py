@@ -17,6 +17,7 @@ import numpy as np
 from tqdm import tqdm
 
 from core.files.file_writing import write_text, writing
+from core.files.number_range import FROM_1
 from core.formats.checkpoint import load_checkpoint
 from core.images.patches import Pixels, to_patches
 from core.images.picture import PictureError, ink
@@ -85,8 +86,8 @@ def prepare_lines(
         NotWrittenError: the folder cannot be written.
         CheckpointError: `words_from` cannot be read.
     """
-    if min(lines, held_out) < 1:
-        raise DataError(f"there are {lines} training and {held_out} held-out lines: give at least one of each")
+    FROM_1.check("lines", lines)
+    FROM_1.check("held_out", held_out)
     if LINE_HEIGHT % patch_size:
         raise DataError(f"patches of {patch_size} pixels do not divide the {LINE_HEIGHT} of a line")
     tokenizer, words = SentencePieceTokenizer.of_characters(CHARACTERS), words_of(load_checkpoint(words_from).tokenizer)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.files.number_range import NumberRange
 from core.files.strict_json import read_json
 from core.text.text_normalization import VERSION
 from train.data.filters import Filters
@@ -12,7 +13,8 @@ from train.data.parallel_text import ParallelText
 from train.data.token_shards import MANIFEST, DataError
 
 SETTINGS = "settings.json"  # the input and options of a finished folder
-MOST_SEGMENTATIONS = 1_000
+BPE_DROPOUTS = NumberRange(float, 0, 1, below=True)
+SEGMENTATIONS = NumberRange(int, 1, 1_000)
 
 
 @dataclass(frozen=True)
@@ -24,19 +26,19 @@ class Segmentation:
         segmentations: how often an epoch has each pair, each time in other pieces; 1 without `bpe_dropout`.
 
     Raises:
-        DataError: one of them is out of range.
+        ValueError: one of them is out of range.
     """
 
     bpe_dropout: float = 0.0
     segmentations: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= self.bpe_dropout < 1:
-            raise DataError(f"--bpe-dropout must be at least 0 and below 1, found {self.bpe_dropout:g}")
-        most = MOST_SEGMENTATIONS if self.bpe_dropout else 1
-        if not 1 <= self.segmentations <= most:
-            needed = "" if self.bpe_dropout else " without --bpe-dropout, which makes them differ"
-            raise DataError(f"--segmentations must be from 1 to {most:,}{needed}, found {self.segmentations:,}")
+        BPE_DROPOUTS.check("bpe_dropout", self.bpe_dropout)
+        SEGMENTATIONS.check("segmentations", self.segmentations)
+        if self.segmentations > 1 and not self.bpe_dropout:
+            raise DataError(
+                f"--segmentations ({self.segmentations}) must be 1 without --bpe-dropout, which makes them differ"
+            )
 
 
 @dataclass(frozen=True)

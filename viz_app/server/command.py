@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.files.number_range import NumberRange
 from core.files.shipped_files import installed_version
 from viz_app.session import environment
 
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--checkpoint", type=Path, metavar="FILE", help="the model (default: the shipped en-de)")
     parser.add_argument("--address", help="address to listen on (default: 127.0.0.1, for this machine only)")
-    parser.add_argument("--port", type=int, help="port to listen on (default: 8501)")
+    parser.add_argument("--port", type=NumberRange(int, 1, 65_535), help="port to listen on (default: 8501)")
     parser.add_argument("--version", action="version", version=f"headlight {installed_version()}")
     parser.add_argument("streamlit", nargs="*", metavar="-- OPTIONS", help="options of `streamlit run`")
     options = parser.parse_args(arguments)

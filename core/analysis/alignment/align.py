@@ -12,6 +12,7 @@ from core.analysis.attribution.methods import METHODS, Method
 from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.subject import MODEL
 from core.capture import AttentionMap
+from core.files.number_range import FROM_1
 from core.translator import Translator
 
 
@@ -23,9 +24,7 @@ class AlignOptions:
     target: str = option(help="their translations, line by line", metavar="FILE")
     gold: str = option(help="links in the Pharaoh format: 0-0 sure, 1?2 possible, source word first", metavar="FILE")
     method: Method = option("attention", "attribution method to align by (default: the attention weights)")
-    top: int | None = option(
-        None, "print only the best N aligners", metavar="N", minimum=1, counts="the number of aligners to print"
-    )
+    top: int | None = option(None, "print only the best N aligners", metavar="N", type=FROM_1)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from core.analysis.attribution.contrast_methods import (
 from core.analysis.attribution.faithfulness import Ranking, rank_methods, sample_curves
 from core.analysis.declaration import Analysis, option
 from core.analysis.subject import MODEL, piece_id, predicted_position
+from core.files.number_range import COUNTED_FROM_1, SEEDS
 from core.text.text_files import read_text, split_lines
 from core.translator import Translator
 
@@ -27,7 +28,12 @@ METHODS_HELP = f"methods, from {', '.join(METHODS)} (default: all that apply)"
 class AttributeOptions:
     """Options of `attribute`; the token is that at a position counted from 0, the others are ids."""
 
-    token: int = option(help="number of the predicted token, counted from 1", metavar="N", read=predicted_position)
+    token: int = option(
+        help="number of the predicted token, counted from 1",
+        metavar="N",
+        type=COUNTED_FROM_1,
+        read=predicted_position,
+    )
     piece: int | None = option(
         None, "explain this piece instead of the predicted one, such as \u2581Hund", type=str, read=piece_id
     )
@@ -71,7 +77,9 @@ class FaithfulnessOptions:
 
     input: Path = option(help="sentences, one per line", metavar="FILE")
     alone: bool = option(False, "explain log p(A) alone, rather than A against the runner-up B")
-    seed: int = option(0, "seed of the choice of tokens and of the random orders (default: %(default)s)", metavar="N")
+    seed: int = option(
+        0, "seed of the choice of tokens and of the random orders (default: %(default)s)", metavar="N", type=SEEDS
+    )
     methods: tuple[ContrastMethod, ...] | None = option(None, METHODS_HELP, metavar="NAME", choices=METHODS)
 
 

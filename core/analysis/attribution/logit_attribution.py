@@ -39,6 +39,7 @@ from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.linear_norm import FrozenNorm
 from core.analysis.predicted_position import check_position
 from core.analysis.subject import Sentence, piece_id, predicted_position
+from core.files.number_range import COUNTED_FROM_1
 from core.trace import Head, Kind
 from core.translator import Translator
 
@@ -253,7 +254,12 @@ def _piece_or_mean(sentence: Sentence, name: str) -> Against:
 class ContributionsOptions:
     """Options of `contributions`, see `attribute_logit`; the token is that at a position counted from 0."""
 
-    token: int = option(help="number of the predicted token, counted from 1", metavar="N", read=predicted_position)
+    token: int = option(
+        help="number of the predicted token, counted from 1",
+        metavar="N",
+        type=COUNTED_FROM_1,
+        read=predicted_position,
+    )
     piece: int | None = option(
         None,
         "split the logit of this piece instead of the predicted one, such as \u2581Hund",

@@ -20,6 +20,7 @@ from torch import Tensor
 from core.analysis.attribution.logit_trace import AttentionWrite, LogitTrace, trace_logits
 from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.linear_norm import FrozenNorm
+from core.files.number_range import FROM_1
 from core.text.byte_pieces import is_special
 from core.trace import Head, parse_head
 from core.translator import Translator
@@ -191,8 +192,7 @@ class LexiconOptions:
         5,
         "pieces for each source token (default: %(default)s)",
         metavar="N",
-        minimum=1,
-        counts="the number of pieces for each source token",
+        type=FROM_1,
     )
 
 

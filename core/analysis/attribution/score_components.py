@@ -126,9 +126,7 @@ class ScoreComponentsOptions:
         None,
         "number of another key to compare with, counted from 1, instead of the mean over all",
         metavar="N",
-        minimum=1,
-        counts="it is counted from 1",
-        parse=lambda number: number - 1,
+        from_1=True,
     )
 
 

@@ -9,6 +9,7 @@ from core.analysis.composition.survey import Survey, survey
 from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.subject import piece_id, predicted_position
+from core.files.number_range import COUNTED_FROM_1, FROM_1
 from core.translator import Translator
 
 
@@ -16,7 +17,12 @@ from core.translator import Translator
 class PathsOptions:
     """Options of `paths`; the token is that at a position counted from 0."""
 
-    token: int = option(help="number of the predicted token, counted from 1", metavar="N", read=predicted_position)
+    token: int = option(
+        help="number of the predicted token, counted from 1",
+        metavar="N",
+        type=COUNTED_FROM_1,
+        read=predicted_position,
+    )
     against: int | None = option(
         None,
         "the token to compare with (default: the most probable other one)",
@@ -33,7 +39,7 @@ class PathsOptions:
         "--corrupted (default: that if there is one, else mean)",
     )
     corrupted: str | None = option(None, "second sentence of equal length in tokens", metavar="TEXT")
-    strongest: int = option(200, "edges to measure exactly (default: %(default)s)", metavar="N", minimum=1)
+    strongest: int = option(200, "edges to measure exactly (default: %(default)s)", metavar="N", type=FROM_1)
     all: bool = option(False, "also print the other edges, which are only estimated")
 
 

@@ -16,8 +16,10 @@ from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, load_index, save_index
 from core.analysis.word_scores.scored_lines import Line, parse_lines
+from core.decoding.states import BEAM_SIZES
 from core.files.console import printable
 from core.files.file_writing import check_folder_of, file_digest
+from core.files.number_range import FROM_1
 from core.text.text_files import read_text
 from core.translator import Translator
 
@@ -42,10 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"the index (default: beside the model, its name with {SUFFIX})",
     )
-    parser.add_argument("--limit", type=int, metavar="N", help="read only the first N sentences")
+    parser.add_argument("--limit", type=FROM_1, metavar="N", help="read only the first N sentences")
     parser.add_argument(
         "--beam-size",
-        type=int,
+        type=BEAM_SIZES,
         default=1,
         metavar="N",
         help="beam size of the search for translations that are not given; 1 is greedy search (default: %(default)s)",
@@ -68,12 +70,9 @@ def run(options: argparse.Namespace) -> int | None:
     130.
 
     Raises:
-        ValueError: an option is out of range, or a file is invalid.
+        ValueError: a file is invalid.
         OSError: a file cannot be read or written.
     """
-    for name, value in (("limit", options.limit), ("beam-size", options.beam_size)):
-        if value is not None and value < 1:
-            raise ValueError(f"--{name} ({value}) must be at least 1")
     output: Path = options.output or index_beside(options.checkpoint)
     lines, facts = _sentences(options)
     check_folder_of(output)

@@ -34,6 +34,7 @@ from core.analysis.heads.head import Maps
 from core.analysis.subject import Subject
 from core.analysis.tokens.words import merge_words
 from core.capture import AttentionMap
+from core.files.number_range import FROM_1
 from core.text.text_files import read_text, split_lines
 from core.trace import KINDS, Head, Kind
 from core.translator import Translator
@@ -43,9 +44,7 @@ from core.translator import Translator
 class NearestOptions:
     """Options of `nearest-heads`."""
 
-    nearest: int = option(
-        5, "heads of the other model for each head (default: %(default)s)", metavar="N", minimum=1, counts="the heads"
-    )
+    nearest: int = option(5, "heads of the other model for each head (default: %(default)s)", metavar="N", type=FROM_1)
     words: bool = option(False, "compare on words even if both models have the same tokens")
     prefix: str = option("", "text before each sentence, such as the code of a target language", metavar="TEXT")
     other_prefix: str = option("", "the same for the other model", metavar="TEXT")

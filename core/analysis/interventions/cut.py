@@ -9,6 +9,7 @@ from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
 from core.analysis.subject import Sentence, predicted_position
 from core.files.console import show
+from core.files.number_range import COUNTED_FROM_1
 from core.results import ScoredText
 from core.trace import KINDS, Kind
 from core.translator import Translator
@@ -70,6 +71,7 @@ class CutOptions:
         "search for few weights that change predicted token N",
         metavar="N",
         group="what!",
+        type=COUNTED_FROM_1,
         read=_found_position,
     )
     kinds: tuple[Kind, ...] = option(("cross",), "attention searched by --find (default: cross)", choices=KINDS)

@@ -21,6 +21,7 @@ from core.analysis.interventions.patching import (
 from core.analysis.interventions.path_patching import INPUTS, Receiver, path_effects, possible_senders
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.subject import piece_id, predicted_position
+from core.files.number_range import COUNTED_FROM_1
 from core.trace import Head, Kind, parse_head
 from core.translator import Translator
 
@@ -174,7 +175,11 @@ class PatchOptions:
         None, "the second sentence; with several, the mean over all pairs is printed", metavar="TEXT"
     )
     token: int | None = option(
-        None, "number of the predicted token, counted from 1", metavar="N", read=predicted_position
+        None,
+        "number of the predicted token, counted from 1",
+        metavar="N",
+        type=COUNTED_FROM_1,
+        read=predicted_position,
     )
     against: int | None = option(
         None,

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core.files.number_range import FROM_1
 from core.model.restricted_attention import centred_neighbourhood, restricted_attention
 from core.text.phrases import marked
 
@@ -32,9 +33,7 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name in ("n", "d", "k", "r"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name} ({value!r}) must be a positive integer")
+            FROM_1.check(name, getattr(self, name))
 
 
 class SequenceLayer(nn.Module):

@@ -12,6 +12,7 @@ from core.analysis.layers.layer_cost import SECONDS, CostTable, grid, hardware, 
 from core.analysis.subject import NOTHING
 from core.files.console import show
 from core.files.file_writing import check_folder_of, write_text
+from core.files.number_range import FROM_1, NumberRange
 
 
 def _output(path: Path) -> Path:
@@ -31,14 +32,19 @@ class LayerTypesOptions:
     """Options of `layer-types`."""
 
     n: tuple[int, ...] = option(
-        (64, 128, 256, 512, 1024), "sequence lengths (default: 64 128 256 512 1024)", metavar="N"
+        (64, 128, 256, 512, 1024), "sequence lengths (default: 64 128 256 512 1024)", metavar="N", type=FROM_1
     )
-    d: tuple[int, ...] = option((256,), "representation dimensions (default: 256)", metavar="D")
-    k: tuple[int, ...] = option((3,), "kernel widths (default: 3)", metavar="K")
-    r: tuple[int, ...] = option((32,), "neighbourhood sizes (default: 32)", metavar="R")
-    seconds: float = option(SECONDS, "time for each measurement (default: %(default)s)", metavar="S")
+    d: tuple[int, ...] = option((256,), "representation dimensions (default: 256)", metavar="D", type=FROM_1)
+    k: tuple[int, ...] = option((3,), "kernel widths (default: 3)", metavar="K", type=FROM_1)
+    r: tuple[int, ...] = option((32,), "neighbourhood sizes (default: 32)", metavar="R", type=FROM_1)
+    seconds: float = option(
+        SECONDS, "time for each measurement (default: %(default)s)", metavar="S", type=NumberRange(float, 0, 3600)
+    )
     threads: int | None = option(
-        None, "CPU threads; with 1, processor time is measured (default: PyTorch's own)", metavar="N", minimum=1
+        None,
+        "CPU threads; with 1, processor time is measured (default: PyTorch's own)",
+        metavar="N",
+        type=NumberRange(int, 1, 1024),
     )
     device: str = option("cpu", "device: cpu, cuda, cuda:1, ... (default: %(default)s)")
     output: Path | None = option(

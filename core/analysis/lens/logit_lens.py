@@ -17,6 +17,7 @@ from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
 from core.analysis.lens.level_states import level_places
 from core.analysis.tokens.words import readable
+from core.files.number_range import FROM_1
 from core.results import Explanation
 from core.trace import record
 from core.translator import Translator
@@ -126,8 +127,7 @@ class LensOptions:
         3,
         "tokens for each state (default: %(default)s)",
         metavar="K",
-        minimum=1,
-        counts="the number of tokens for each state",
+        type=FROM_1,
     )
     encoder: bool = option(False, "print the translation from each encoder layer instead (DecoderLens)")
     beam_size: int = option(4)

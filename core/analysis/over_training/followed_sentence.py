@@ -10,6 +10,10 @@ from core.analysis.over_training.history.snapshots import History, open_history
 from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
 from core.analysis.over_training.snapshot_reading import SnapshotReading, last_target, read_snapshots, sentence_cards
 from core.analysis.subject import Subject
+from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
+from core.files.number_range import NumberRange
+
+TOLERANCES = NumberRange(float, 0, 1)  # as the scores
 
 
 @dataclass(frozen=True)
@@ -20,19 +24,20 @@ class OverTrainingOptions:
         ValueError: a value is out of range, or two tables are asked for.
     """
 
-    beam_size: int = option(4, "beam size (default: %(default)s)", metavar="N")
-    length_penalty: float = option(0.6, "length penalty (default: %(default)s)", metavar="ALPHA")
+    beam_size: int = option(4, "beam size (default: %(default)s)", metavar="N", type=BEAM_SIZES)
+    length_penalty: float = option(0.6, "length penalty (default: %(default)s)", metavar="ALPHA", type=LENGTH_PENALTIES)
     score: str | None = option(
         None, "print this score of every head, and its role, instead of the translations", choices=tuple(SCORES)
     )
     lens: bool = option(False, "print the token that each layer would predict, instead of the translations")
     tolerance: float = option(
-        TOLERANCE, "distance from its last value within which a score counts as settled (default: %(default)s)"
+        TOLERANCE,
+        "distance from its last value within which a score counts as settled (default: %(default)s)",
+        type=TOLERANCES,
     )
 
     def __post_init__(self) -> None:
-        if not 0 <= self.tolerance <= 1:
-            raise ValueError(f"tolerance ({self.tolerance}) must be from 0 to 1, as the scores are")
+        TOLERANCES.check("tolerance", self.tolerance)
         if self.lens and self.score is not None:
             raise ValueError(f"lens and score {self.score} are two tables: give one of them")
 

@@ -34,6 +34,7 @@ from core.analysis.training_step.weight_gradient import (
 from core.capture import attention_mask, full_mask
 from core.decoding import NonFiniteError
 from core.decoding.text_codec import PassIds
+from core.files.number_range import COUNTED_FROM_1
 from core.model import Transformer
 from core.model.half_precision import LARGE, is_large, kept_types
 from core.model.schedule import learning_rate
@@ -60,8 +61,7 @@ class TrainingStepOptions:
         100,
         "number of the step, counted from 1, which decides the learning rate (default: %(default)s)",
         metavar="N",
-        minimum=1,
-        counts="it is counted from 1",
+        type=COUNTED_FROM_1,
     )
     weight: str = option(
         "",

@@ -16,7 +16,9 @@ from core.analysis.subject import Subject
 from core.analysis.two_models.buckets import Bucket, by_frequency, by_length
 from core.analysis.two_models.paired_scores import PairedScore, PairedTestName, paired_scores
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, parse_pairs, translate_pairs
+from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.file_writing import file_digest
+from core.files.number_range import NumberRange
 from core.text.text_files import decode, read_text
 from core.translator import Translator
 
@@ -42,15 +44,19 @@ class CompareOptions:
         None,
         "resamples of the test (default: 1,000 of a bootstrap, 10,000 trials of a randomization)",
         metavar="N",
-        minimum=1,
-        counts="the number of resamples",
+        type=NumberRange(int, 1, 10**6),
     )
     language: str = option(
         "", "code of the references' language, such as zh, for the words of BLEU (default: by their script)"
     )
-    beam_size: int = option(4, "beam size of the searches; 1 is greedy search (default: %(default)s)", metavar="N")
+    beam_size: int = option(
+        4, "beam size of the searches; 1 is greedy search (default: %(default)s)", metavar="N", type=BEAM_SIZES
+    )
     length_penalty: float = option(
-        0.6, "exponent of the length penalty; 0 for none (default: %(default)s)", metavar="ALPHA"
+        0.6,
+        "exponent of the length penalty; 0 for none (default: %(default)s)",
+        metavar="ALPHA",
+        type=LENGTH_PENALTIES,
     )
 
 

@@ -40,8 +40,10 @@ from core.analysis.word_scores.signed_lines import (
     sign_columns,
     sign_lines,
 )
+from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.console import show
 from core.files.file_writing import check_folder_of, file_digest, write_atomically
+from core.files.number_range import FROM_1, NumberRange
 from core.text.text_files import decode
 from core.translator import Translator
 
@@ -74,16 +76,18 @@ class ScoreOptions:
     output: Path | None = option(
         None, "tab-separated values (default: standard output)", metavar="FILE", flag="-o", parse=_output
     )
-    top: int | None = option(
-        None, "write only the worst N words or sentences", metavar="N", minimum=1, counts="the number of rows to write"
-    )
+    top: int | None = option(None, "write only the worst N words or sentences", metavar="N", type=FROM_1)
     beam_size: int = option(
         4,
         "beam size of the search for translations that are not given; 1 is greedy search (default: %(default)s)",
         metavar="N",
+        type=BEAM_SIZES,
     )
     length_penalty: float = option(
-        0.6, "exponent of the length penalty of that search; 0 for none (default: %(default)s)", metavar="ALPHA"
+        0.6,
+        "exponent of the length penalty of that search; 0 for none (default: %(default)s)",
+        metavar="ALPHA",
+        type=LENGTH_PENALTIES,
     )
     signs: bool = option(
         False,
@@ -97,8 +101,7 @@ class ScoreOptions:
         "with --signs, number of sentences, the least probable first, in which source words are left out one after the "
         "other, to find what is not translated: some 50 passes each (default: %(default)s)",
         metavar="N",
-        minimum=0,
-        counts="a number of sentences",
+        type=NumberRange(int),
     )
     app: str = option(
         "http://localhost:8501", "address of the app, for the links (default: %(default)s)", metavar="URL"

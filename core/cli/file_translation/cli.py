@@ -19,6 +19,7 @@ from core.cli.file_translation.search_options import add_search_options, engine_
 from core.cli.file_translation.windows import TranslatedLines, translate_windows
 from core.cli.file_translation.workers import worker_pool
 from core.files.console import show
+from core.files.number_range import NumberRange
 from core.files.shipped_files import installed_version, shipped_checkpoint
 from core.inference.device import usable_cores
 from core.text.marian_tokenizer import MarianTokenizer
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--workers",
-        type=int,
+        type=NumberRange(int, 1, MAX_WORKERS),
         metavar="N",
         help="number of processes (default: one per core; OMP_NUM_THREADS sets the threads of each)",
     )
@@ -82,8 +83,6 @@ def run(options: argparse.Namespace) -> int:
     """
     if options.resume and not options.output:
         raise ValueError("--resume needs --output FILE: standard output cannot be continued")
-    if options.workers is not None and not 1 <= options.workers <= MAX_WORKERS:
-        raise ValueError(f"--workers ({options.workers}) must be from 1 to {MAX_WORKERS}")
     if options.ray:
         from core.cli.file_translation.ray_cluster import require_cluster  # Ray is optional
 

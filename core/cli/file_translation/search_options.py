@@ -6,16 +6,20 @@ from typing import Any, get_args
 
 from core.cli.file_translation.engine import Engine, threads_per_process
 from core.decoding import Constraints, Sampling, forbidden_token
+from core.decoding.mask_predict import ITERATIONS, LENGTH_CANDIDATES
+from core.decoding.sampling import RANGES
+from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.decoding.text_codec import MAX_EXTRA_TOKENS
+from core.files.number_range import NumberRange
 from core.inference.device import Precision
 from core.translator import Translator
 
 SAMPLING = {
-    "temperature": (float, "below 1 for probable words, above 1 for others too (default: 1)"),
-    "top_k": (int, "draw from the N most probable tokens; 0 for all (default: 0)"),
-    "top_p": (float, "draw from the fewest tokens with this probability together (default: 1)"),
-    "min_p": (float, "draw from tokens with this share of the most probable one's probability (default: 0)"),
-    "seed": (int, "the same seed draws the same samples (default: 0)"),
+    "temperature": "below 1 for probable words, above 1 for others too (default: 1)",
+    "top_k": "draw from the N most probable tokens; 0 for all (default: 0)",
+    "top_p": "draw from the fewest tokens with this probability together (default: 1)",
+    "min_p": "draw from tokens with this share of the most probable one's probability (default: 0)",
+    "seed": "the same seed draws the same samples (default: 0)",
 }
 
 
@@ -23,19 +27,19 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that decide which translations are found."""
     parser.add_argument(
         "--beam-size",
-        type=int,
+        type=BEAM_SIZES,
         metavar="N",
         help="beam size; 1 is greedy search (default: 4)",
     )
     parser.add_argument(
         "--length-penalty",
-        type=float,
+        type=LENGTH_PENALTIES,
         metavar="ALPHA",
         help="exponent of the length penalty; 0 for none (default: 0.6)",
     )
     parser.add_argument(
         "--n-best",
-        type=int,
+        type=BEAM_SIZES,
         default=1,
         metavar="N",
         help="up to N hypotheses a line, best first, with tabs between them (default: 1)",
@@ -49,19 +53,19 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--iterations",
-        type=int,
+        type=ITERATIONS,
         metavar="N",
         help="iterations of mask-predict, for a model without causal mask (default: 10)",
     )
     parser.add_argument(
         "--length-candidates",
-        type=int,
+        type=LENGTH_CANDIDATES,
         metavar="N",
         help="lengths that mask-predict tries for each sentence (default: 5)",
     )
     parser.add_argument(
         "--min-length",
-        type=int,
+        type=NumberRange(int, 0, MAX_EXTRA_TOKENS, note="every text has room for so many"),
         metavar="N",
         help="least number of tokens before the end of a translation (default: 0)",
     )
@@ -73,14 +77,13 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--samples",
-        type=int,
+        type=RANGES["num_samples"],
         metavar="N",
         help="draw N translations a line at random instead of searching, with tabs between them",
     )
-    for name, (kind, text) in SAMPLING.items():
-        parser.add_argument(
-            _option(name), type=kind, metavar="X" if kind is float else "N", help=f"of --samples: {text}"
-        )
+    for name, text in SAMPLING.items():
+        metavar = "X" if RANGES[name].kind is float else "N"
+        parser.add_argument(_option(name), type=RANGES[name], metavar=metavar, help=f"of --samples: {text}")
     parser.add_argument(
         "--precision",
         choices=get_args(Precision),
@@ -140,12 +143,12 @@ def _require_n_best(n_best: int, option: str, limit: int) -> None:
     """Check the number of hypotheses.
 
     Args:
-        option: name of the option that limits it to `limit`; its own value is checked by the search.
+        option: name of the option that limits it to `limit`.
 
     Raises:
         ValueError: the number is out of range.
     """
-    if not 1 <= n_best <= max(1, limit):
+    if n_best > limit:
         raise ValueError(f"--n-best ({n_best}) must be from 1 to {option} ({limit})")
 
 
@@ -162,15 +165,9 @@ def _constraints(options: argparse.Namespace, translator: Translator) -> Constra
     for name in ("min_length", "forbid"):
         if getattr(options, name) is not None:
             translator.require_autoregressive(_option(name))
-    min_length = options.min_length or 0
-    if not 0 <= min_length <= MAX_EXTRA_TOKENS:
-        raise ValueError(
-            f"--min-length ({min_length}) must be from 0 to {MAX_EXTRA_TOKENS}, which every text has room for"
-        )
     target = translator.tokenizer.target
-    return Constraints(
-        min_length=min_length, forbidden=tuple(forbidden_token(text, target) for text in options.forbid or ())
-    )
+    forbidden = tuple(forbidden_token(text, target) for text in options.forbid or ())
+    return Constraints(min_length=options.min_length or 0, forbidden=forbidden)
 
 
 def _sampling(options: argparse.Namespace, translator: Translator) -> Sampling | None:

@@ -8,13 +8,14 @@ import pytest
 
 from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.subject import MODEL, NOTHING, SENTENCE, Sentence, Subject
+from core.files.number_range import NumberRange
 
 
 @dataclass(frozen=True)
 class Options:
     """One option of each kind."""
 
-    count: int = option(help="how many", metavar="N", minimum=1, counts="the number of rows")
+    count: int = option(help="how many", metavar="N", type=NumberRange(int, 1, note="the number of rows"))
     names: tuple[str, ...] = option(("a",), "several")
     is_short: bool = option(False, "a flag")
     mode: Literal["one", "two"] = option("one", "a choice")
@@ -73,27 +74,17 @@ def test_what_is_not_given_has_its_default(capsys: pytest.CaptureFixture[str]) -
         ([], "the following arguments are required: --count"),
         (["--count", "1", "--mode", "three"], "argument --mode: invalid choice: 'three'"),
         (["--count", "1", "--first", "1", "--second", "2"], "--second: not allowed with argument --first"),
-        (["--count", "x"], "argument --count: invalid int value: 'x'"),
+        (["--count", "0"], "argument --count: 0 must be an integer from 1 to 10^15: the number of rows"),
+        (
+            ["--count", "1", "--layer", "0"],
+            "argument --layer: 0 must be an integer from 1 to 10^15: it is counted from 1",
+        ),
     ],
 )
 def test_what_argparse_refuses(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run(arguments)
     assert message in capsys.readouterr().err
-
-
-def test_a_number_below_the_minimum_is_refused_before_anything_is_opened() -> None:
-    def fail(_options: argparse.Namespace) -> tuple[str]:
-        raise AssertionError
-
-    unopened = Analysis("try", "", lambda options: Found(options), Options, Subject(lambda parser: None, fail))
-    with pytest.raises(ValueError, match=r"^--count \(0\) must be at least 1: the number of rows$"):
-        run(["--count", "0"], unopened)
-
-
-def test_what_is_counted_from_1_is_at_least_1() -> None:
-    with pytest.raises(ValueError, match=r"^--layer \(0\) must be at least 1: it is counted from 1$"):
-        run(["--count", "1", "--layer", "0"])
 
 
 @dataclass(frozen=True)

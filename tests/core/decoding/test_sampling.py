@@ -184,12 +184,12 @@ def test_logits_that_are_not_finite_are_an_error() -> None:
     ("values", "message"),
     [
         ({"num_samples": 0}, r"^num_samples \(0\) must be an integer from 1 to 64$"),
-        ({"top_k": -1}, r"^top_k \(-1\) must be an integer from 0 on$"),
-        ({"seed": 1.5}, r"^seed \(1.5\) must be an integer from 0 on$"),
-        ({"temperature": 0}, r"^temperature \(0\) must be above 0 and at most 10; for .* search with beam_size 1$"),
-        ({"temperature": math.nan}, r"^temperature \(nan\) must be above 0"),
-        ({"top_p": 0.0}, r"^top_p \(0.0\) must be above 0 and at most 1, which keeps all tokens$"),
-        ({"min_p": 1.5}, r"^min_p \(1.5\) must be from 0, which keeps all tokens, to 1$"),
+        ({"top_k": -1}, r"^top_k \(-1\) must be an integer from 0 to 10.15: 0 keeps all tokens$"),
+        ({"seed": 1.5}, r"^seed \(1.5\) must be an integer from 0 to 10.15$"),
+        ({"temperature": 0}, r"^temperature \(0\) must be a number from 0 to 10, 0 excluded: for .* beam size of 1$"),
+        ({"temperature": math.nan}, r"^temperature \(nan\) must be a number from 0"),
+        ({"top_p": 0.0}, r"^top_p \(0.0\) must be a number from 0 to 1, 0 excluded: 1 keeps all tokens$"),
+        ({"min_p": 1.5}, r"^min_p \(1.5\) must be a number from 0 to 1: 0 keeps all tokens$"),
     ],
 )
 def test_values_are_checked(values: dict[str, float], message: str) -> None:

@@ -56,14 +56,10 @@ def test_fit_takes_every_field_of_the_recipe(tmp_path: Path, prepared: Path) -> 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--steps", "0"], r"steps \(0\) must be at least 1"),
         (["--precision", "float64"], r"precision \('float64'\) must be 'auto', 'bfloat16' or 'float32'"),
         (["--bucketing", "none"], r"bucketing \('none'\) must be one of longest, target, packed"),
-        (["--label-smoothing", "1"], r"label_smoothing \(1.0\) must be from 0"),
-        (["--rate-scale", "0"], r"rate_scale \(0.0\) must be positive"),
-        (["--r-drop", "-1"], r"r_drop \(-1.0\) must not be negative; 0 turns it off"),
+        (["--cooldown-minutes", "2"], r"cooldown_minutes \(2\) must be at most minutes \(0\)"),
         (["--history", "1"], r"history \(1\) must be at least 2, for the first and the last step; 0 turns it off"),
-        (["--patience", "-1"], r"patience \(-1\) must not be negative; 0 turns it off"),
     ],
 )
 def test_a_bad_recipe_is_explained(

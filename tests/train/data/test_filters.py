@@ -48,7 +48,7 @@ def test_a_pair_that_was_left_out_does_not_make_a_later_one_a_duplicate() -> Non
 
 
 def test_limits_that_leave_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"max_words \(0\) must be at least 1"):
+    with pytest.raises(ValueError, match=r"max_words \(0\) must be an integer from 1"):
         Filters(max_words=0)
-    with pytest.raises(ValueError, match=r"max_ratio \(0.5\) must be at least 1"):
+    with pytest.raises(ValueError, match=r"max_ratio \(0.5\) must be a number from 1"):
         Filters(max_ratio=0.5)

@@ -107,7 +107,7 @@ def test_the_same_command_makes_the_same_data(lines: Path, checkpoint: Path, tmp
 def test_other_data_are_not_replaced(lines: Path, checkpoint: Path) -> None:
     with pytest.raises(DataError, match=r"holds other data: give another folder, or --overwrite to replace them$"):
         prepare_lines(lines, checkpoint, lines=31, held_out=5, patch_size=8)
-    with pytest.raises(DataError, match=r"^there are 0 training and 5 held-out lines: give at least one of each$"):
+    with pytest.raises(ValueError, match=r"^lines \(0\) must be an integer from 1"):
         prepare_lines(lines, checkpoint, lines=0, held_out=5, patch_size=8)
     with pytest.raises(DataError, match=r"^patches of 7 pixels do not divide the 24 of a line$"):
         prepare_lines(lines, checkpoint, lines=1, held_out=5, patch_size=7)

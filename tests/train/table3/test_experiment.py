@@ -133,7 +133,6 @@ def test_all_rows_compute_in_the_precision_of_the_first(
         (["--budget", "1h"], r"the budget \(1h\) must be a number of steps, such as 2000, or of minutes, such as 30m"),
         (["--source", "a.en"], "--source and --target go together"),
         (["--data", "none"], "none has no manifest.json: run `python -m train prepare` there"),
-        (["--scale", "0"], r"--scale \(0\) must be at least 1"),
     ],
 )
 def test_errors_come_before_any_training(

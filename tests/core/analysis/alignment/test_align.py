@@ -83,9 +83,3 @@ def test_other_line_counts_end_with_an_error(options: list[str], tmp_path: Path,
     (tmp_path / "gold").write_text("0-0\n")
     assert main(["align", *options]) == 1
     assert "2 source lines, 2 target lines and 1 lines of links: expected equal numbers" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("top", ["0", "-1"])
-def test_the_best_are_at_least_one(top: str, options: list[str]):
-    with pytest.raises(ValueError, match=rf"^--top \({top}\) must be at least 1: the number of aligners to print$"):
-        output_of([*options, "--top", top])

@@ -56,7 +56,6 @@ def test_the_lexicon_of_a_head_and_the_ranking(sentence: list[str], capsys: pyte
         ),
         (["lexicon", "--head", "3"], "--head (3) must be a head such as 'L4 H3', counted from 1"),
         (["lexicon", "--head", "L9 H1"], "there is no head cross L9 H1, counted from 1"),
-        (["lexicon", "--top", "0"], "--top (0) must be at least 1"),
     ],
 )
 def test_what_is_wrong_is_named(

@@ -308,5 +308,3 @@ def test_the_command_prints_the_table(tiny_checkpoint: Path, capsys: pytest.Capt
     assert [float(row["contribution"]) for row in rows] == pytest.approx(columns["contribution"])
     assert {row["side"] for row in rows} == {"key", "query"}
     assert f"the score minus that of 4:{found.key_tokens[3]} is {found.score:+.6f}" in output.err
-    assert main(["score-components", *sentence, *place[:-1], "0"]) == 1
-    assert "--instead-of (0) must be at least 1: it is counted from 1" in capsys.readouterr().err

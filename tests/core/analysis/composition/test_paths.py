@@ -49,9 +49,3 @@ def test_all_edges_and_a_check_with_hooks(tiny_checkpoint: Path, capsys: pytest.
     assert sum(measured) == 60 < len(rows)
     assert f"{len(rows)} edges, {sum(measured)} measured exactly" in said
     assert float(said.rsplit("gap ", 1)[1]) < 1e-3
-
-
-def test_options_that_cannot_be_used_are_refused(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]):
-    arguments = ["--checkpoint", str(tiny_checkpoint), "--text", CLEAN, "--target", TARGET, "--token", "3"]
-    assert main(["paths", *arguments, "--strongest", "0"]) != 0
-    assert "--strongest (0) must be at least 1" in capsys.readouterr().err

@@ -81,8 +81,6 @@ def test_the_index_is_beside_the_model():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--limit", "0"], "--limit (0) must be at least 1"),
-        (["--beam-size", "0"], "--beam-size (0) must be at least 1"),
         (["-o", "nowhere/index"], "there is no folder nowhere; create it, or give another path"),
     ],
 )

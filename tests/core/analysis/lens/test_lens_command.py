@@ -33,8 +33,3 @@ def test_the_translations_of_the_encoder(
     assert [row["level"] for row in rows] == ["0", "1", "2"]
     own = Translator.from_checkpoint(tiny_checkpoint).translate("A dog runs.", 1)
     assert rows[-1]["translation"] == own.text
-
-
-def test_what_is_wrong_is_named(sentence: list[str], capsys: pytest.CaptureFixture[str]):
-    assert main([*sentence, "--top", "0"]) == 1
-    assert "--top (0) must be at least 1" in capsys.readouterr().err

@@ -51,5 +51,3 @@ def test_translations_and_scores_as_csv(history_file: Path, capsys: pytest.Captu
     assert [float(row["predicted_log_prob"]) for row in own] == pytest.approx(explanation.log_probs, abs=1e-4)
     assert core.main([*arguments, "--lens", "--score", "entropy"]) == 1
     assert "lens and score entropy are two tables: give one" in capsys.readouterr().err
-    assert core.main([*arguments, "--tolerance", "2"]) == 1
-    assert "tolerance (2.0) must be from 0 to 1" in capsys.readouterr().err

@@ -247,9 +247,5 @@ def test_the_command_prints_a_part(tiny_checkpoint: Path, capsys: pytest.Capture
 
 def test_the_command_says_what_is_wrong(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["training-step", "--checkpoint", str(tiny_checkpoint), "--text", "A dog.", "--target", "Ein Hund."]
-    for options, message in (
-        (["--step", "0"], "--step (0) must be at least 1: it is counted from 1"),
-        (["--weight", "x"], "there is no weight 'x' in this model"),
-    ):
-        assert main([*command, *options]) == 1
-        assert message in capsys.readouterr().err
+    assert main([*command, "--weight", "x"]) == 1
+    assert "there is no weight 'x' in this model" in capsys.readouterr().err

@@ -50,7 +50,6 @@ def test_the_worst_words_with_links(
     [
         (b"\xff\xfe", [], "in.tsv is not UTF-8 text: it is UTF-16; convert it to UTF-8"),
         (b"a\tb\tc\n", [], "in.tsv: line 1 has 3 columns"),
-        (b"a\n", ["--top", "0"], "--top (0) must be at least 1"),
         (
             b"a\tb\n",
             ["-o", "/nowhere/out.tsv"],
