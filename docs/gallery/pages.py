@@ -10,7 +10,7 @@ from torch import Tensor
 
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.gating import gated
-from core.analysis.tokens.words import axis_groups, merge_words, readable_all
+from core.analysis.tokens.words import mean_over_words, merge_words, readable_all, word_groups, word_labels
 from core.capture import AttentionMap
 from core.export.html_page import Note, page
 from core.export.record import record_of
@@ -80,7 +80,7 @@ def standalone_page(exhibit: Exhibit, explanation: Explanation) -> str:
     record = record_of(explanation, _translator(exhibit.model), settings, path.name, digest)
     head, query, _ = parsed(exhibit.links[0])
     row_tokens = explanation.maps[head.kind][head.layer].row_tokens
-    rows = _pieces(row_tokens, merge_words(explanation.maps[head.kind][head.layer]).row_tokens, query)
+    rows = _pieces(row_tokens, query)
     note = Note(exhibit.title, exhibit.text, exhibit.questions, BACK)
     return page(record, head, rows=rows, note=note)
 
@@ -101,18 +101,18 @@ def card(exhibit: Exhibit, explanation: Explanation) -> str:
 def _picture(attention: AttentionMap, head: Head, query: str) -> str:
     """Lines from the source on the left to the words that attend on the right, those of one word dark."""
     rows, keys = readable_all(attention.row_tokens), readable_all(attention.key_tokens)
-    chosen = _places(rows, query)[0]
+    chosen = _pieces(attention.row_tokens, query)
     height = LINE * max(len(rows), len(keys)) + 4
     parts: list[str] = []
     for row, weights in enumerate(attention.weights[head.head].tolist()):
         for key, weight in enumerate(weights):
-            strength = weight * (1 if chosen == row else 0.25)
+            strength = weight * (1 if row in chosen else 0.25)
             if strength >= 0.03:
                 ends = f'x1="{WIDTH * 0.38:.0f}" y1="{_middle(key)}" x2="{WIDTH * 0.62:.0f}" y2="{_middle(row)}"'
                 parts.append(f'<line {ends} stroke-opacity="{strength:.2f}"/>')
     for column, words, anchor in ((0.36, keys, "end"), (0.64, rows, "start")):
         for place, word in enumerate(words):
-            selected = ' class="on"' if column > 0.5 and place == chosen else ""
+            selected = ' class="on"' if column > 0.5 and place in chosen else ""
             at = f'x="{WIDTH * column:.0f}" y="{_middle(place) + 4}" text-anchor="{anchor}"'
             parts.append(f"<text {at}{selected}>{html.escape(_short(word))}</text>")
     label = html.escape(f"{head}: lines from the words attended to, left, to the words that attend, right")
@@ -120,9 +120,9 @@ def _picture(attention: AttentionMap, head: Head, query: str) -> str:
 
 
 def _named(pieces: AttentionMap, query: str) -> AttentionMap:
-    """Return the map between words, or between pieces if the query is one."""
+    """Return the map as it is drawn with whole words, or between pieces if the query is one."""
     words = merge_words(pieces)
-    return words if query in words.row_tokens else pieces
+    return words if query in word_labels(words.row_tokens) else pieces
 
 
 def _middle(place: int) -> int:
@@ -136,7 +136,7 @@ def _short(word: str, most: int = 11) -> str:
 def _check_link(exhibit: Exhibit, explanation: Explanation, link: str) -> None:
     head, query, key = parsed(link)
     pieces = explanation.maps[head.kind][head.layer]
-    words = merge_words(pieces)
+    words = mean_over_words(pieces)
     attention = words if query in words.row_tokens and key in words.key_tokens else pieces
     rows = _places(readable_all(attention.row_tokens), query)
     keys = _places(readable_all(attention.key_tokens), key)
@@ -148,11 +148,10 @@ def _check_link(exhibit: Exhibit, explanation: Explanation, link: str) -> None:
     _require(exhibit, margin >= MARGIN, f"{link!r} is not the largest weight by {MARGIN}, but by {margin:.3f}")
 
 
-def _pieces(pieces: Sequence[str], words: Sequence[str], query: str) -> list[int]:
+def _pieces(tokens: Sequence[str], query: str) -> list[int]:
     """Return the positions of the pieces of a word, or of a piece of this name."""
-    if query not in words:
-        return _places(readable_all(pieces), query)[:1]
-    return list(axis_groups(pieces, words=True)[list(words).index(query)])
+    words = word_labels(tokens)
+    return list(word_groups(tokens)[words.index(query)]) if query in words else _places(readable_all(tokens), query)[:1]
 
 
 def _places(tokens: Sequence[str], name: str) -> list[int]:

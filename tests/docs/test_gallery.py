@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from core import Translator
-from core.analysis.tokens.words import merge_words
+from core.analysis.tokens.words import mean_over_words
 from core.files.shipped_files import shipped_checkpoint
 from core.results import Explanation
 from core.trace import HEAD_PATTERN, Head, parse_head
@@ -43,7 +43,7 @@ def true() -> Exhibit:
     source, translator = "A dog runs.", Translator.from_checkpoint(shipped_checkpoint())
     translation = translator.translate(source)
     maps = translator.explain(source, translation.hypotheses[0].token_ids).maps["cross"]
-    words = [merge_words(layer) for layer in maps]
+    words = [mean_over_words(layer) for layer in maps]
     weights = torch.stack([layer.weights[:, 0, :-1] for layer in words])  # of the first word, [layers, heads, words]
     layer, head, key = (int(each) for each in torch.unravel_index(weights.argmax(), weights.shape))
     link = f"{Head('cross', layer, head)}: {words[0].row_tokens[0]} > {words[0].key_tokens[key]}"

@@ -1,7 +1,9 @@
 """Words of the sentence bar behind each row and column of a map."""
 
+from collections.abc import Sequence
+
 from core import Explanation
-from core.analysis.tokens.words import axis_groups, word_groups
+from core.analysis.tokens.words import map_groups, word_groups
 from core.capture import Kind
 from viz_app.components.highlight import Axis
 from viz_app.components.sentence_bar import Side
@@ -11,27 +13,32 @@ def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool)
     """Return the name of the word that each row and column of a map belongs to.
 
     Args:
-        words, hide_special: How the map was transformed, as for `axis_groups`.
+        words, hide_special: How the map was transformed, as for `map_groups`.
 
     Returns:
         Names as in the sentence bar, such as `target 3`; "" for `<s>`.
     """
-    named: dict[Axis, list[str]] = {}
-    for axis, groups in positions(explanation, kind, words, hide_special).items():
-        side, shift = _sentence_of(axis, kind)
-        tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
-        starts = {position: group.start for group in word_groups(tokens) for position in group}
-        named[axis] = [
-            f"{side} {starts[group.start - shift]}" if group.start - shift in starts else "" for group in groups
-        ]
-    return named
+    of_axes = positions(explanation, kind, words, hide_special)
+    return {axis: names(explanation, groups, *_sentence_of(axis, kind)) for axis, groups in of_axes.items()}
+
+
+def names(explanation: Explanation, groups: Sequence[range], side: Side, shift: int) -> list[str]:
+    """Return the name of the word that each group of positions belongs to, see `links`.
+
+    Args:
+        shift: Of the positions against those of the side's tokens: 1 if they are of the fed tokens.
+    """
+    tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
+    starts = {position: group.start for group in word_groups(tokens) for position in group}
+    return [f"{side} {starts[group.start - shift]}" if group.start - shift in starts else "" for group in groups]
 
 
 def positions(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> dict[Axis, list[range]]:
     """Return the positions of the tokens behind each row and column of a map."""
     rows = explanation.source_tokens if kind == "encoder_self" else explanation.predicted_tokens
     keys = explanation.fed_tokens if kind == "decoder_self" else explanation.source_tokens
-    return {"query": axis_groups(rows, words, hide_special), "key": axis_groups(keys, words, hide_special)}
+    query, key = map_groups(kind, rows, keys, words, hide_special)
+    return {"query": query, "key": key}
 
 
 def _sentence_of(axis: Axis, kind: Kind) -> tuple[Side, int]:

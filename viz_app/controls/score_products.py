@@ -14,7 +14,7 @@ import streamlit as st
 from core.analysis.attribution.methods import Method
 from core.analysis.heads.head import Head
 from core.analysis.token_path.score_products import ScoreProducts
-from core.analysis.tokens.words import axis_groups, readable
+from core.analysis.tokens.words import map_groups, readable
 from core.capture import KINDS, AttentionMap, Kind
 from core.drawing.drawing_data import FED_ARROW
 from viz_app.components.attention_clicks import ClickedWeights, Cutting
@@ -236,7 +236,7 @@ def head_cells(own: AttentionMap, head: Head, tokens: TokenView | None = None) -
         tokens: those of the map, see `map_with_products`.
     """
     view = tokens or TokenView(words=False, hide_special=False)
-    rows, columns = (axis_groups(names, view.words, view.hide_special) for names in (own.row_tokens, own.key_tokens))
+    rows, columns = map_groups(own.kind, own.row_tokens, own.key_tokens, view.words, view.hide_special)
     return lambda row, column: (head, rows[row], columns[column])
 
 

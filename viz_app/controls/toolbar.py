@@ -60,7 +60,10 @@ def token_boxes(*, are_old: bool = False) -> TokenView:
             st.toggle,
             tr("Whole words"),
             is_old=are_old,
-            help=tr("Merges the sub-words of a word: columns are summed, rows averaged."),
+            help=tr(
+                "Merges the sub-words of each source word: columns are summed, rows averaged. The translation is "
+                "written a sub-word at a time: each of its rows and columns is a step, and stays."
+            ),
         )
         hide_special = HIDE_SPECIAL.draw(
             st.toggle,

@@ -32,7 +32,7 @@ from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.heads.corpus_maps import BATCH_SIZE, batch_maps
 from core.analysis.heads.head import Maps
 from core.analysis.subject import Subject
-from core.analysis.tokens.words import merge_words
+from core.analysis.tokens.words import mean_over_words
 from core.capture import AttentionMap
 from core.files.number_range import FROM_1
 from core.text.text_files import read_text, split_lines
@@ -145,7 +145,7 @@ def _heads_of(layers: Sequence[AttentionMap]) -> tuple[Head, ...]:
 def _as_one(layers: Sequence[AttentionMap], words: bool) -> AttentionMap:
     """All heads of all layers as one map, which merges words once."""
     whole = replace(layers[0], weights=torch.cat([layer.weights for layer in layers]))
-    return merge_words(whole) if words else whole
+    return mean_over_words(whole) if words else whole
 
 
 def _within_rows(weights: Tensor, seen: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """The analysis `pair`: which heads link two words, the most weight first.
 
-The weight between two words is that of a map with words merged (`core.analysis.tokens.words.merge_words`): summed over
-the pieces of the key, averaged over the rows of the query. Which kind of attention links two words follows from where
-they stand:
+The weight between two words is summed over the pieces of the key and averaged over the rows of the query, which are
+steps of the decoder if the query is of the translation (`core.analysis.tokens.words.mean_over_words`). Which kind of
+attention links two words follows from where they stand:
 
 - two words of the source: self-attention of the encoder, from the query to the key;
 - a word of the translation and one of the source: cross-attention, from the row that predicts the former;

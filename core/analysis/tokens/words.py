@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 import torch
-from torch import Tensor
 
 from core.capture import AttentionMap
 from core.text.byte_pieces import (
@@ -28,6 +27,7 @@ from core.text.byte_pieces import (
 )
 from core.text.tokenizer import SPACE_MARK, Role
 from core.text.traced_text import Span
+from core.trace import Kind
 
 JOINT = "\u00b7"  # precedes a piece that continues a word
 
@@ -143,7 +143,7 @@ def _words_at(ends: Sequence[int], start: int, stop: int) -> range:
 def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool = False) -> list[range]:
     """Positions of each label of an axis, with words merged or special tokens hidden.
 
-    For the rows of a map pass `AttentionMap.row_tokens`. An axis with special tokens only keeps them.
+    For an axis of a map use `map_groups`. An axis with special tokens only keeps them.
     """
     groups = word_groups(tokens) if words else [range(position, position + 1) for position in range(len(tokens))]
     if hide_special:
@@ -151,26 +151,71 @@ def axis_groups(tokens: Sequence[str], words: bool = False, hide_special: bool =
     return groups
 
 
-def merge_words(attention: AttentionMap) -> AttentionMap:
-    """Attention between words: summed over key pieces, averaged over query pieces.
+def merged_axes(kind: Kind) -> tuple[bool, bool]:
+    """Whether the rows and the keys of a map that is drawn are merged into words: on the source's side alone.
 
-    Rows still sum to 1. A word may attend to another if any of its pieces may attend to any piece of the other.
+    The target is written a token a step. A merged row would be a mean over steps, and a merged key would hold tokens
+    that a row has not written yet: either would show weight on what comes later.
+    """
+    return kind == "encoder_self", kind != "decoder_self"
+
+
+def map_groups(
+    kind: Kind, rows: Sequence[str], keys: Sequence[str], words: bool = False, hide_special: bool = False
+) -> tuple[list[range], list[range]]:
+    """Positions of each row and of each key of a map, as `shown_tokens` makes it.
+
+    Args:
+        rows, keys: `AttentionMap.row_tokens` and `key_tokens`.
+    """
+    of_rows, of_keys = merged_axes(kind)
+    return axis_groups(rows, words and of_rows, hide_special), axis_groups(keys, words and of_keys, hide_special)
+
+
+def merge_words(attention: AttentionMap) -> AttentionMap:
+    """Attention between words of the source, and from each step of the decoder: see `merged_axes`.
+
+    Weights are summed over the pieces of a key, and in the encoder averaged over those of a query. Rows still sum to 1.
+    A word may attend to another if any of its pieces may attend to any piece of the other.
+    """
+    return _merged(attention, *merged_axes(attention.kind))
+
+
+def mean_over_words(attention: AttentionMap) -> AttentionMap:
+    """As `merge_words`, with the words of the target merged, too: for statistics over words, never to be drawn.
 
     A decoder row is the mean over the steps that predicted the pieces of one word, so `predicted_tokens` are the words
     of the translation. `query_tokens` name the last word fed before the first of those pieces was predicted; the pieces
     of the word itself were fed in between.
     """
-    rows = axis_groups(attention.row_tokens, words=True)
-    keys = axis_groups(attention.key_tokens, words=True)
-    # [H, words, K]
-    weights = torch.stack([attention.weights[:, group.start : group.stop].mean(1) for group in rows], 1)
-    weights = torch.stack([weights[:, :, group.start : group.stop].sum(2) for group in keys], 2)
-    mask = torch.stack([attention.visible[group.start : group.stop].any(0) for group in rows])  # [words, K]
-    mask = torch.stack([mask[:, group.start : group.stop].any(1) for group in keys], 1)
-    hidden = attention.hidden
-    if hidden is not None:
-        hidden = torch.stack([hidden[:, group.start : group.stop].mean(1) for group in rows], 1)
-    return _relabel(attention, weights, mask, rows, hidden)
+    return _merged(attention, rows=True, keys=True)
+
+
+def _merged(attention: AttentionMap, rows: bool, keys: bool) -> AttentionMap:
+    weights, mask, hidden = attention.weights, attention.visible, attention.hidden
+    queries, predicted = attention.query_tokens, attention.predicted_tokens
+    if rows:
+        groups = word_groups(attention.row_tokens)
+        weights = torch.stack([weights[:, group.start : group.stop].mean(1) for group in groups], 1)  # [H, words, K]
+        mask = torch.stack([mask[group.start : group.stop].any(0) for group in groups])  # [words, K]
+        if hidden is not None:
+            hidden = torch.stack([hidden[:, group.start : group.stop].mean(1) for group in groups], 1)
+        fed = zip(word_groups(queries), word_labels(queries), strict=True)
+        label_of = {position: label for group, label in fed for position in group}
+        queries, predicted = tuple(label_of[group.start] for group in groups), predicted and word_labels(predicted)
+    if keys:
+        groups = word_groups(attention.key_tokens)
+        weights = torch.stack([weights[:, :, group.start : group.stop].sum(2) for group in groups], 2)
+        mask = torch.stack([mask[:, group.start : group.stop].any(1) for group in groups], 1)
+    return replace(
+        attention,
+        weights=weights,
+        query_tokens=queries,
+        key_tokens=word_labels(attention.key_tokens) if keys else attention.key_tokens,
+        predicted_tokens=predicted,
+        mask=mask,
+        hidden=hidden,
+    )
 
 
 def without_special_tokens(attention: AttentionMap) -> AttentionMap:
@@ -183,27 +228,6 @@ def without_special_tokens(attention: AttentionMap) -> AttentionMap:
     rows = axis_groups(attention.row_tokens, hide_special=True)
     keys = axis_groups(attention.key_tokens, hide_special=True)
     return attention.select([row.start for row in rows], [key.start for key in keys])
-
-
-def _relabel(
-    attention: AttentionMap, weights: Tensor, mask: Tensor, rows: Sequence[range], hidden: Tensor | None
-) -> AttentionMap:
-    """Name the axes of a map of words.
-
-    Args:
-        rows: word groups of `AttentionMap.row_tokens`.
-    """
-    fed = zip(word_groups(attention.query_tokens), word_labels(attention.query_tokens), strict=True)
-    label_of = {position: label for group, label in fed for position in group}
-    return replace(
-        attention,
-        weights=weights,
-        query_tokens=tuple(label_of[row.start] for row in rows),
-        key_tokens=word_labels(attention.key_tokens),
-        predicted_tokens=attention.predicted_tokens and word_labels(attention.predicted_tokens),
-        mask=mask,
-        hidden=hidden,
-    )
 
 
 def _spaced_chunks(tokens: Sequence[str]) -> Iterator[list[tuple[range, str]]]:

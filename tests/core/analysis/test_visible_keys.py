@@ -19,7 +19,7 @@ from core.analysis.heads.bracket_attention import symbol_attention
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorer import score_cards
-from core.analysis.tokens.words import merge_words, without_special_tokens
+from core.analysis.tokens.words import mean_over_words, without_special_tokens
 from core.capture import AttentionMap, attention_mask
 from core.export import load_explanation, record_of, save_explanation
 from core.model import Transformer
@@ -172,7 +172,7 @@ def groups(attention: AttentionMap, merged: AttentionMap, pieces: Sequence[str])
 def test_a_word_sees_what_any_of_its_pieces_sees(restricted: Translator):
     for layers in restricted.explain(SOURCE, TARGET).maps.values():
         attention = layers[0]
-        merged = merge_words(attention)
+        merged = mean_over_words(attention)
         rows = groups(attention, merged, attention.predicted_tokens or attention.query_tokens)
         keys = groups(attention, merged, attention.key_tokens)
         expected = [[any(bool(attention.visible[i, j]) for i in row for j in key) for key in keys] for row in rows]

@@ -9,7 +9,7 @@ import torch
 from core.analysis.alignment.sentence_alignment import shown_words
 from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorer import score_cards
-from core.analysis.tokens.words import merge_words, readable, without_special_tokens
+from core.analysis.tokens.words import mean_over_words, merge_words, readable, without_special_tokens
 from core.capture import AttentionMap
 from core.export import ExplanationRecord, load_explanation, save_explanation
 from core.model import Transformer
@@ -60,7 +60,7 @@ def test_a_text_may_have_words_that_are_called_as_special_tokens():
     found = translator().explain("a </s> __de__ b", "</s> b __en__ a")
     assert roles(found.source_tokens) == ["text"] * 4 + ["end"]
     assert roles(found.predicted_tokens) == ["text"] * 4 + ["end"]
-    shown = without_special_tokens(merge_words(found.maps["cross"][0]))
+    shown = without_special_tokens(mean_over_words(found.maps["cross"][0]))
     assert shown.key_tokens == ("a", "</s>", "__de__", "b")
     assert shown.predicted_tokens == ("</s>", "b", "__en__", "a")
 

@@ -16,7 +16,7 @@ from core.analysis.heads.word_pair import (
     word_number,
     word_pair,
 )
-from core.analysis.tokens.words import merge_words, word_groups
+from core.analysis.tokens.words import mean_over_words, word_groups
 from core.capture import AttentionMap
 from core.cli.commands import main
 from core.results import Explanation
@@ -57,7 +57,7 @@ def test_weights_are_those_of_the_maps_of_words(
     assert pair is not None
     assert pair.kind == kind
     found = rank_heads(explained, pair)
-    maps = [merge_words(layer) for layer in explained.maps[kind]]
+    maps = [mean_over_words(layer) for layer in explained.maps[kind]]
     expected = {
         Head(kind, each.layer, head): float(each.weights[head, row, column])
         for each in maps

@@ -1,11 +1,14 @@
+import itertools
+
 import pytest
 import torch
 
 from core.analysis.tokens.words import (
     JOINT,
-    axis_groups,
     continues_word,
     is_punctuation,
+    map_groups,
+    mean_over_words,
     merge_words,
     readable,
     text_words,
@@ -121,11 +124,10 @@ def maps(translator: Translator) -> list[AttentionMap]:
 
 
 def test_merged_rows_sum_to_one_and_merging_twice_changes_nothing(maps: list[AttentionMap]) -> None:
-    for attention in maps:
-        merged = merge_words(attention)
-        assert merged.weights.shape[2] < attention.weights.shape[2]
+    for attention, merge in itertools.product(maps, (merge_words, mean_over_words)):
+        merged = merge(attention)
         torch.testing.assert_close(merged.weights.sum(-1), torch.ones(merged.weights.shape[:2]))
-        again = merge_words(merged)
+        again = merge(merged)
         assert (again.query_tokens, again.key_tokens, again.predicted_tokens) == (
             merged.query_tokens,
             merged.key_tokens,
@@ -142,10 +144,10 @@ def test_merging_sums_over_keys_and_averages_over_queries() -> None:
     torch.testing.assert_close(merged.weights, torch.tensor([[[0.1, 0.9], [0.4, 0.6]]]))
 
 
-def test_a_decoder_row_is_the_making_of_one_word() -> None:
+def test_a_decoder_row_averaged_over_words_is_the_making_of_one_word() -> None:
     fed, predicted = ("<s>", "\u2581a", "\u2581b", "c"), ("\u2581a", "\u2581b", "c", "</s>")
     weights = torch.eye(4)[None]
-    merged = merge_words(AttentionMap("decoder_self", 0, weights, fed, fed, predicted))
+    merged = mean_over_words(AttentionMap("decoder_self", 0, weights, fed, fed, predicted))
     assert merged.predicted_tokens == ("a", "bc", "</s>")
     assert merged.query_tokens == ("<s>", "a", "bc")
     assert merged.key_tokens == ("<s>", "a", "bc")
@@ -182,16 +184,24 @@ def test_a_map_of_special_tokens_only_stays_whole() -> None:
     assert without_special_tokens(attention).weights.shape == (2, 1, 1)
 
 
-def test_axis_groups_are_the_positions_behind_the_labels(maps: list[AttentionMap]) -> None:
+def test_map_groups_are_the_positions_behind_the_labels(maps: list[AttentionMap]) -> None:
     for attention in maps:
         shown = without_special_tokens(merge_words(attention))
-        for before, after in (
-            (attention.key_tokens, shown.key_tokens),
-            (attention.predicted_tokens, shown.predicted_tokens),
-        ):
-            if before is not None and after is not None:
-                groups = axis_groups(before, words=True, hide_special=True)
-                assert [word(before[group.start : group.stop]) for group in groups] == list(after)
+        axes = (attention.row_tokens, shown.row_tokens), (attention.key_tokens, shown.key_tokens)
+        groups = map_groups(attention.kind, attention.row_tokens, attention.key_tokens, True, True)
+        for (before, after), of_axis in zip(axes, groups, strict=True):
+            assert [str(word(before[each.start : each.stop])) for each in of_axis] == [str(word([x])) for x in after]
+
+
+def test_only_the_axes_of_the_source_are_merged(maps: list[AttentionMap]) -> None:
+    """The target is written a token a step: each step keeps its row, and in the decoder each fed token its column."""
+    encoder, decoder, cross = maps
+    assert len(merge_words(encoder).query_tokens) < len(encoder.query_tokens)
+    assert len(merge_words(cross).key_tokens) < len(cross.key_tokens)
+    assert merge_words(cross).predicted_tokens == cross.predicted_tokens
+    torch.testing.assert_close(merge_words(decoder).weights, decoder.weights)
+    assert merge_words(decoder).visible.equal(decoder.visible)
+    torch.testing.assert_close(merge_words(cross).weights.sum(2), cross.weights.sum(2))
 
 
 def test_punctuation() -> None:

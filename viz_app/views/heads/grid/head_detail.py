@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MASSES = (1.0, 0.9, 0.75, 0.5)
 STEP = address.STEP  # the decoding step, counted from 1; 0 for all
 ABOUT_STEP = marked("""
-The row that predicts one token or, with whole words, one word. Move the slider with the arrow keys; 0 shows all steps.
+The row that predicts one token. Move the slider with the arrow keys; 0 shows all steps.
 The row depends on the tokens fed up to that step, and on none after.
 """)
 NOTHING_TO_COMBINE = marked("Select heads too: the mean or the maximum of the selected heads needs some.")

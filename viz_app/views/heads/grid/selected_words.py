@@ -8,6 +8,7 @@ import streamlit as st
 from core.analysis.tokens.aggregation import mean_of_rows, sum_of_columns
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
+from core.drawing.drawing_data import shown_weights
 from viz_app.components.highlight import Axis, Highlight
 from viz_app.controls.tables import decimals, show_table
 from viz_app.drawing.display_text import isolated, plain
@@ -21,8 +22,9 @@ COMBINED: dict[Axis, str] = {"query": marked("{head}, mean"), "key": marked("{he
 MAX_NAMED = 12  # words; more are counted
 Name = Callable[[int, int], str]  # names a head by its layer and number
 ABOUT = marked("""
-Selected words are combined as the sub-words of a word are: rows are averaged, columns summed. A decoder row is named
-by the token it predicts. With one head selected, each word also has a column of its own.
+Rows are averaged, columns summed. A decoder row is a step, named by the token it predicts: the mean over steps says
+nothing of a token that one of them had not seen. With one head selected, each selected row or column also has a column
+of its own.
 """)
 
 
@@ -76,7 +78,7 @@ def combined_table(
     for attention, head in heads:
         table[tr(COMBINED[axis], head=tr(name(attention.layer, head)))] = combine(attention, indices)[head].tolist()
     if len(heads) == 1:
-        weights = first.weights[heads[0][1]]
+        weights = shown_weights(first)[heads[0][1]]
         for index, text in zip(indices, axis_names(first, axis, indices), strict=True):
             column = weights[index] if axis == "query" else weights[:, index]
             table[text if text not in table.columns else f"{text} ({index})"] = column.tolist()

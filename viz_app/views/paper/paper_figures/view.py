@@ -336,7 +336,7 @@ def largest_weights(panels: Sequence[LinePanel]) -> str:
         if panel.queries
         for head in panel.heads
         for weights in (mean_of_rows(panel.attention, panel.queries)[head],)
-        for place in (int(weights.argmax()),)
+        for place in (int(weights.nan_to_num().argmax()),)
     )
 
 

@@ -16,9 +16,10 @@ from core.analysis.attribution.contrast_methods import (
 from core.analysis.attribution.faithfulness import Curves, deletion_curves
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import axis_groups
+from viz_app.components import word_links
 from viz_app.controls.predicted_token import alternative_box, alternatives
 from viz_app.language import marked, tr, tr_values
-from viz_app.session import address, python_code, word_selection
+from viz_app.session import address, python_code
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.readings import READING_HASH, Reading, TokenView
@@ -168,9 +169,11 @@ def against_box(about: Reading, position: int) -> int | None:
 def row_words(about: Reading, position: int, tokens: TokenView) -> list[str]:
     """Name the word of the sentence that each row of the bars belongs to, "" for `<s>`."""
     explanation = about.explain()
-    source, fed = (word_selection.links(explanation, kind, tokens)["key"] for kind in ("cross", "decoder_self"))
-    prefix = axis_groups(explanation.fed_tokens[: position + 1], tokens.words, tokens.hide_special)
-    return [*source, *fed[: len(prefix)]]
+    source, prefix = (
+        axis_groups(each, tokens.words, tokens.hide_special)
+        for each in (explanation.source_tokens, explanation.fed_tokens[: position + 1])
+    )
+    return [*word_links.names(explanation, source, "source", 0), *word_links.names(explanation, prefix, "target", 1)]
 
 
 def methods_box() -> list[ContrastMethod]:
