@@ -5,6 +5,7 @@ from typing import Any, cast
 from core.inference.cpu_inference import computation
 from core.model import Transformer
 from core.model.config import TransformerConfig
+from core.model.preset_configs import PRESETS
 from core.text.phrases import Number, Phrase, listed, marked
 from core.text.tokenizer import Tokenizer
 
@@ -24,6 +25,23 @@ TASKS = {  # of `core.formats.bart`
     "summarises": Phrase("summarises: writes a shorter text"),
     "denoises": Phrase("fills in: restores a text with <mask> in place of words, or with words in disorder"),
     "translates": Phrase("translates"),
+}
+# Where the paper states a fact about its base model. The length penalty is given by a reference; an epsilon, biases of
+# attention, and a rule that ends a search are not given.
+PAPER_SECTIONS = {
+    "parameters": "Table 3",
+    "layers": "3.1, 3.2.2",
+    "widths": "3.1, 3.2.2, 3.3",
+    "vocabulary": "5.1",
+    "matrices": "3.4",
+    "embeddings": "3.4",
+    "positions": "3.5",
+    "norms": "3.1",
+    "activation": "3.3",
+    "biases": "3.3",
+    "attention": "3.2.3",
+    "dropout in training": "5.4",
+    "length penalty": "6.1 [38]",
 }
 LISTED = 4  # token ids of a list
 OWN_FORMAT = "Headlight"
@@ -78,6 +96,7 @@ def architecture_facts(config: TransformerConfig) -> dict[str, str]:
         marked("embeddings"): Phrase("multiplied by sqrt(d_model)" if config.scale_embedding else "not scaled"),
         marked("positions"): _positions(config),
         marked("norms"): _norms(config),
+        marked("epsilon of the norms"): Number(config.norm_eps, "g"),
         marked("activation"): _activation(config),
         marked("biases"): listed([name for name, has_bias in biases.items() if has_bias] or [Phrase("none")]),
         marked("attention"): _attention(config),
@@ -89,6 +108,12 @@ def architecture_facts(config: TransformerConfig) -> dict[str, str]:
             else "when no live hypothesis scores above the finished ones"
         ),
     }
+
+
+def paper_facts() -> dict[str, str]:
+    """What the paper states about its base model, as `model_facts` writes it; `PAPER_SECTIONS` says where."""
+    base = {**architecture_facts(PRESETS["base"]), "parameters": "65 M", "biases": Phrase("feed-forward")}
+    return {name: base[name] for name in PAPER_SECTIONS}
 
 
 def token_facts(config: TransformerConfig) -> dict[str, str]:
@@ -144,7 +169,7 @@ def _norms(config: TransformerConfig) -> str:
         parts.append(Phrase("and after the last layer"))
     if config.embedding_norm:
         parts.append(Phrase("and on the embeddings"))
-    return Phrase("{norms}; epsilon {epsilon}", norms=listed(parts), epsilon=Number(config.norm_eps, "g"))
+    return listed(parts)
 
 
 def _activation(config: TransformerConfig) -> str:

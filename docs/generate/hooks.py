@@ -18,7 +18,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from notebooks import CODE, NOTEBOOKS, Cell, cells_of
-from reference import REFERENCE, module_pages, with_code_of_sections
+from reference import REFERENCE, module_pages
 from reference_pages import ReferencePages, is_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,14 +106,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return _Build.reference.markdown(page, markdown)
     page.meta.setdefault("search", {"boost": BOOST_OF_DEVELOPERS if name in DEVELOPERS else BOOST})
     if folder == "pages":
-        markdown = MODULE.sub(r"[`\1`][\1]", with_reading_help(ROOT, name.removesuffix(".md"), markdown))
+        markdown = with_reading_help(ROOT, name.removesuffix(".md"), markdown)
+    if folder == "pages" or page.file.src_uri == "paper.md":
+        markdown = MODULE.sub(r"[`\1`][\1]", markdown)
     if not folder:
         markdown = OWN_PAGE.sub(lambda match: f"]({match[1].lower()}.md", markdown)
         markdown = REPOSITORY.sub(r"\1 (`\2`)", markdown)
     if page.file.src_uri == "architecture.md":
         markdown = with_picture(ROOT, markdown)
-    if page.file.src_uri == "paper.md":
-        markdown = with_code_of_sections(ROOT, markdown)
     if page.file.src_uri == "index.md":
         number = itertools.count()
         markdown = CODE.sub(lambda match: _code(match[1], next(number)) + "\n", markdown)

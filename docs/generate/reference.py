@@ -1,16 +1,11 @@
-"""Pages of the reference, and the code by the sections of the paper that docstrings name."""
+"""Pages of the reference, and the docstrings on them."""
 
 import ast
-import re
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 REFERENCE = "reference"
 PACKAGES = ("core", "train")
-# "(3.2.1)", "section 5.3 of the paper", "(section 4)": other papers are named before their sections
-SECTION = re.compile(r"\((?:section )?(\d(?:\.\d){1,2}|4)\)|(?<!, )\b[Ss]ections? (\d(?:\.\d){0,2})")
-HEADING = re.compile(r"^## (\d(?:\.\d){0,2}) .*$", re.MULTILINE)
 
 
 def module_pages(root: Path) -> dict[str, str]:
@@ -39,23 +34,6 @@ def docstrings(root: Path, module: str) -> dict[str, str]:
         for name, docstring in _documented(path.relative_to(root), ast.parse(path.read_text("utf-8")))
         if docstring
     }
-
-
-def with_code_of_sections(root: Path, markdown: str) -> str:
-    """Add links to the code of each section of the paper at the end of its text."""
-    code: dict[str, list[str]] = defaultdict(list)
-    for package in PACKAGES:
-        sources = {path.relative_to(root): path.read_text("utf-8") for path in sorted((root / package).rglob("*.py"))}
-        for path in (path for path, source in sources.items() if SECTION.search(source)):
-            for name, docstring in _documented(path, ast.parse(sources[path])):
-                for section in {match[1] or match[2] for match in SECTION.finditer(docstring)}:
-                    code[section].append(f"[`{name}`][{name}]")
-    parts = re.split(r"(?=^## )", markdown, flags=re.MULTILINE)
-    for index, part in enumerate(parts):
-        heading = HEADING.match(part)
-        if heading and code[heading[1]]:
-            parts[index] = f"{part.rstrip()}\n\nCode: {', '.join(code[heading[1]])}\n\n"
-    return "".join(parts)
 
 
 def _documented(path: Path, module: ast.Module) -> Iterator[tuple[str, str]]:

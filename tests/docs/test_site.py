@@ -80,14 +80,6 @@ def test_a_page_says_what_it_is_for_and_where_it_comes_from(page: View) -> None:
     assert "\n## Source\n" in text
 
 
-def test_a_section_of_the_paper_has_its_code(hooks: ModuleType) -> None:
-    text = sys.modules["reference"].with_code_of_sections(
-        ROOT, "# Paper\n\n## 5.3 Optimizer\n\nAdam.\n\n## 9 None\n\nOf it.\n"
-    )
-    assert "[`core.model.schedule`][core.model.schedule]" in text
-    assert text.endswith("## 9 None\n\nOf it.\n")
-
-
 def test_the_picture_of_the_layers_is_drawn_from_the_contracts(hooks: ModuleType) -> None:
     page = _Page("architecture.md")
     text = hooks.on_page_markdown((ROOT / "docs/architecture.md").read_text("utf-8"), page, None, None)

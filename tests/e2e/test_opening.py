@@ -19,10 +19,10 @@ def test_a_model_is_opened_by_its_files_and_by_its_path(
     write_model(folder, parallel_text, codes=[">>deu<<", ">>bar<<"])
     open_page(page, f"{app}/checkpoint?tour=off&beam_size=1&text=The+old+house.")
     sidebar, table = page.get_by_test_id("stSidebar"), page.locator(".facts-table thead th")
-    expect(table).to_have_text(["tiny.safetensors", "Paper, base model"])
+    expect(table).to_have_text(["tiny.safetensors", "Paper, base model", "Section"])
     sidebar.locator("input[type=file]").set_input_files(list(folder.iterdir()))
     files = f"en-de ({len(list(folder.iterdir()))} files)"
-    expect(table).to_have_text([files, "tiny.safetensors", "Paper, base model"])
+    expect(table).to_have_text([files, "tiny.safetensors", "Paper, base model", "Section"])
     expect(sidebar).to_contain_text("Marian (OPUS-MT) in Hugging Face's layout")
     expect(sidebar.get_by_text("config.json")).to_have_count(0)  # the uploader is empty again
     expect(page).to_have_url(re.compile("text=%3E%3Edeu%3C%3C"))
@@ -43,11 +43,11 @@ def test_a_model_is_opened_by_its_files_and_by_its_path(
     by_path.click()
     expect(path).to_have_value("")
     page.keyboard.press("Escape")
-    expect(table).to_have_count(3)  # it is the same model
+    expect(table).to_have_count(4)  # it is the same model
 
     wait_until_idle(page)
     page.get_by_role("button", name="Close").click()
-    expect(table).to_have_text(["tiny.safetensors", "Paper, base model"])
+    expect(table).to_have_text(["tiny.safetensors", "Paper, base model", "Section"])
     expect(page).to_have_url(re.compile("text=The"))
     assert set(requests) == {app.removeprefix("http://")}
 

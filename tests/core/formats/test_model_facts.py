@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.formats.model_facts import architecture_facts, model_facts, origin_of, token_facts
+from core.formats.model_facts import architecture_facts, model_facts, origin_of, paper_facts, token_facts
 from core.inference.cpu_inference import computation
 from core.model import Transformer
 from core.model.config import TransformerConfig
@@ -26,7 +26,7 @@ def test_the_facts_of_a_checkpoint_of_headlight(tiny_model: Transformer, tokeniz
 
 def test_the_paper_is_described_in_its_own_terms() -> None:
     facts = architecture_facts(PRESETS["base"])
-    assert facts["norms"] == "after each residual connection; epsilon 1e-05"
+    assert (facts["norms"], facts["epsilon of the norms"]) == ("after each residual connection", "1e-05")
     assert facts["widths"] == "d_model 512, d_ff 2,048, d_k 64, d_v 64"
     assert facts["biases"] == "attention, feed-forward"
     assert facts["length penalty"] == "((5 + length) / 6)^alpha"
@@ -34,6 +34,13 @@ def test_the_paper_is_described_in_its_own_terms() -> None:
     assert facts["matrices"] == "both embeddings and the output projection are one matrix"
     assert architecture_facts(PRESETS["E-learned"])["positions"].startswith("learned, at most ")
     assert architecture_facts(PRESETS["en-de-r16"])["attention"] == "16 nearest positions"
+
+
+def test_the_paper_is_credited_with_what_it_states() -> None:
+    facts, stated = architecture_facts(PRESETS["base"]), paper_facts()
+    assert facts.keys() - stated.keys() == {"epsilon of the norms", "end of a search"}  # not given
+    assert {name for name in facts.keys() & stated.keys() if stated[name] != facts[name]} == {"biases"}
+    assert (stated["biases"], stated["parameters"]) == ("feed-forward", "65 M")
 
 
 # Another value of every field, with the fields that it needs.

@@ -1,12 +1,11 @@
-"""Facts about open models side by side, with the paper's base model in the last column."""
+"""Facts about open models side by side, with what the paper states about its base model."""
 
 import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.export.attention_arrays import attention_facts
-from core.formats.model_facts import architecture_facts, model_facts
-from core.model.preset_configs import PRESETS
+from core.formats.model_facts import PAPER_SECTIONS, model_facts, paper_facts
 from viz_app.language import capital, marked, tr, translated
 from viz_app.session.models import Model
 from viz_app.session.open_models import distinct_names
@@ -19,7 +18,7 @@ MAX_SHOWN = 120  # characters of a cell
 
 
 def facts_by_model(models: Sequence[Model]) -> dict[str, dict[str, str]]:
-    """Return the facts about each model and the paper's base model, by name."""
+    """Return the facts about each model, and what the paper states about its base model, by name."""
     names = distinct_names(models)
     facts = {
         names[each.digest]: attention_facts(each.explanation)
@@ -27,7 +26,7 @@ def facts_by_model(models: Sequence[Model]) -> dict[str, dict[str, str]]:
         else model_facts(each.translator.model, each.translator.tokenizer, each.translator.training)
         for each in models
     }
-    return {**facts, PAPER: architecture_facts(PRESETS["base"])}
+    return {**facts, PAPER: paper_facts()}
 
 
 def fact_names(facts: dict[str, dict[str, str]]) -> list[str]:
@@ -36,7 +35,7 @@ def fact_names(facts: dict[str, dict[str, str]]) -> list[str]:
 
 
 def facts_html(facts: dict[str, dict[str, str]]) -> str:
-    """Draw the facts as an HTML table, grey where they are as in the paper.
+    """Draw the facts as an HTML table, grey where they are as in the paper, with its sections in the last column.
 
     Names and values come from untrusted files: all text is escaped.
     """
@@ -44,12 +43,12 @@ def facts_html(facts: dict[str, dict[str, str]]) -> str:
     rows = "".join(
         f"<tr><th>{html.escape(capital(tr(name)))}</th>"
         + "".join(_cell(each.get(name, "\u2013"), facts[PAPER].get(name)) for each in facts.values())
-        + "</tr>"
+        + f"<td>{PAPER_SECTIONS.get(name, '')}</td></tr>"
         for name in fact_names(facts)
     )
     return (
         f'<div class="facts-table" role="group" aria-label="{html.escape(tr("Facts"))}" tabindex="0"><table>'
-        f"<thead><tr><td></td>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<thead><tr><td></td>{columns}<th>{html.escape(tr('Section'))}</th></tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 

@@ -24,9 +24,10 @@ from viz_app.views.models.checkpoint.facts_table import facts_by_model, facts_ht
 from viz_app.views.models.checkpoint.trial_sentences import sentences_in
 
 HOW_TO_READ = marked("""
-Each column is an open model, the current one first; grey is what is as in the paper's base model. **Parameters** counts
-tied matrices once. **Length penalty** divides a log-probability; its alpha is next to the sentence. **Search of the
-source** are the settings that the model came with; the app searches with those next to the sentence.
+Each column is an open model, the current one first; grey is what is as in the paper's base model. The paper's column
+has what it states, with the section beside it; a dash is what it leaves open. **Parameters** counts tied matrices once.
+**Length penalty** divides a log-probability; its alpha is next to the sentence. **Search of the source** are the
+settings that the model came with; the app searches with those next to the sentence.
 **Options not applied** change the source's translations and have no counterpart here.
 """)
 ABOUT_MARIAN = marked("""

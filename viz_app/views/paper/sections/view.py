@@ -8,7 +8,8 @@ from viz_app.views.paper.sections.paper_sections import SECTIONS, PaperSection
 
 ABOUT = marked("""
 A path through [Attention Is All You Need](https://arxiv.org/abs/1706.03762) (Vaswani et al. 2017). Each link opens a
-page with a sentence in a new tab; type your own there. The links are for the shipped model.
+page in a new tab, most with a sentence; type your own there. The links are for the shipped model. Below each summary
+are the functions and classes that do what the section says.
 """)
 
 
@@ -17,10 +18,12 @@ def card(section: PaperSection) -> None:
     with st.container(border=True, key=f"section_{section.number.replace('.', '_')}"):
         left, right = st.columns([3, 4], gap="large")
         with left:
-            st.markdown(f"**{section.number} {tr(section.title)}**")
+            st.markdown(f"**{tr(section.number)} {tr(section.title)}**")
             st.markdown(tr(section.about))
+            st.caption(" ".join(f"`{name}`" for name in section.code))
         with right:
-            st.markdown(tr("**Try** \u201c{sentence}\u201d", sentence=plain(section.sentence)))
+            if section.sentence:
+                st.markdown(tr("**Try** \u201c{sentence}\u201d", sentence=plain(section.sentence)))
             st.markdown(tr("**See** {what}", what=tr(section.see)))
             st.link_button(tr(section.link), section.address, icon=":material/open_in_new:", type="tertiary")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.formats.checkpoint import save_checkpoint
-from core.formats.model_facts import architecture_facts
+from core.formats.model_facts import paper_facts
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
@@ -34,7 +34,7 @@ def test_it_reports_the_current_model_with_three_sentences_and_checks(start: Sta
 
 def test_facts_are_in_the_language_of_the_visitor_and_the_table_is_in_english(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language, "language", lambda: "de")
-    facts = {"mine": architecture_facts(PRESETS["base"]), PAPER: architecture_facts(PRESETS["base"])}
+    facts = {"mine": paper_facts(), PAPER: paper_facts()}
     found = facts_html(facts)
     german = "6 + 6, 8 " + translations("de").gettext("heads")
     assert found.count(f"<td class=usual>{german}</td>") == 2  # as in the paper, in any language

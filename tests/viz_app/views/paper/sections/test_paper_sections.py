@@ -1,5 +1,9 @@
 """Sections of the paper: links to pages in the visitor's language."""
 
+import importlib
+import inspect
+import re
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -21,3 +25,29 @@ def test_every_setting_of_a_link_is_a_field() -> None:
     for section in SECTIONS:
         for name, text in section.settings.items():
             FIELDS[name].codec.decode([text])
+
+
+def test_the_code_of_a_section_is_public_and_documented() -> None:
+    for section in SECTIONS:
+        assert section.code
+        for name in section.code:
+            module, _, attribute = name.rpartition(".")
+            if module.rpartition(".")[2][0].isupper():  # a method
+                module, _, of_class = module.rpartition(".")
+                attribute = f"{of_class}.{attribute}"
+            found = importlib.import_module(module)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+            assert (found.__module__, found.__qualname__) == (module, attribute)
+            assert inspect.getdoc(found), name
+
+
+def test_the_documentation_has_the_same_sections_and_code() -> None:
+    text = (Path(__file__).resolve().parents[5] / "docs" / "paper.md").read_text("utf-8")
+    parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    described = {
+        re.split(r"[ :]", part)[0]: tuple(re.findall("`([^`]+)`", code))
+        for part in parts
+        for code in re.findall(r"^Code: (.+)$", part, re.MULTILINE)
+    }
+    assert described == {section.number: section.code for section in SECTIONS}
