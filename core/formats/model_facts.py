@@ -29,7 +29,7 @@ TASKS = {  # of `core.formats.bart`
 # Where the paper states a fact about its base model. The length penalty is given by a reference; an epsilon, biases of
 # attention, and a rule that ends a search are not given.
 PAPER_SECTIONS = {
-    "parameters": "Table 3",
+    "parameters": marked("Table 3"),
     "layers": "3.1, 3.2.2",
     "widths": "3.1, 3.2.2, 3.3",
     "vocabulary": "5.1",

@@ -43,7 +43,7 @@ def facts_html(facts: dict[str, dict[str, str]]) -> str:
     rows = "".join(
         f"<tr><th>{html.escape(capital(tr(name)))}</th>"
         + "".join(_cell(each.get(name, "\u2013"), facts[PAPER].get(name)) for each in facts.values())
-        + f"<td>{PAPER_SECTIONS.get(name, '')}</td></tr>"
+        + f"<td>{html.escape(tr(PAPER_SECTIONS.get(name, '')))}</td></tr>"
         for name in fact_names(facts)
     )
     return (
