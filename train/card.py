@@ -1,6 +1,5 @@
 """Model cards: a checkpoint's training facts, the scores recorded in them included, as Markdown with curves."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +9,7 @@ from safetensors.torch import save_file
 
 from core.files.file_writing import write_atomically, write_text
 from core.files.runlog import LogLine, format_log, of_kind, read_log, thin_log
+from core.files.strict_json import json_text
 from core.files.training_runs import averaged_files, training_facts_of, training_runs
 from core.formats.checkpoint import Checkpoint, load_checkpoint
 from train.runs.run_folder import folder_of
@@ -42,7 +42,7 @@ def record_scores(path: Path, scores: Sequence[RecordedScore]) -> None:
     with training_facts_of(path):
         kept = [score for score in training.get("scores", []) if [score.get(name) for name in SETTINGS] not in settings]
     with safe_open(path, framework="pt") as file:
-        metadata = {**file.metadata(), "training": json.dumps({**training, "scores": kept + new}, ensure_ascii=False)}
+        metadata = {**file.metadata(), "training": json_text({**training, "scores": kept + new}, ensure_ascii=False)}
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
     def write() -> None:
@@ -164,7 +164,7 @@ def _metadata(
         "model-index": [{"name": name, "results": results}] if results else [],
     }
     # every value of JSON is one of YAML
-    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
+    lines = [f"{key}: {json_text(value, ensure_ascii=False)}" for key, value in values.items() if value]
     return "\n".join(["---", *lines, "---"])
 
 

@@ -1,6 +1,5 @@
 """The training loop (5)."""
 
-import json
 import signal
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -12,6 +11,7 @@ import torch
 from torch import nn
 
 from core.files.file_writing import write_text
+from core.files.strict_json import json_text
 from core.inference.device import supports_bfloat16
 from core.model import Transformer
 from core.model.config import TransformerConfig
@@ -243,7 +243,7 @@ def _nonfinite_batches_saved(
                 corpus.train.pair(index) for index in batches.indices(error.position, recipe.accumulate * world.size)
             )
             lines = [
-                json.dumps({"source": decode(source), "target": decode(target)}, ensure_ascii=False)
+                json_text({"source": decode(source), "target": decode(target)}, ensure_ascii=False)
                 for source, target in pairs
             ]
             write_text(path, "".join(f"{line}\n" for line in lines))

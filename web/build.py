@@ -7,7 +7,6 @@ and opens from the disk.
 import argparse
 import base64
 import importlib.util
-import json
 import shutil
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from core.drawing.drawing_data import KIND_NAMES, KIND_TEXTS, TITLES
 from core.drawing.figure1 import model_facts
 from core.export.html_page import script_digest
 from core.files.shipped_files import shipped_checkpoint
+from core.files.strict_json import json_text
 from core.formats.checkpoint import load_checkpoint
 from core.text.phrases import marked
 from viz_app.language import LANGUAGES, ScriptText, speaking, texts_for_script
@@ -92,7 +92,7 @@ def page(files: dict[str, Path], kernel: bytes, inside: bool) -> str:
     policy = "; ".join(f"{name} {value}" for name, value in rules.items())
     first, *rest = [_model_inside(name, path) for name, path in files.items()] if inside else [""]
     # Escape `<` in JSON, so that no text can close the script element.
-    data = json.dumps(page_data(files, kernel), separators=(",", ":")).replace("<", "\\u003c")
+    data = json_text(page_data(files, kernel), separators=(",", ":")).replace("<", "\\u003c")
     parts = {"policy": policy, "style": style, "script": script, "data": data, "first": first, "rest": "\n".join(rest)}
     html = (HERE / "page.html").read_text(encoding="utf-8")
     for name, text in parts.items():

@@ -13,6 +13,7 @@ from core.export.html_page import page
 from core.export.record import ExplanationRecord, WeightArrays, description, parse_description, weights_of
 from core.files.file_writing import reading, write_atomically
 from core.files.npz_arrays import npz_arrays
+from core.files.strict_json import json_text
 from core.trace import KINDS, Head
 
 HTML = ".html"
@@ -87,7 +88,7 @@ def _to_json(record: ExplanationRecord) -> bytes:
 
 
 def _compact(value: object) -> str:
-    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return json_text(value, separators=(",", ":"))
 
 
 def _from_json(content: bytes) -> ExplanationRecord:
@@ -107,7 +108,7 @@ def _from_json(content: bytes) -> ExplanationRecord:
 
 def _to_npz(record: ExplanationRecord) -> bytes:
     file = io.BytesIO()
-    text = json.dumps(description(record), allow_nan=False)
+    text = json_text(description(record))
     np.savez_compressed(file, allow_pickle=False, description=np.array(text), **weights_of(record.explanation))
     return file.getvalue()
 

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import html
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from core.drawing.drawing_data import label_spans
 from core.drawing.figure1 import figure1_data
 from core.drawing.head_explorer import View, default_head, kinds_data
 from core.export.record import ExplanationRecord
+from core.files.strict_json import json_text
 from core.model.config import TransformerConfig
 from core.trace import Head
 
@@ -82,7 +82,7 @@ def page(
     )
     # Escape `<` in JSON, so that no token can close the script element.
     content = payload(record, first, view, rows) | {"note": note and asdict(note)}
-    data = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
+    data = json_text(content, separators=(",", ":")).replace("<", "\\u003c")
     title = html.escape(f"{record.explanation.source} \u2192 {record.explanation.target}"[:200])
     return _PAGE.format(policy=policy, title=title, style=style, data=data, script=script)
 

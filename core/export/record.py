@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from core.capture import AttentionMap, attention_mask
 from core.files.shipped_files import installed_version
+from core.files.strict_json import json_text
 from core.model.config_fields import require_size
 from core.results import Explanation
 from core.text.byte_pieces import alternative_piece, resolve_bytes, token_role, with_roles
@@ -83,7 +84,7 @@ def record_of(
         "name": name,
         "sha256": sha256,
         "parameters": sum(parameter.numel() for parameter in translator.model.parameters()),
-        "config": json.loads(json.dumps(asdict(translator.model.config))),  # lists in place of tuples
+        "config": json.loads(json_text(asdict(translator.model.config))),  # lists in place of tuples
         "training": _finite(translator.training),
     }
     versions = {"headlight": installed_version(), "torch": torch.__version__, "python": platform.python_version()}

@@ -9,11 +9,13 @@ warning  message
 """
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from core.files.file_writing import reading
+from core.files.strict_json import json_text
 
 LogLine = dict[str, Any]
 KINDS = ("train", "valid", "sample", "warning")
@@ -98,12 +100,14 @@ def of_kind(lines: Sequence[LogLine], kind: str) -> list[LogLine]:
 def thin_log(lines: Sequence[LogLine], train: int = 200, valid: int = 100, samples: int = 12) -> list[LogLine]:
     """Keep an evenly spaced part of a log, with the first and last lines.
 
-    Numbers are rounded to five significant digits. With the defaults, a log of any length is reduced to about 50 KB.
+    Numbers are rounded to five significant digits, and lines with one that is not finite are left out. With the
+    defaults, a log of any length is reduced to about 50 KB.
 
     Args:
         train, valid: largest number of lines of each kind.
         samples: largest number of steps with samples.
     """
+    lines = [line for line in lines if all(type(each) is not float or math.isfinite(each) for each in line.values())]
     sampled = sorted({line["step"] for line in of_kind(lines, "sample")})
     steps = {sampled[place] for place in _spread(len(sampled), samples)}
     kept = [line for line in of_kind(lines, "sample") if line["step"] in steps] + of_kind(lines, "warning")
@@ -126,4 +130,4 @@ def _rounded(line: LogLine) -> LogLine:
 
 def format_log(lines: Sequence[LogLine]) -> str:
     """Text of a log with these lines."""
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    return "".join(json_text(line, ensure_ascii=False) + "\n" for line in lines)

@@ -1,4 +1,4 @@
-"""JSON from untrusted files."""
+"""JSON from untrusted files, and JSON that every reader takes."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,18 @@ from typing import Any, cast
 
 from core.files.budget import MAX_JSON_VALUES
 from core.files.file_writing import reading
+
+
+def json_text(value: object, **layout: Any) -> str:
+    """Write JSON.
+
+    Args:
+        layout: of the text, as for `json.dumps`.
+
+    Raises:
+        ValueError: a number is not finite, which JSON cannot say.
+    """
+    return json.dumps(value, allow_nan=False, **layout)
 
 
 def json_object(data: str | bytes) -> dict[str, Any]:

@@ -5,12 +5,12 @@ of each; tokenizer_config.json, special_tokens_map.json. The references are `Bar
 `MBart50Tokenizer` and `PegasusTokenizer` of transformers.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from core.files.budget import MAX_SMALL_FILE, shown
+from core.files.strict_json import json_text
 from core.formats.checkpoint import CheckpointError
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
@@ -102,7 +102,7 @@ def _made(
             f"are of different models"
         )
     pieces = [*pieces, *(f"<unused {number}>" for number in range(len(pieces), size))]
-    contents = {SETTINGS: json.dumps(options).encode(), SOURCE_DICTIONARY: dictionary_file(pieces)}
+    contents = {SETTINGS: json_text(options).encode(), SOURCE_DICTIONARY: dictionary_file(pieces)}
     return DictionaryTokenizer(contents | files, start)
 
 

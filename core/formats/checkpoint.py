@@ -17,6 +17,7 @@ from torch import Tensor
 
 from core.files.budget import MAX_HEADER_BYTES, MAX_TOKENIZER_BYTES
 from core.files.file_writing import NotWrittenError, reading, write_atomically
+from core.files.strict_json import json_text
 from core.formats.refused_formats import refuse_adapter, refuse_file
 from core.formats.untrusted_parameters import ADVICE, CheckpointError, as_parameter, fill_model, meta_model
 from core.model import Transformer
@@ -90,8 +91,8 @@ def save_checkpoint(
     tensors[TOKENIZER_KEY] = torch.frombuffer(bytearray(tokenizer.to_bytes()), dtype=torch.uint8)
     metadata = {
         "format_version": str(FORMAT_VERSION),
-        "config": json.dumps(_stored(model.config)),
-        "training": json.dumps(training or {}),
+        "config": json_text(_stored(model.config)),
+        "training": json_text(training or {}),
     }
 
     def write(temporary: Path) -> None:

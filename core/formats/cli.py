@@ -1,11 +1,11 @@
 """`python -m core convert`: checkpoints from and to other projects."""
 
 import argparse
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core.files.console import printable, show
+from core.files.strict_json import json_text
 from core.formats.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from core.formats.ctranslate2_folder import write_ctranslate2
 from core.formats.description_draft import UNKNOWN, draft
@@ -140,7 +140,7 @@ def write_draft(sources: Sequence[Path], output: Path) -> list[str]:
         described = draft(files)
     try:
         with output.open("x", encoding="utf-8") as file:
-            file.write(json.dumps(described, indent=1, ensure_ascii=True) + "\n")
+            file.write(json_text(described, indent=1, ensure_ascii=True) + "\n")
     except FileExistsError as error:
         raise FileExistsError(f"there is a file {output} already: give a new one, or remove it") from error
     return [*described["notes"], f"{output}: fill in every {UNKNOWN!r}, and put it beside the parameters"]

@@ -1,10 +1,9 @@
 """Vocabularies and tokenizers of CTranslate2's models and of Argos packages."""
 
-import json
 import re
 from typing import Any, cast
 
-from core.files.strict_json import json_object
+from core.files.strict_json import json_object, json_text
 from core.formats.checkpoint import CheckpointError
 from core.formats.ctranslate2_binary import BinaryModel
 from core.formats.settings import Settings
@@ -151,7 +150,7 @@ def _tokenizer(
     dictionaries = {SOURCE_DICTIONARY: dictionary_file(source)}
     if source != target:
         dictionaries[TARGET_DICTIONARY] = dictionary_file(target)
-    return DictionaryTokenizer({SETTINGS: json.dumps(settings).encode(), **subwords, **dictionaries}, start)
+    return DictionaryTokenizer({SETTINGS: json_text(settings).encode(), **subwords, **dictionaries}, start)
 
 
 def _is_character(piece: str) -> bool:

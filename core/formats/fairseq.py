@@ -5,7 +5,6 @@ Files: one `*.pt` with the parameters and the training options (`args` or `cfg`)
 arithmetic is that of FSMT, see `core.formats.fsmt`, with more options.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -13,6 +12,7 @@ from typing import Any, cast
 from torch import Tensor
 
 from core.files.budget import shown
+from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content, unpacked
@@ -272,7 +272,7 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
     split = (SENTENCEPIECE, sentencepiece[0]) if sentencepiece else (MERGES, merges[0])
     try:
         built = DictionaryTokenizer(
-            {SETTINGS: json.dumps(settings).encode(), split[0]: files.read(split[1]), **dictionaries}, 2
+            {SETTINGS: json_text(settings).encode(), split[0]: files.read(split[1]), **dictionaries}, 2
         )
     except ValueError as error:
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error

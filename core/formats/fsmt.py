@@ -5,10 +5,10 @@ merges.txt, tokenizer_config.json, generation_config.json. The references are `F
 `FSMTTokenizer` of transformers.
 """
 
-import json
 from typing import Any, cast
 
 from core.files.budget import MAX_SMALL_FILE
+from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import check_copies, matrix_names, read_parameters, stack_names, tied_by_content
@@ -112,7 +112,7 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
     }
     try:
         tokenizer = DictionaryTokenizer(
-            {SETTINGS: json.dumps(known).encode(), MERGES: files.read("merges.txt"), **dictionaries}, config.bos_id
+            {SETTINGS: json_text(known).encode(), MERGES: files.read("merges.txt"), **dictionaries}, config.bos_id
         )
     except ValueError as error:
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error

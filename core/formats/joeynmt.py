@@ -4,11 +4,11 @@ Files: a `.ckpt` with the parameters (`model_state`), `config.yaml`, `src_vocab.
 subword-nmt or the SentencePiece model that the configuration names.
 """
 
-import json
 from pathlib import PurePath
 from typing import Any, cast
 
 from core.files.budget import MAX_YAML_BYTES
+from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
@@ -245,7 +245,7 @@ def _tokenizer(files: SourceFiles, data: Settings) -> tuple[DictionaryTokenizer,
                 for key in ("codes" if kind == "subword-nmt" else "model_file",)
             ]
             subwords = subword_files(files, kinds, (wanted[0], wanted[1]))
-        contents = {SETTINGS: json.dumps(settings | split[0]).encode(), **subwords, **dictionaries}
+        contents = {SETTINGS: json_text(settings | split[0]).encode(), **subwords, **dictionaries}
         start = pieces[1].index("<s>")
         tokenizer = DictionaryTokenizer(contents, start)
     except ValueError as error:

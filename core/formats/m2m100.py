@@ -7,11 +7,11 @@ saves NLLB's pieces and merges in tokenizer.json alone. The references are `M2M1
 2022).
 """
 
-import json
 from dataclasses import replace
 from typing import Any, cast
 
 from core.files.budget import MAX_SMALL_FILE
+from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import check_copies, read_parameters, stack_names
@@ -128,7 +128,7 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
     try:
         tokenizer = DictionaryTokenizer(
             {
-                SETTINGS: json.dumps(settings).encode(),
+                SETTINGS: json_text(settings).encode(),
                 SENTENCEPIECE: model,
                 SOURCE_DICTIONARY: dictionary_file(pieces),
             },

@@ -5,7 +5,6 @@ Files: one `.npz` with the parameters and the options of the training in `specia
 vector of zeros, for which a piece `<pad>` is added, as in the same models in Hugging Face's layout.
 """
 
-import json
 import re
 import sys
 from dataclasses import replace
@@ -15,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from core.files.budget import shown
+from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.huggingface import EXCLUDED_LOGIT
@@ -344,4 +344,4 @@ def _vocabulary(files: SourceFiles, name: str, config: TransformerConfig) -> byt
         if text in ids:
             raise ValueError(f"line {number} of {name} has {text!r:.60} a second time")
         ids[text] = int(token_id)
-    return json.dumps({**ids, PAD: config.pad_id}).encode()
+    return json_text({**ids, PAD: config.pad_id}).encode()

@@ -6,7 +6,6 @@ coordinates in every parameter that reads or writes hidden states.
 """
 
 import io
-import json
 import zipfile
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +14,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
+from core.files.strict_json import json_text
 from core.formats.checkpoint import Checkpoint
 from core.formats.huggingface import ACTIVATIONS
 from core.formats.marian_huggingface import BIAS, OUTPUT, SHARED, SOURCE, TARGET
@@ -238,4 +238,4 @@ def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:
 
 
 def _json(values: dict[str, Any]) -> bytes:
-    return f"{json.dumps(values, indent=2, ensure_ascii=False)}\n".encode()
+    return f"{json_text(values, indent=2, ensure_ascii=False)}\n".encode()

@@ -6,7 +6,6 @@ a temporary folder. transformers is not imported: its models are known by their 
 """
 
 import copy
-import json
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
+from core.files.strict_json import json_text
 from core.formats.checkpoint import Checkpoint, CheckpointError, check_vocabularies
 from core.formats.importing import import_files
 from core.formats.source_files import SourceFiles
@@ -151,4 +151,4 @@ def _label(model: nn.Module) -> str:
 
 def _json(settings: Mapping[str, Any]) -> bytes:
     """Settings as a file has them; what JSON does not have, such as a type of PyTorch, by its name."""
-    return json.dumps(dict(settings), default=str).encode()
+    return json_text(dict(settings), default=str).encode()

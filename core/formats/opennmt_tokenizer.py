@@ -1,11 +1,11 @@
 """Tokenizers of OpenNMT-py: vocabularies in its files, files of subwords beside them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, cast
 
 from core.files.budget import shown
+from core.files.strict_json import json_text
 from core.formats.checkpoint import CheckpointError
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
@@ -45,7 +45,7 @@ def read_tokenizer(
             dictionaries[TARGET_DICTIONARY] = dictionary_file(target)
         split = {} if "split" in settings else _subwords(files, options)
         tokenizer = DictionaryTokenizer(
-            {SETTINGS: json.dumps(settings).encode(), **split, **dictionaries}, target.index(start)
+            {SETTINGS: json_text(settings).encode(), **split, **dictionaries}, target.index(start)
         )
     except ValueError as error:
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{name}: {error}") from error

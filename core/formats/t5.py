@@ -9,12 +9,12 @@ decoder's last state by d_model^-0.5; here the gain of the norm before it is mul
 outputs.
 """
 
-import json
 import math
 from typing import Any, cast
 
 from torch import Tensor
 
+from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import read_parameters, stack_names
@@ -176,7 +176,7 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
             name, data = TOKENIZER_JSON, sentencepiece_of(files)
         tokenizer = DictionaryTokenizer(
             {
-                SETTINGS: json.dumps({"prefixes": prefixes, **languages}).encode(),
+                SETTINGS: json_text({"prefixes": prefixes, **languages}).encode(),
                 SENTENCEPIECE: data,
                 SOURCE_DICTIONARY: dictionary_file(_pieces(files, name, data, settings, config.vocab_size)),
             },

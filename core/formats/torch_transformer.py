@@ -5,12 +5,12 @@ alone or in what a training saves, and either SentencePiece models or lists of p
 `torch.nn.Transformer`. A hand-written model has a map of names, see `core.formats.module_names`.
 """
 
-import json
 import math
 import re
 from typing import Any, cast
 
 from core.files.budget import shown
+from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.module_names import (
@@ -316,7 +316,7 @@ def _tokenizer(files: SourceFiles, options: Settings, sizes: list[int]) -> tuple
         dictionaries = {SOURCE_DICTIONARY: dictionary_file(source)}
         if source != target:
             dictionaries[TARGET_DICTIONARY] = dictionary_file(target)
-        tokenizer = DictionaryTokenizer({SETTINGS: json.dumps(settings).encode(), **subwords, **dictionaries}, start)
+        tokenizer = DictionaryTokenizer({SETTINGS: json_text(settings).encode(), **subwords, **dictionaries}, start)
     except ValueError as error:
         raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
     return tokenizer, start

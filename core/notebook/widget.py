@@ -1,13 +1,13 @@
 """Base of the widgets: a script, its style sheet, and a static page for places where no widget can be shown."""
 
 import html
-import json
 from pathlib import Path
 from typing import Any
 
 import anywidget
 
 from core.drawing.bundle import bundled_script, bundled_style
+from core.files.strict_json import json_text
 
 STATIC_HEIGHT = 720  # pixels of the static page; a larger one scrolls
 
@@ -16,7 +16,7 @@ def widget_module(file: str) -> str:
     """Return the script beside a Python file as one module, with its style sheet as the constant `STYLE`."""
     path = Path(file)
     style = bundled_style(path.with_name("widget.css"))
-    return f"const STYLE = {json.dumps(style)};\n{bundled_script(path.with_suffix('.js'))}"
+    return f"const STYLE = {json_text(style)};\n{bundled_script(path.with_suffix('.js'))}"
 
 
 class NotebookWidget(anywidget.AnyWidget):

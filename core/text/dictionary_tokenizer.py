@@ -4,12 +4,11 @@ A text is split into pieces by byte-pair encoding, by a SentencePiece model, or 
 dictionary numbers the pieces.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from core.files.strict_json import json_object
+from core.files.strict_json import json_object, json_text
 from core.text.byte_pair_encoding import CONTINUED
 from core.text.dictionary_settings import language_ids, language_of, prefixes_of
 from core.text.piece_splitting import MERGES, WORDS, piece_functions, word_functions
@@ -240,7 +239,7 @@ class DictionaryTokenizer:
 
 def dictionary_file(pieces: Iterable[str]) -> bytes:
     """A dictionary from its pieces in the order of their ids, which are checked when it is read."""
-    return json.dumps({PIECES: list(pieces)}, ensure_ascii=False).encode(errors="surrogatepass")
+    return json_text({PIECES: list(pieces)}, ensure_ascii=False).encode(errors="surrogatepass")
 
 
 def with_usual_names(pieces: Sequence[str], names: Mapping[str, str]) -> list[str]:

@@ -78,7 +78,8 @@ def damaged_states(content: bytes) -> dict[str, bytes]:
     return {
         "empty": b"",
         "foreign": b"hello\n",
-        "cut": content[: len(content) // 2],
+        **{f"cut at {place}": content[:place] for place in chance.sample(range(1, len(content)), 6)},
+        "without bytes in the middle": content[:1000] + content[1500:],
         "without its end": content[:-1],
         "zeros": bytes(len(content)),
         **{f"bytes at {place}": changed(content, place, 4) for place in chance.sample(range(len(content) - 4), 8)},
@@ -114,13 +115,16 @@ def test_states_of_other_runs_are_refused(
     shutil.copyfile(tmp_path / "other" / "state.pt", run / "state.pt")
     assert "(its run is not that of recipe.json)" in error_of_fit(prepared, run, capsys)
     for other, reason in (
-        ([1], "it is not the state of a run"),
-        ({"step": "1"}, "it is not the state of a run"),
-        ({"step": 1}, "'model'"),
-        ({**state, "model": {}}, "Error(s) in loading state_dict for Transformer:"),
-        ({**state, "optimizer": {"state": {}, "param_groups": []}}, "loaded state dict has a different number of"),
-        ({**state, "position": {"era": 1}}, "unexpected keyword argument 'era'"),
-        ({**state, "windows": [{"rows": [[1]]}]}, ""),
+        ([1], "its content is [1], expected dict"),
+        ({"step": "1"}, "step is '1', expected int"),
+        ({"step": 1}, "position is None, expected dict"),
+        ({**state, "model": {}}, "embedding.tokens.weight is None, expected a tensor ["),
+        ({**state, "optimizer": {**state["optimizer"], "state": {}}}, "optimizer state 0 is None, expected dict"),
+        ({**state, "position": {"epoch": 0, "batch": 0, "era": 1}}, "unexpected keyword argument 'era'"),
+        ({**state, "position": {"epoch": 0, "batch": 1.5}}, "position batch is 1.5, expected int"),
+        ({**state, "windows": [{"rows": [[1.0]], "positions": [[0, 0]]}]}, "windows rows is [1.0], expected tuple"),
+        ({**state, "hours": "1"}, "hours is '1', expected float"),
+        ({**state, "best_nll": None}, "best_nll is None, expected float"),
     ):
         torch.save(other, run / "state.pt")
         assert reason in error_of_fit(prepared, run, capsys)
@@ -134,8 +138,9 @@ def test_states_of_other_runs_are_refused(
         (b"", "is damaged: Expecting value"),
         (b"\xff", "is damaged: 'utf-8' codec"),
         (b"[]", "is damaged: it is a list, expected a JSON object"),
-        (b"{}", "is damaged: preset is None; put back a copy of it"),
-        ({"config": 1}, "is damaged: config is 1; put back a copy of it"),
+        (b"{}", "is damaged: preset is None, expected str; put back a copy of it"),
+        ({"config": 1}, "is damaged: config is 1, expected dict; put back a copy of it"),
+        ({"resumed": {"step": 1}}, "is damaged: resumed is {'step': 1}, expected list; put back a copy of it"),
         ({"config": {"era": 1}}, "is damaged: "),
         (
             {"recipe": {"steps": 0}},

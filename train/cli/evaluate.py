@@ -1,7 +1,6 @@
 """`python -m train evaluate`: BLEU, chrF and perplexity on test sets."""
 
 import argparse
-import json
 from pathlib import Path
 from typing import get_args
 
@@ -9,6 +8,7 @@ from core.decoding.mask_predict import ITERATIONS
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.console import show
 from core.files.file_writing import write_text
+from core.files.strict_json import json_text
 from core.inference.device import Precision
 from core.text.bleu_tokenizers import LANGUAGES
 from core.text.text_files import one_line
@@ -94,7 +94,7 @@ def _evaluate(options: argparse.Namespace) -> None:
             lines = "".join(f"{one_line(line)}\n" for line in hypotheses)
             write_text(options.write / f"{test.name}.txt", lines)
     if options.json:
-        print(json.dumps([score.facts() for score in scores], indent=2, ensure_ascii=False))
+        print(json_text([score.facts() for score in scores], indent=2, ensure_ascii=False))
     if options.record:
         record_scores(options.checkpoint, scores)
 

@@ -1,11 +1,11 @@
 """`python -m train evaluate-lines`: error rate of a model that reads pictures (7)."""
 
 import argparse
-import json
 from pathlib import Path
 
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.file_writing import write_text
+from core.files.strict_json import json_text
 from core.images.line_reader import BEAM_SIZE, LENGTH_PENALTY, LineReader
 from core.translator import Translator
 from train.card import record_scores
@@ -58,6 +58,6 @@ def _evaluate_lines(options: argparse.Namespace) -> None:
             options.write.mkdir(parents=True, exist_ok=True)
             write_text(options.write / f"{folder.name}.txt", "".join(f"{line}\n" for line in read_lines))
     if options.json:
-        print(json.dumps([score.facts() for score in scores], indent=2, ensure_ascii=False))
+        print(json_text([score.facts() for score in scores], indent=2, ensure_ascii=False))
     if options.record:
         record_scores(options.checkpoint, scores)

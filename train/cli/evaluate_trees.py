@@ -1,11 +1,11 @@
 """`python -m train evaluate-trees`: PARSEVAL scores of a parser (6.3)."""
 
 import argparse
-import json
 from pathlib import Path
 
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.file_writing import write_text
+from core.files.strict_json import json_text
 from core.parsing.parser import BEAM_SIZE, LENGTH_PENALTY, Parser
 from core.translator import Translator
 from train.card import record_scores
@@ -49,6 +49,6 @@ def _evaluate_trees(options: argparse.Namespace) -> None:
     score, parses = evaluate_trees(parser, options.trees.name, gold, options.beam_size, options.length_penalty)
     if options.write:
         write_text(options.write, "".join(f"{line}\n" for line in with_tags(parses, gold)))
-    print(json.dumps(score.facts(), indent=2, ensure_ascii=False) if options.json else score)
+    print(json_text(score.facts(), indent=2, ensure_ascii=False) if options.json else score)
     if options.record:
         record_scores(options.checkpoint, [score])

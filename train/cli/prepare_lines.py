@@ -1,11 +1,11 @@
 """`python -m train prepare-lines`: pictures of lines of text for training (7)."""
 
 import argparse
-import json
 from pathlib import Path
 
 from core.files.number_range import FROM_1, SEEDS
 from core.files.shipped_files import shipped_checkpoint
+from core.files.strict_json import json_text
 from core.model.preset_configs import PRESETS
 from train.cli.shared_options import DEFAULT, Commands, command_parser
 from train.data.line_pictures import prepare_lines
@@ -48,4 +48,4 @@ def _prepare_lines(options: argparse.Namespace) -> None:
         options.seed,
         options.overwrite,
     )
-    print(json.dumps(manifest, indent=2, ensure_ascii=False))
+    print(json_text(manifest, indent=2, ensure_ascii=False))

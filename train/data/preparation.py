@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from core.files.console import show
 from core.files.file_writing import NotWrittenError, write_atomically
-from core.files.strict_json import read_json
+from core.files.strict_json import json_text, read_json
 from core.formats.checkpoint import load_checkpoint
 from core.formats.opening import is_safetensors
 from core.text import text_normalization
@@ -131,7 +131,7 @@ def _unfinished(work: Path) -> Iterator[None]:
 
 def _start(work: Path, request: dict[str, Any]) -> None:
     try:
-        same = json.loads((work / "request.json").read_text(encoding="utf-8")) == json.loads(json.dumps(request))
+        same = json.loads((work / "request.json").read_text(encoding="utf-8")) == json.loads(json_text(request))
     except (FileNotFoundError, ValueError):
         same = False
     if not same:
@@ -341,4 +341,4 @@ def _write_bytes(path: Path, content: bytes) -> None:
 
 
 def _json(content: Any) -> bytes:
-    return json.dumps(content, indent=2, ensure_ascii=False).encode()
+    return json_text(content, indent=2, ensure_ascii=False).encode()

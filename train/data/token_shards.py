@@ -1,7 +1,6 @@
 """Token shards on disk, with checksums, and padded batches of their pairs (5.1)."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import reading, write_text
-from core.files.strict_json import read_json
+from core.files.strict_json import json_text, read_json
 from core.model import PAD_PIXEL
 from core.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
@@ -192,7 +191,7 @@ def write_checksums(folder: Path, names: Sequence[str], later: Mapping[str, byte
     """
     digests = {name: sha256_of(folder / name) for name in names}
     digests |= {name: hashlib.sha256(content).hexdigest() for name, content in (later or {}).items()}
-    write_text(folder / CHECKSUMS, json.dumps(digests, indent=2))
+    write_text(folder / CHECKSUMS, json_text(digests, indent=2))
 
 
 def verify_checksums(folder: Path) -> None:

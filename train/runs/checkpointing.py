@@ -30,6 +30,8 @@ from train.runs.symptoms import dropout_warning
 from train.runs.training_state import Training
 from train.snapshot_checksum import with_checksum
 
+MOST_NATS = 700  # of a token, whose perplexity is still finite
+
 
 class Saver:
     """Validates and saves a training run; every method is collective, so all processes must call it."""
@@ -124,6 +126,9 @@ def validate(
 ) -> dict[str, float]:
     """Return the unsmoothed negative log-likelihood per target token (nats) and its exponential, the perplexity
     (6.2).
+
+    Raises:
+        FloatingPointError: there is no such number, as the training has diverged.
     """
     loss_of.eval()
     sums = torch.zeros(2, dtype=torch.float64)
@@ -133,8 +138,13 @@ def validate(
         with autocast(recipe, world.device):
             nll = loss_of(batch).nll
         sums += torch.tensor([float(nll), batch.num_tokens], dtype=torch.float64)
-    nll, num_tokens = world.sum(sums).tolist()
-    return {"nll": nll / num_tokens, "perplexity": math.exp(nll / num_tokens)}
+    total, num_tokens = world.sum(sums).tolist()
+    if not (nll := total / num_tokens) < MOST_NATS:  # not a number, too
+        raise FloatingPointError(
+            f"the validation loss is {nll:g} nats a token, expected less than {MOST_NATS}: the training has diverged; "
+            f"start again with a lower --rate-scale or a --clip-norm"
+        )
+    return {"nll": nll, "perplexity": math.exp(nll)}
 
 
 def autocast(recipe: Recipe, device: torch.device) -> torch.autocast:

@@ -1,6 +1,5 @@
 """Log of a run: a progress bar, JSON lines and TensorBoard curves."""
 
-import json
 import math
 import sys
 import time
@@ -13,6 +12,7 @@ from torch.utils.tensorboard.writer import SummaryWriter
 from tqdm import tqdm
 
 from core.files.console import printable
+from core.files.strict_json import json_text
 from train.data.batches import Position
 from train.distributed import World
 from train.runs.run_folder import RunFolder
@@ -168,5 +168,5 @@ class Log:
 
     def _line(self, kind: str, step: int, content: dict[str, Any]) -> None:
         with self._run.saving(f"the log of step {step}"):
-            self._file.write(json.dumps({"kind": kind, "step": step, **content}, ensure_ascii=False) + "\n")
+            self._file.write(json_text({"kind": kind, "step": step, **content}, ensure_ascii=False) + "\n")
             self._file.flush()

@@ -10,10 +10,10 @@ state.pt               parameters, optimizer, position in the data, with checksu
 lock                   held by the process that trains here
 """
 
+import errno
 import fcntl
 import functools
 import hashlib
-import json
 import pickle
 import shutil
 import subprocess
@@ -30,10 +30,10 @@ import torch
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import NotWrittenError, reading, write_atomically, write_text
 from core.files.runlog import parse_line
-from core.files.strict_json import read_json
+from core.files.strict_json import json_text, read_json
 from core.model.config import TransformerConfig
 from train.recipe import CHANGEABLE, Recipe, TrainingPrecision
-from train.runs.state_file import load_state, save_state
+from train.runs.state_file import check_like, load_state, save_state
 from train.snapshot_checksum import checksum_file, with_checksum
 
 IDENTITY = ("preset", "config", "seed", "manifest", "init")  # recorded facts that tell runs apart
@@ -139,7 +139,7 @@ class RunFolder:
         try:
             yield
         except (*DAMAGE, pickle.UnpicklingError, AttributeError) as error:
-            is_of_system = isinstance(error, OSError) and error.errno is not None
+            is_of_system = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)  # as a wrong offset
             if is_of_system or isinstance(error, RunFolderError | torch.OutOfMemoryError):
                 raise
             (reason, *_), snapshots = str(error).splitlines() or [repr(error)], self.snapshots()
@@ -155,7 +155,7 @@ class RunFolder:
             return None
         record = self._record()
         facts = [record.get(name) for name in IDENTITY]
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json_text(facts, sort_keys=True).encode()).hexdigest()
 
     def _record(self) -> dict[str, Any]:
         """Read the recorded settings.
@@ -168,9 +168,12 @@ class RunFolder:
             record = read_json(self.recipe)
         except ValueError as error:
             raise RunFolderError(f"{error}; {advice}") from error
-        kinds = {"preset": str, "command": str, "config": dict, "recipe": dict, "manifest": dict}
-        if wrong := [name for name, kind in kinds.items() if not isinstance(record.get(name), kind)]:
-            raise RunFolderError(f"{self.recipe} is damaged: {wrong[0]} is {record.get(wrong[0])!r:.60}; {advice}")
+        sample = {"preset": "", "command": "", "config": {}, "recipe": {}, "manifest": {}}
+        sample |= {"resumed": [{"step": 0}]} if "resumed" in record else {}
+        try:
+            check_like(record, sample)
+        except ValueError as error:
+            raise RunFolderError(f"{self.recipe} is damaged: {error}; {advice}") from error
         return record
 
     def truncate_log(self, last_step: int) -> None:
@@ -284,7 +287,7 @@ class RunFolder:
         return record
 
     def _write_recipe(self, record: dict[str, Any]) -> None:
-        text = json.dumps(record, indent=2, ensure_ascii=False)
+        text = json_text(record, indent=2, ensure_ascii=False)
         write_text(self.recipe, text)
 
 

@@ -36,15 +36,45 @@ def load_state(path: Path, run: str | None) -> dict[str, Any]:
         run: digest of the run that it should be of. States of earlier versions do not name theirs.
 
     Raises:
-        ValueError: a checksum differs, or it is of another run.
+        ValueError: a checksum differs, or it is of another run or none.
         Other errors of `core.files.damaged_archives`, and `pickle.UnpicklingError`: it is damaged.
     """
     with reading(path), zipfile.ZipFile(path) as archive:
         if (part := archive.testzip()) is not None:  # `torch.load` does not compare the checksums
             raise ValueError(f"{part} has another checksum")
     state = torch.load(path, map_location="cpu", weights_only=True)
-    if not isinstance(state, dict) or not isinstance(state.get("step"), int):
-        raise ValueError("it is not the state of a run")
+    check_like(state, {"step": 0})
     if state.get("run", run) != run:
         raise ValueError("its run is not that of recipe.json")
     return state
+
+
+def check_like(value: Any, sample: Any, name: str = "") -> None:
+    """Check that a value that was read has the types of a sample.
+
+    Args:
+        sample: a number, a text or a tensor; a dict, whose keys the value has; a list, of items that are all like its
+            first; or a tuple of items, which the value has as a list.
+        name: of the value, for the message.
+
+    Raises:
+        ValueError: it has another type, shape or number of items, or lacks a key.
+    """
+    match sample:
+        case torch.Tensor():
+            is_like = isinstance(value, torch.Tensor) and (value.dtype, value.shape) == (sample.dtype, sample.shape)
+        case float():
+            is_like = type(value) in (int, float)
+        case tuple():
+            is_like = isinstance(value, list) and len(value) == len(sample)
+        case _:
+            is_like = type(value) is type(sample) or (isinstance(value, dict) and isinstance(sample, dict))
+    if not is_like:
+        expected = f"a tensor {list(sample.shape)}" if isinstance(sample, torch.Tensor) else type(sample).__name__
+        raise ValueError(f"{name or 'its content'} is {value!r:.60}, expected {expected}")
+    if isinstance(sample, dict):
+        for key, each in sample.items():
+            check_like(value.get(key), each, f"{name} {key}".strip())
+    elif isinstance(sample, list | tuple):
+        for number, each in enumerate(value):
+            check_like(each, sample[0 if isinstance(sample, list) else number], name)

@@ -18,6 +18,9 @@ from train.loss import loss_module
 from train.packed import PackedLoss
 from train.recipe import Recipe
 from train.runs.log_writer import Window
+from train.runs.state_file import check_like
+
+REQUIRED = ("step", "position", "hours", "model", "optimizer", "windows")  # of a state; older ones lack the others
 
 
 class Training:
@@ -94,16 +97,46 @@ class Training:
             "validations_since_best": self.validations_since_best,
         }
 
+    def _sample(self, has_moments: bool) -> dict[str, Any]:
+        """A state, for its types and shapes.
+
+        Args:
+            has_moments: of Adam, as after the first step.
+        """
+        moments = {
+            number: {"step": torch.tensor(0.0), "exp_avg": parameter, "exp_avg_sq": parameter}
+            for number, parameter in enumerate(self.model.parameters())
+            if has_moments and parameter.requires_grad
+        }
+        return {
+            "step": 0,
+            "position": asdict(Position()),
+            "hours": 0.0,
+            "model": self.model.state_dict(),
+            "optimizer": {"state": moments, "param_groups": [{"params": [0]}]},
+            "windows": [{"rows": [(0.0, 0.0, 0.0)], "positions": [(0, 0)]}],
+            "best_nll": 0.0,
+            "validations_since_best": 0,
+        }
+
     def restore(self, state: dict[str, Any] | None) -> None:
         """Restore a saved state, if any, and start counting the hours.
 
         If the number of processes has changed, the next log line covers only the steps from here on.
+
+        Raises:
+            ValueError, TypeError, LookupError, RuntimeError: the state is damaged, or of another model.
         """
         self._began = time.perf_counter()
         if state is None:
             return
+        sample = self._sample(has_moments=state["step"] > 0)
+        check_like(state, {name: value for name, value in sample.items() if name in state or name in REQUIRED})
         self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        settings = self.optimizer.state_dict()[
+            "param_groups"
+        ]  # the same in every run, but for the rate, set at each step
+        self.optimizer.load_state_dict({"state": state["optimizer"]["state"], "param_groups": settings})
         self.step, self.position = state["step"], Position(**state["position"])
         self.best_nll, self.validations_since_best = (
             state.get("best_nll", math.inf),

@@ -11,7 +11,6 @@ Files in the output folder:
 
 import csv
 import itertools
-import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ import torch
 
 from core.analysis.csv_output import without_formula
 from core.files.file_writing import write_atomically, write_text
-from core.files.strict_json import read_json
+from core.files.strict_json import json_text, read_json
 from core.formats.checkpoint import load_checkpoint
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
@@ -185,7 +184,7 @@ class Experiment:
             "paper_bleu": paper.bleu,
             "paper_parameters": paper.parameters,
         }
-        write_text(path, json.dumps(scored, indent=2, ensure_ascii=False))
+        write_text(path, json_text(scored, indent=2, ensure_ascii=False))
         return scored
 
 

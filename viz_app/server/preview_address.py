@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from starlette.requests import Request
 from starlette.responses import Response
 
+from core.files.strict_json import json_text
 from viz_app.session import previews
 
 MOST_BYTES = 8192  # of a request
@@ -35,7 +36,7 @@ def drawings(body: bytes) -> bytes:
     try:
         match json.loads(body):
             case {"ticket": str(ticket), "text": str(text)}:
-                return json.dumps(previews.preview(ticket, text)).encode()
+                return json_text(previews.preview(ticket, text)).encode()
             case _:
                 return b""
     except (previews.NoPreviewError, ValueError, RecursionError):

@@ -16,7 +16,6 @@ STACK is `encoder` and `decoder`. Version 2 has the arrays of `distribution_arra
 
 import dataclasses
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,7 @@ from core.files.budget import MAX_INDEX_BYTES, MAX_INDEX_TOKENS
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import reading, write_atomically
 from core.files.npz_arrays import npz_arrays
-from core.files.strict_json import json_object
+from core.files.strict_json import json_object, json_text
 from core.trace import KINDS, STACKS, Head, Stack
 
 SUFFIX = ".corpus.npz"
@@ -81,7 +80,7 @@ def index_bytes(index: CorpusIndex) -> bytes:
         "quantiles": QUANTILES,
     }
     arrays: Arrays = {
-        "header": _text_array(json.dumps(header)),
+        "header": _text_array(json_text(header)),
         "sources": _text_array("\n".join(sentence.source for sentence in sentences)),
         "lines": np.array([sentence.line for sentence in sentences], np.uint32),
         "source_lengths": np.array([sentence.source_length for sentence in sentences], np.uint16),

@@ -18,6 +18,7 @@ from core.analysis.csv_output import without_formula
 from core.analysis.declaration import Columns
 from core.analysis.layers.layer_types import LAYER_TYPES, SequenceLayer, Sizes
 from core.analysis.layers.live_memory import LiveMemory
+from core.files.strict_json import json_text
 
 SECONDS = 0.1  # spent on timing one layer; more if `LEAST_RUNS` passes take longer
 LEAST_RUNS = 2  # timed passes, after a first one that measures memory and warms up
@@ -168,8 +169,8 @@ def to_csv(table: CostTable) -> str:
 
 def to_json(table: CostTable) -> str:
     """The machine, the names of the columns, and one line per measurement."""
-    rows = ",\n".join(f"    {json.dumps([_short(value) for value in asdict(cost).values()])}" for cost in table.costs)
-    head = f'  "hardware": {json.dumps(table.hardware)},\n  "columns": {json.dumps(COLUMNS)},\n'
+    rows = ",\n".join(f"    {json_text([_short(value) for value in asdict(cost).values()])}" for cost in table.costs)
+    head = f'  "hardware": {json_text(table.hardware)},\n  "columns": {json_text(COLUMNS)},\n'
     return f'{{\n{head}  "rows": [\n{rows}\n  ]\n}}\n'
 
 

@@ -14,7 +14,6 @@ thresholds of a checkpoint are in a file beside it, which names it by its digest
 """
 
 import dataclasses
-import json
 import math
 import re
 import sys
@@ -32,7 +31,7 @@ from core.analysis.signs.pair_signs import SIGNS, Pair, SignName, pair_signs
 from core.analysis.subject import MODEL
 from core.analysis.unfamiliar_source import source_familiarity
 from core.files.file_writing import check_folder_of, file_digest, write_text
-from core.files.strict_json import read_json
+from core.files.strict_json import json_text, read_json
 from core.text.text_files import read_text, split_lines
 from core.translator import Translator
 
@@ -199,7 +198,7 @@ def save_thresholds(path: Path, thresholds: SignThresholds) -> None:
         OSError: the file cannot be written.
     """
     content = {"format": FORMAT, "version": VERSION, **dataclasses.asdict(thresholds)}
-    write_text(path, json.dumps(content, indent=1) + "\n")
+    write_text(path, json_text(content, indent=1) + "\n")
 
 
 def load_thresholds(path: Path, digest: str) -> SignThresholds:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from core.files.console import printable
 from core.files.file_writing import write_text, writing
+from core.files.strict_json import json_text
 
 try:
     import fcntl
@@ -86,7 +87,7 @@ class FileOutput:
         self.save_progress()
 
     def save_progress(self) -> None:
-        text = json.dumps({"format": FORMAT, "settings": self._settings, **asdict(self.progress)}, indent=2) + "\n"
+        text = json_text({"format": FORMAT, "settings": self._settings, **asdict(self.progress)}, indent=2) + "\n"
         write_text(progress_path(self.path), text)
 
 

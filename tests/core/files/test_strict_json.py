@@ -1,10 +1,13 @@
 """JSON that is not as it should be is refused, quickly."""
 
 import json
+import math
+import re
+from pathlib import Path
 
 import pytest
 
-from core.files.strict_json import json_object
+from core.files.strict_json import json_object, json_text
 
 
 def test_objects_are_read() -> None:
@@ -31,3 +34,13 @@ def test_objects_are_read() -> None:
 def test_anything_else_is_refused(text: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         json_object(text)
+
+
+def test_what_is_written_has_no_number_that_json_lacks() -> None:
+    for number in (math.nan, math.inf, -math.inf):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            json_text({"loss": [number]})
+    root = Path(__file__).parents[3]
+    sources = [path for package in ("core", "train", "web") for path in (root / package).rglob("*.py")]
+    writers = {path.name for path in sources if re.search(r"json\.dumps?\(", path.read_text("utf-8"))}
+    assert writers == {"strict_json.py"}

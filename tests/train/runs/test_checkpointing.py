@@ -25,3 +25,6 @@ def test_validation_has_the_perplexity_of_evaluate(prepared: Path, recipe: Recip
         numbers = validate(loss_module(model, 0.0), corpus.valid, replace(recipe, precision="float32"), world)
     pairs = TestSet.read(prepared / "valid.source.txt", prepared / "valid.target.txt").pairs
     assert numbers["perplexity"] == pytest.approx(perplexity(Translator(model, corpus.tokenizer), pairs), rel=1e-5)
+    model.embedding.tokens.weight.data *= 1e6
+    with distributed.join(torch.device("cpu")) as world, pytest.raises(FloatingPointError, match="has diverged"):
+        validate(loss_module(model, 0.0), corpus.valid, replace(recipe, precision="float32"), world)

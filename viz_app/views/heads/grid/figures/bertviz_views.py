@@ -8,6 +8,7 @@ import torch
 
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
+from core.files.strict_json import json_text
 from viz_app.drawing import bertviz_scripts
 from viz_app.drawing.bertviz_scripts import BertVizView
 from viz_app.drawing.theme import Theme
@@ -115,7 +116,7 @@ def _split_page(page: str) -> tuple[str, str]:
             params[name] = [1 + number for number in params[name]]
     if params.get("layer") is not None:
         params["layer"] += 1
-    return body, json.dumps(params, separators=(",", ":")).replace("<", "\\u003c")
+    return body, json_text(params, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _labels(tokens: Sequence[str]) -> list[str]:
