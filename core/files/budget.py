@@ -16,7 +16,8 @@ MIB, GIB = 2**20, 2**30
 
 # --- Bytes of files, packed and unpacked -----------------------------------------------------------------------------
 
-MAX_RATIO, FREE_BYTES = 20, 16 * MIB  # an archive may unpack to this multiple of its size, and some more in any case
+MAX_RATIO, FREE_BYTES = 2, 16 * MIB  # an archive may unpack to this multiple of its size, and some more in any case
+MAX_TEXT_RATIO = 20  # of vocabularies, settings, attention and small differences, which compress to a fifth
 MAX_UNPACKED = GIB  # of the arrays of a file, which are in memory together
 MAX_INDEX_BYTES = 256 * MIB  # of a corpus index, unpacked; that of 5,000 sentences has 2 MB
 MAX_INDEX_TOKENS = 2**24  # of all translations of a corpus index; 65,536 sentences of 128 tokens have half of that
@@ -26,7 +27,7 @@ MAX_ENTRIES = 1000  # files of a folder or an archive
 MAX_ARRAYS = 100_000  # of a file of Marian
 MAX_HEADER_BYTES = 4 * MIB  # of a safetensors file: names and shapes; ours have about 30 KB
 MAX_PICKLE_BYTES = 16 * MIB  # names and shapes of a PyTorch file; the weights are beside them
-FREE_STEPS = 2**20  # of reading a pickle, besides one for each byte: calls, copies, and keys that are hashed
+MAX_PICKLE_STEPS = 2**21  # of reading all pickles of a file, 2 microseconds each: values, copies, keys that are hashed
 MAX_COPIES = 8  # tensors of a PyTorch file may share their elements, as tied matrices do, with so many copies at most
 MAX_SMALL_FILE = 64 * MIB  # read as a whole, such as a vocabulary: tokenizer.json of NLLB has 32 MB
 MAX_TOKENIZER_BYTES = 64 * MIB  # all files of a tokenizer in a checkpoint
@@ -75,26 +76,31 @@ MAX_ASPECT = 64  # width of a line by its height
 MAX_PATCHES = 512  # of a picture, as many as tokens of a sentence
 
 
-def most_unpacked(packed: int) -> int:
-    """Bytes that an archive of `packed` bytes may unpack to, all its files together."""
-    return MAX_RATIO * packed + FREE_BYTES
+def most_unpacked(packed: int, texts: int = 0) -> int:
+    """Bytes that an archive of `packed` bytes may unpack to, all its files together.
+
+    Args:
+        texts: bytes, packed, of what compresses well.
+    """
+    return MAX_RATIO * packed + (MAX_TEXT_RATIO - MAX_RATIO) * min(texts, packed) + FREE_BYTES
 
 
-def check_unpacked(packed: int, unpacked: int) -> None:
+def check_unpacked(packed: int, unpacked: int, texts: int = 0) -> None:
     """Check the declared unpacked size of an archive, before anything is unpacked.
 
     Args:
         packed: bytes of the archive.
         unpacked: bytes of all its files.
+        texts: as for `most_unpacked`.
 
     Raises:
         ValueError: it is more than the size of the archive admits.
     """
-    most = most_unpacked(packed)
+    most = most_unpacked(packed, texts)
     if unpacked > most:
         raise ValueError(
             f"has {packed} bytes and would unpack to {unpacked}, at most {most} are read: weights do not compress as "
-            f"well as that"
+            f"well as that. Where you trust it, unpack it and open its files"
         )
 
 

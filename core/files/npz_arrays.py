@@ -26,7 +26,7 @@ def npz_arrays(file: IO[bytes], max_bytes: int | None = None) -> dict[str, NDArr
         ValueError: it is not an NPZ file, is damaged, or would unpack to more bytes, or to far more than it has.
     """
     packed = file.seek(0, io.SEEK_END)
-    most = min(MAX_UNPACKED if max_bytes is None else max_bytes, most_unpacked(packed))
+    most = min(MAX_UNPACKED if max_bytes is None else max_bytes, most_unpacked(packed, packed))
     try:
         with zipfile.ZipFile(file) as archive:
             entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from io import BytesIO
 from typing import Any
 
-from core.files.budget import FREE_STEPS
+from core.files.budget import MAX_PICKLE_STEPS
 
 CALLED = {
     "collections.OrderedDict",
@@ -26,9 +26,17 @@ TYPES = re.compile(  # of elements
     r"torch\.(cuda\.)?((Double|Float|Half|BFloat16|Long|Int|Short|Char|Byte|Bool)Storage|b?float\d+|u?int\d+|bool)"
 )
 _CHARACTERS = 64  # of a text, that count as one element
+_SLOW, _NAMED = 3, 8  # steps of an operation on other values, and of one that calls for a name
 _PUTS, _GETS = {"PUT", "BINPUT", "LONG_BINPUT"}, {"GET", "BINGET", "LONG_BINGET"}
 _FILLS = {"APPEND", "APPENDS", "SETITEM", "SETITEMS"}
 _CALLS = {"REDUCE", "NEWOBJ", "NEWOBJ_EX", "OBJ", "INST", "BUILD"}
+_LEAVES = {  # numbers and texts, most of the operations of a long pickle
+    each.name
+    for each in pickletools.opcodes
+    if each.name.startswith(("BIN", "SHORT_BIN", "LONG", "INT", "FLOAT", "NONE", "NEW", "UNICODE", "STRING"))
+    and not each.stack_before
+    and each.name not in _PUTS | _GETS
+}
 
 
 class ForeignCallError(ValueError):
@@ -51,20 +59,27 @@ class _Value:
         is_filled: whether elements were added to it, so that it is no key of a dictionary.
     """
 
+    __slots__ = "is_filled", "size"
+
     def __init__(self, size: int) -> None:
         self.size = size
         self.is_filled = False
 
 
 _MARK = _Value(0)
+_LEAF = _Value(1)  # any number or short text
 
 
-def check_pickle(file: BytesIO, inert: Collection[str] = ()) -> None:
+def check_pickle(file: BytesIO, inert: Collection[str] = (), steps: int = 0) -> int:
     """Read one pickle without building its objects.
 
     Args:
         file: at the start of the pickle; afterwards at its end.
         inert: names that it may call for besides tensors and containers.
+        steps: that other pickles of the same file take.
+
+    Returns:
+        The steps with those of this one.
 
     Raises:
         ForeignCallError: it calls for something else.
@@ -72,32 +87,45 @@ def check_pickle(file: BytesIO, inert: Collection[str] = ()) -> None:
     """
     stack: list[_Value] = []
     memo: dict[Any, _Value] = {}
-    steps, most = 0, FREE_STEPS + file.getbuffer().nbytes
     try:
         for opcode, argument, _ in pickletools.genops(file):
-            name, steps = opcode.name, steps + 1
-            if name == "GLOBAL":
-                _check_name(str(argument).replace(" ", "."), inert)
-            if name in _PUTS or name == "MEMOIZE":
-                memo[len(memo) if name == "MEMOIZE" else argument] = stack[-1]
+            name, steps, size = opcode.name, steps + 1, 0
+            if name in _LEAVES:
+                size = _length(argument)
+                stack.append(_Value(1 + size) if size else _LEAF)
+            elif name in _PUTS:
+                memo[argument] = stack[-1]
+            elif name == "MEMOIZE":
+                memo[len(memo)] = stack[-1]
             elif name in _GETS:
                 stack.append(memo[argument])
             else:
-                taken = _taken(stack, opcode)
-                if name in _FILLS:
-                    stack.append(filled := taken.pop())
-                    size = sum(1 if each.is_filled else each.size for each in taken)
-                    filled.size, filled.is_filled = filled.size + size, True
-                else:
-                    size = _length(argument) + sum(each.size for each in taken) * (2 if name in _CALLS else 1)
-                    made = 1 + size
-                    stack += [_MARK if each is pickletools.markobject else _Value(made) for each in opcode.stack_after]
+                steps += _NAMED if name == "GLOBAL" else _SLOW
+                if name == "GLOBAL":
+                    _check_name(str(argument).replace(" ", "."), inert)
+                size = _applied(stack, opcode, argument)
                 if name in _CALLS or name.startswith("SETITEM"):  # keys are hashed
                     steps += size
-                if max(steps, size) > most:
-                    raise ValueError(f"to read it would take more than {most} steps")
+            if steps > MAX_PICKLE_STEPS or size > MAX_PICKLE_STEPS:
+                raise ValueError(f"to read it would take more than {MAX_PICKLE_STEPS} steps")
     except (IndexError, KeyError) as error:
         raise ValueError("it takes what it has not made") from error
+    return steps
+
+
+def _applied(stack: list[_Value], opcode: pickletools.OpcodeInfo, argument: object) -> int:
+    """Apply an operation to the stack; return the number of elements that it copies or adds."""
+    taken = _taken(stack, opcode)
+    if opcode.name in _FILLS:
+        stack.append(filled := taken.pop())
+        if filled is _LEAF:
+            raise ValueError("it adds elements to what has none")
+        size = sum(1 if each.is_filled else each.size for each in taken)
+        filled.size, filled.is_filled = filled.size + size, True
+        return size
+    size = _length(argument) + sum(each.size for each in taken) * (2 if opcode.name in _CALLS else 1)
+    stack += [_MARK if each is pickletools.markobject else _Value(1 + size) for each in opcode.stack_after]
+    return size
 
 
 def _check_name(name: str, inert: Collection[str]) -> None:

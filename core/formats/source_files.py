@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_NAME_BYTES = 255  # of a file
 BLOCK_BYTES = 2**20
 INNER_FOLDER, INNER_FILE = "model", "model.bin"  # a folder whose files are read with those around it, and one of them
+COMPRESSIBLE = (".json", ".jsonl", ".txt", ".vocab", ".spm", ".model", ".yml", ".8bit-difference")
 OTHER_FOLDER = "stanza"  # of an Argos package: models of another program, which split texts into sentences
 
 
@@ -211,8 +212,9 @@ def check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
     """Check the declared sizes and names of an archive, before anything is unpacked."""
     if len(entries) > MAX_ENTRIES:
         raise CheckpointError(f"{path.name} has {len(entries)} files, at most {MAX_ENTRIES} are read")
+    texts = sum(entry.compress_size for entry in entries if _compresses_well(entry))
     try:
-        check_unpacked(path.stat().st_size, sum(entry.file_size for entry in entries))
+        check_unpacked(path.stat().st_size, sum(entry.file_size for entry in entries), texts)
     except ValueError as error:
         raise CheckpointError(f"{path.name} {error}") from error
     for entry in entries:
@@ -224,6 +226,11 @@ def check_entries(path: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
             raise CheckpointError(f"{path.name}: the name {name!r:.60} is longer than {MAX_NAME_BYTES} bytes")
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise CheckpointError(f"{path.name}: {name!r:.60} is a link, expected only files")
+
+
+def _compresses_well(entry: zipfile.ZipInfo) -> bool:
+    """Whether a file of an archive is not of weights, but of texts or of differences between snapshots."""
+    return entry.file_size <= MAX_SMALL_FILE and entry.filename.lower().endswith(COMPRESSIBLE)
 
 
 def _is_of(model: str, name: str) -> bool:

@@ -155,15 +155,16 @@ def load_pytorch(path: Path, file_name: str, inert: Collection[str] = ()) -> Any
 
 def _check_pickles(path: Path, file_name: str, is_archive: bool, inert: Collection[str]) -> None:
     """Check the pickles of an archive, or those at the start of an older file."""
+    steps = 0
     try:
         if is_archive:
             for pickled in _pickles(path, file_name):
-                check_pickle(io.BytesIO(pickled), inert)
+                steps = check_pickle(io.BytesIO(pickled), inert, steps)
         else:
             with path.open("rb") as file:
                 start = io.BytesIO(file.read(MAX_PICKLE_BYTES))
             for _ in range(OLD_PICKLES):
-                check_pickle(start, inert)
+                steps = check_pickle(start, inert, steps)
     except ForeignCallError as error:
         raise CheckpointError(
             f"{file_name} is not a file of tensors alone, or damaged: {error}, and what is not an ordinary tensor "

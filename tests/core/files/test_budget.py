@@ -11,6 +11,7 @@ from core.files.budget import (
     COMPUTATION,
     FREE_BYTES,
     MAX_RATIO,
+    MAX_TEXT_RATIO,
     NUMBER,
     check_unpacked,
     computation_bytes,
@@ -20,12 +21,12 @@ from core.files.budget import (
 )
 
 
-def test_an_archive_unpacks_to_some_times_its_size() -> None:
-    check_unpacked(100, FREE_BYTES + MAX_RATIO * 100)
-    with pytest.raises(
-        ValueError, match=rf"^has 100 bytes and would unpack to {FREE_BYTES + 2001}, at most \d+ are read"
-    ):
-        check_unpacked(100, FREE_BYTES + MAX_RATIO * 100 + 1)
+@pytest.mark.parametrize(("texts", "ratio"), [(0, MAX_RATIO), (10**6, MAX_TEXT_RATIO)])
+def test_an_archive_unpacks_to_some_times_its_size(texts: int, ratio: int) -> None:
+    most = FREE_BYTES + 100 * ratio
+    check_unpacked(100, most, texts)
+    with pytest.raises(ValueError, match=rf"^has 100 bytes and would unpack to {most + 1}, at most {most} are read"):
+        check_unpacked(100, most + 1, texts)
 
 
 @pytest.mark.parametrize("weights", [0, 10**6, 10**10])

@@ -84,12 +84,15 @@ def test_links_in_an_archive_are_refused(tmp_path: Path) -> None:
         import_checkpoint(archive)
 
 
-def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    free = 2**20
-    monkeypatch.setattr("core.files.budget.FREE_BYTES", free)
-    archive = write_archive(tmp_path / "bomb.zip", {"model.safetensors": bytes(2 * free)})
-    assert archive.stat().st_size < free / 100
-    with pytest.raises(CheckpointError, match=r"^bomb.zip has \d+ bytes and would unpack to 2097152, at most \d+ a"):
+def test_weights_that_unpack_to_far_more_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most to twice their size: three quarters of zeros are too many; a vocabulary compresses as well as that."""
+    monkeypatch.setattr("core.files.budget.FREE_BYTES", 0)
+    data = random.Random(0).randbytes(2**18) + bytes(3 * 2**18)
+    archive = write_archive(tmp_path / "bomb.zip", {"model.safetensors": data, "tokenizer.json": b"{}"})
+    with pytest.raises(CheckpointError, match=r"^bomb.zip has \d+ bytes and would unpack to 1048578, at most \d+ are"):
+        import_checkpoint(archive)
+    archive = write_archive(tmp_path / "bomb.zip", {"model.safetensors": b"{}", "vocab.json": data})
+    with pytest.raises(CheckpointError, match=r"^bomb.zip: its files .* are of no known format"):
         import_checkpoint(archive)
 
 
