@@ -17,7 +17,6 @@ from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
 from tests.e2e.idle import NOTE_REQUESTS, TIMEOUT
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium, running_app
-from viz_app.session.environment import MODELS_VARIABLE
 
 expect.set_options(timeout=TIMEOUT)
 # Chromium without its own windows, as Playwright uses it: less processor time.
@@ -70,10 +69,8 @@ def other_checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: Senten
 @pytest.fixture(scope="session")
 def app(tiny_checkpoint: Path) -> Iterator[str]:
     """The address of the app, started by its command line on a tiny checkpoint."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(MODELS_VARIABLE, "100")  # the server keeps those of closed sessions for two minutes
-        with running_app(tiny_checkpoint) as address:
-            yield address
+    with running_app(tiny_checkpoint) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
 from viz_app.components.sentence_bar import sentence_payload
+from viz_app.session.environment import DEFAULT_MODELS
 
 SENTENCES = ("A dog runs.", "Where?", "Two children play.", "It is raining.")  # one for each session
 
@@ -80,6 +81,17 @@ def test_sessions_have_their_own_sentences_and_checkpoints(
 
 def sentence(reader: int, step: int) -> str:
     return SENTENCES[(reader + step) % len(SENTENCES)]
+
+
+def test_models_of_visitors_who_have_left_go_first(app: str, tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
+    """Each leaves before the next one comes, and there is one more than there is room for."""
+    for number in range(DEFAULT_MODELS + 1):
+        checkpoint = untrained(tmp_path / f"visitor-{number}.safetensors", tokenizer, 1, seed=100 + number)
+        with Session(app) as session:
+            session.run(text="Where?", beam_size="1")
+            session.upload(checkpoint)
+            assert checkpoint.name in session.page_text()
+            assert "are in memory" not in " ".join(element.alert.body for element in session.elements)
 
 
 def test_a_long_translation_delays_no_other_session_and_can_be_stopped(app: str, slow_checkpoint: Path) -> None:

@@ -218,7 +218,8 @@ def _finish(
     opening.several = {each.source: each.models for each in refusals if isinstance(each, SeveralModelsError)}
     opening.chosen = {}
     refused = [error for error in refusals if not isinstance(error, SeveralModelsError)]  # that is a question
-    opening.refused = " ".join(models.with_advice(str(error)) for error in refused)
+    reasons = " ".join(map(models.with_full_stop, uploads.by_reason(refused)))
+    opening.refused = models.with_advice(reasons) if refused else ""
     for model in opened:
         session_object(OpenModels).add(model)
     if opened:

@@ -29,6 +29,7 @@ from viz_app.page_list import VIEWS
 from viz_app.server import pdf_address, preview_address
 from viz_app.server.first_frame import FirstFrame, inline_scripts
 from viz_app.server.former_addresses import FormerAddresses
+from viz_app.server.left_visitors import keep_left_visitors
 from viz_app.server.security import OwnOrigin, SecurityHeaders
 from viz_app.server.stalled_connections import StalledBodies, limit_heads
 from viz_app.server.temporary_folder import TemporaryFolder, remove_leftovers
@@ -50,6 +51,7 @@ async def lifespan(_app: App) -> AsyncGenerator[None]:
     print("\n ", "Headlight", address(), "\n", flush=True)
     disable_nagle()
     limit_heads(AutoHTTPProtocol)
+    keep_left_visitors()
     remove_leftovers()
     folder = TemporaryFolder()
     threading.Thread(target=prepare, name="prepare", daemon=True).start()

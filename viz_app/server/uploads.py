@@ -7,8 +7,10 @@ import re
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import runtime
@@ -121,7 +123,8 @@ class ExpectedUploads:
         elif declared.isdecimal() and not files.has_room(session_id, int(declared)):
             answer = TOO_MUCH
         try:
-            await answer(scope, counted, send)
+            with suppress(ClientDisconnect):  # cancelled by the visitor: nobody waits for an answer
+                await answer(scope, counted, send)
         except TooMuchError:
             await TOO_MUCH(scope, receive, send)
         finally:

@@ -26,7 +26,13 @@ Key = tuple[str, "Precision"]  # digest of a model, and the precision of its sea
 
 
 class ModelError(Exception):
-    """There is no model to work with; the message, which the page shows, says why."""
+    """There is no model to work with; the message, which the page shows, says why.
+
+    Attributes:
+        file: the uploaded file that is refused, or "".
+    """
+
+    file: str = ""
 
 
 class SeveralModelsError(ModelError):
@@ -84,6 +90,15 @@ _room = threading.RLock()  # held while one of the two changes
 _loading = threading.Lock()  # held while one of the operator is loaded
 
 
+def nobody_has_left() -> bool:
+    """Return that there is no session to end."""
+    return False
+
+
+# Ends the session of the visitor who has been gone longest; returns whether there was one. Set by the server.
+end_left_visitor: Callable[[], bool] = nobody_has_left
+
+
 def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
     """Return a content that the operator offers, loaded unless it is in memory.
 
@@ -107,7 +122,8 @@ def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
 def opened(key: Key, load: "Callable[[], Translator | Explanation]") -> Loaded:
     """Return a content that a visitor opens, loaded unless it is in memory.
 
-    One that cannot be used is refused with its own reason, whether or not there is room.
+    One that cannot be used is refused with its own reason, whether or not there is room. Those of visitors who have
+    left make room, who has been gone longest first.
 
     Raises:
         ModelError: it cannot be loaded, or visitors have too many open.
@@ -115,9 +131,10 @@ def opened(key: Key, load: "Callable[[], Translator | Explanation]") -> Loaded:
     if (content := _in_memory.get(key)) is not None:
         return Loaded(content)
     content, most = load(), environment.most_models()
+    while _opened_count() >= most and end_left_visitor():
+        return_freed_memory()
     with _room:
-        count = sum(each not in _kept for each in _in_memory)
-        if count >= most:
+        if (count := _opened_count()) >= most:
             raise ModelError(
                 tr(
                     "{count} models are in memory, at most {most} are kept: close one first. The environment variable "
@@ -130,6 +147,12 @@ def opened(key: Key, load: "Callable[[], Translator | Explanation]") -> Loaded:
         content = _in_memory.setdefault(key, content)
     _evict(most)
     return Loaded(content)
+
+
+def _opened_count() -> int:
+    """Number of contents that visitors have open."""
+    with _room:
+        return sum(each not in _kept for each in _in_memory)
 
 
 def _evict(most: int) -> None:

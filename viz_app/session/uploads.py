@@ -1,11 +1,12 @@
 """Uploaded files, which may be hostile, copied to temporary files and loaded as models."""
 
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
-from viz_app.language import tr
+from viz_app.language import joined, tr
 from viz_app.session import environment
 from viz_app.session.models import Model, ModelError, opened_model
 
@@ -46,12 +47,31 @@ def uploaded_models(
         except ModelError as error:
             return [], [error]
         for source in sources:
+            path = source[0].name if len(source) == 1 else TOGETHER
             try:
-                path = source[0].name if len(source) == 1 else TOGETHER
                 models.append(opened_model(source, path, progress, (chosen or {}).get(path, "")))
             except ModelError as error:
+                error.file = path
                 refusals.append(error)
     return models, refusals
+
+
+def by_reason(refusals: Sequence[ModelError]) -> list[str]:
+    """Return the reasons of refusals; one for all files that are refused for the same but for names and numbers."""
+    files: dict[str, list[ModelError]] = {}
+    for error in refusals:
+        files.setdefault(re.sub(r"\d+", "0", str(error).replace(error.file, "")), []).append(error)
+    return [
+        str(same[0])
+        if len(same) == 1
+        else tr(
+            "{count} files are refused for one reason: {names}. Of the first: {reason}",
+            count=len(same),
+            names=joined(error.file for error in same),
+            reason=str(same[0]),
+        )
+        for same in files.values()
+    ]
 
 
 def copies(files: Sequence[NamedFile], folder: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 """Uploads through Streamlit's own address: those that a page has requested, within limits."""
 
+import asyncio
 import io
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from httpx2 import Response
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
+from starlette.types import Message
 from streamlit.runtime import memory_uploaded_file_manager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server.starlette import starlette_routes
@@ -78,6 +80,28 @@ def test_a_session_holds_a_bounded_sum(client: TestClient, files: BoundedUploads
     assert put(client, third, MB // 2, chunked).status_code == 204
     assert client.delete(first).status_code == 204
     assert put(client, second, MB, chunked).status_code == 204
+
+
+def test_an_upload_that_the_visitor_cancels_is_no_error(client: TestClient, files: BoundedUploads) -> None:
+    (address,) = asked(files, "session")
+    request = client.build_request("PUT", address, files={"file": ("a", io.BytesIO(bytes(MB)))})
+    body, sent = request.read(), list[Message]()
+    messages: Iterator[Message] = iter(
+        ({"type": "http.request", "body": body[: MB // 2], "more_body": True}, {"type": "http.disconnect"})
+    )
+
+    async def receive() -> Message:
+        return next(messages)
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", request.headers["content-type"].encode())]
+    scope = {"type": "http", "method": "PUT", "path": address, "headers": headers, "query_string": b""}
+    asyncio.run(client.app(scope, receive, send))  # type: ignore[arg-type]
+    assert not sent
+    assert files.has_room("session", 2 * MB)
+    assert not files.file_storage
 
 
 def test_all_sessions_together_hold_a_bounded_sum(client: TestClient, files: BoundedUploads) -> None:

@@ -65,6 +65,16 @@ def test_an_upload_takes_the_place_of_one_that_the_operator_offers(
     assert in_memory(offered) == [True, False], "nothing goes for a model that is refused"
 
 
+def test_a_model_of_a_visitor_who_has_left_makes_room(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(environment.MODELS_VARIABLE, "2")
+    of_who_left, mine = [opened_model([files[0]], "")], opened_model([files[1]], "")
+    monkeypatch.setattr(model_memory, "end_left_visitor", lambda: bool(of_who_left) and not of_who_left.clear())
+    other = opened_model([files[2]], "")
+    assert in_memory([mine, other]) == [True, True]
+    with pytest.raises(ModelError, match="2 models are in memory, at most 2 are kept: close one first"):
+        opened_model([files[3]], "")
+
+
 def test_what_runs_on_a_model_goes_on_while_it_is_evicted(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(environment.MODELS_VARIABLE, "1")
     model = model_at(files[0])

@@ -48,6 +48,16 @@ def test_every_checkpoint_of_headlight_is_a_model_and_a_bad_file_does_not_keep_i
     assert refusal.startswith("notes.txt: its files ('notes.txt') are of no known format")
 
 
+def test_files_that_are_refused_for_one_reason_are_named_once(tiny_checkpoint: Path) -> None:
+    content = tiny_checkpoint.read_bytes().replace(b"num_heads", b"num_beads")
+    files = [(f"{number}.safetensors", content) for number in range(12)] + [("n.txt", b"hello")]
+    _, refusals = uploads.uploaded_models([(name, io.BytesIO(content)) for name, content in files])
+    unknown, damaged = sorted(uploads.by_reason(refusals), reverse=True)
+    assert damaged.startswith("12 files are refused for one reason: 0.safetensors, 1.safetensors, 2.safetensors, 3.")
+    assert damaged.count("11.safetensors") == damaged.count("its config names") == 1
+    assert unknown.startswith("n.txt: its files ('n.txt') are of no known format")
+
+
 def test_a_full_disk_is_named(tiny_checkpoint: Path) -> None:
     with no_file_over(20):
         models, (refusal,) = upload(("mine.safetensors", tiny_checkpoint.read_bytes()))
