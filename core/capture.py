@@ -8,6 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from core.files.process_memory import PROCESS
 from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.model.restricted_attention import causal_neighbourhood, centred_neighbourhood
@@ -43,6 +44,7 @@ class AttentionMap:
     hidden: Tensor | None = None
 
     def __post_init__(self) -> None:
+        PROCESS.hold(self, self.weights.nbytes)
         expected = (len(self.query_tokens), len(self.key_tokens))
         if self.weights.dim() != 3 or tuple(self.weights.shape[1:]) != expected:
             raise ValueError(

@@ -16,6 +16,7 @@ from viz_app.language import tr
 from viz_app.page_list import VIEWS, View
 from viz_app.session import fields, language, next_page, permalink, readings, shown_slide
 from viz_app.session.models import Model
+from viz_app.session.no_room import no_room_shown
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current, Reading
 from viz_app.session.state import session_object
@@ -111,7 +112,8 @@ elif model is not None:
             with line:
                 sentence_input.examples(model, "" if reading is None else bar.search.text)
     if wrong_task.kind_of(model) in view.models:
-        draw_view(view, script, model, reading, note)
+        with no_room_shown():
+            draw_view(view, script, model, reading, note)
     else:
         wrong_task.note(model, view)
     with beside:

@@ -70,6 +70,7 @@ MAX_PICTURE_HEIGHT = 2**10  # pixels that a model reads: patch_size * patch_rows
 COMPUTATION = 512 * MIB  # of numbers that a pass keeps, besides twice the bytes of the weights
 SEARCH_PASSES = 32  # a search computes as many attention weights as so many of the longest passes
 NUMBER = 4  # bytes, float32
+PROCESS_SHARE = 0.75  # of the machine's memory, for all models, results and passes of an app (`process_memory`)
 MAX_PICTURE_BYTES = 4 * MIB  # of a PNG file
 MAX_PIXELS = 4_000_000  # of a picture, as decoded and as scaled to the height of a model
 MAX_ASPECT = 64  # width of a line by its height
@@ -111,6 +112,17 @@ def computation_bytes(weights: int) -> int:
         weights: bytes of its parameters.
     """
     return COMPUTATION + 2 * weights
+
+
+def pass_bytes(pairs: int, numbers: int, rows: int, layers: int) -> int:
+    """Bytes that a pass of a batch takes, roughly.
+
+    Args:
+        pairs, numbers: attention weights of a row, and other numbers.
+        rows: of the batch. The numbers of the first are counted as kept, as where they are recorded.
+        layers: over whose computation the memory of the other rows is used again; 1 where gradients need all of it.
+    """
+    return int(NUMBER * (pairs + numbers) * (1 + (rows - 1) / layers))
 
 
 def longest_pass(per_pair: int, per_token: int, weights: int) -> int:

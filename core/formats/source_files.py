@@ -52,6 +52,11 @@ class SourceFiles:
         self._contents = contents or {}
         self.names = frozenset({*paths, *self._contents})
 
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of all files."""
+        return sum(path.stat().st_size for path in self._paths.values())
+
     def path(self, name: str) -> Path:
         """Path of a file, for readers that need one.
 

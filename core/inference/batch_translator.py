@@ -21,10 +21,11 @@ from core.decoding import (
     mask_predict,
 )
 from core.decoding.text_codec import PassIds, TextCodec, require_text
+from core.files.process_memory import PROCESS
 from core.inference.device import Precision
 from core.inference.shared_model import SharedModel, Source
 from core.model import Transformer
-from core.model.half_precision import weight_bytes
+from core.model.half_precision import is_large, weight_bytes
 from core.results import ScoredText, TextTranslation, Translation
 from core.text.sentences import space_after, split_sentences, with_language_codes
 from core.text.tokenizer import Tokenizer
@@ -50,6 +51,7 @@ class BatchTranslator(TextCodec):
         self.model = model
         self.training = training or {}
         self._shared = SharedModel(model, precision)
+        PROCESS.hold(self, weight_bytes(model) * (1 if is_large(model) else 2))  # a small one is also packed
 
     @property
     def precision(self) -> Precision:

@@ -21,6 +21,7 @@ from core.inference.cpu_inference import PackedTransformer, packable
 from core.inference.cpu_products import onednn_products
 from core.inference.device import Precision
 from core.inference.fair_lock import FairLock
+from core.inference.reserved_passes import reserved_passes
 from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, Transformer
 
 CHUNK_LOGITS = 2**23  # in memory at once for `log_probs`: 32 MiB
@@ -56,13 +57,26 @@ class SharedModel:
         self.model = model.eval()
         self.precision: Precision = precision
         self._lock = FairLock()
+        self._reserves = False  # whether the thread that holds the lock reserves the memory of its passes
         self._packed: dict[Precision, PackedTransformer] = {}
 
     @contextmanager
     def held(self) -> Generator[Transformer]:
-        """Hold the model for this thread, which may also call the other methods inside the block."""
+        """Hold the model for this thread, which may also call the other methods inside the block.
+
+        Raises:
+            NoRoomError: in a pass, if the process may not have its memory (`core.files.process_memory`).
+        """
         with self._lock:
-            yield self.model
+            if self._reserves:
+                yield self.model
+                return
+            self._reserves = True
+            try:
+                with reserved_passes(self.model):
+                    yield self.model
+            finally:
+                self._reserves = False
 
     @torch.inference_mode()
     def log_probs(
@@ -82,7 +96,7 @@ class SharedModel:
         numbers = {source: number for number, source in enumerate(dict.fromkeys(map(tuple, sources)))}
         places = [numbers[tuple(source)] for source in sources]
         products = onednn_products() if sum(map(len, fed)) >= MANY_ROWS else nullcontext()
-        with self._lock, explicit_attention(self.model) as model, products:
+        with self.held(), explicit_attention(self.model) as model, products:
             source_ids = self.batch(list(numbers))
             memory, memory_mask = model.encode(source_ids)[places], model.source_mask(source_ids)[places]
             states = model.decode(self.batch(fed), memory, memory_mask)  # [B, T, D]
@@ -107,7 +121,7 @@ class SharedModel:
         Raises:
             NonFiniteError: a log-probability is not finite.
         """
-        with self._lock, capture_attention(self.model) as captured:
+        with self.held(), capture_attention(self.model) as captured:
             logits = self.model(self.batch([source_ids]), self.batch([fed]))[0]
         log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
         if not log_probs.isfinite().all():

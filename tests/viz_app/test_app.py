@@ -16,6 +16,8 @@ from streamlit.elements.lib import policies
 from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
+from core.files.budget import MIB
+from core.files.process_memory import PROCESS
 from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
@@ -122,6 +124,19 @@ def test_text_that_is_too_long_is_refused_below_the_box_and_kept(app: AppTest) -
     healthy(app.run())
     assert "at most 512 can be translated at once" in app.error[0].value
     assert app.text_input(key="text").value == long
+
+
+def test_a_sentence_for_which_there_is_no_memory_is_refused_below_the_box(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(app, "heads")
+    monkeypatch.setattr(PROCESS, "limit", PROCESS.held + 2 * MIB)
+    app.text_input(key="text").set_value("Where is the dog? " * 12)
+    healthy(app.run())
+    assert "This pass of the model would take" in app.error[0].value
+    assert "shorten the sentence, close a model, or start the app with" in app.error[0].value
+    app.text_input(key="text").set_value("Where?")
+    assert not healthy(app.run()).error
 
 
 def test_the_address_holds_the_sentence_and_the_settings(app: AppTest) -> None:

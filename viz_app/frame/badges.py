@@ -8,6 +8,7 @@ from viz_app.controls.check_badge import badge, failure
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr
 from viz_app.session import readings
+from viz_app.session.no_room import no_room_shown
 
 if TYPE_CHECKING:
     from core.analysis.sanity_checks import Check
@@ -60,7 +61,11 @@ def badges(about: readings.Reading) -> None:
             tr("The checks are of models that predict one token after the other: there are none for mask-predict.")
         )
         return
-    results = checks(about)
+    with no_room_shown():
+        _draw(checks(about))
+
+
+def _draw(results: "list[Check]") -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="trust"):
         st.caption(tr("Checked now"), width="content")
         for check in results:

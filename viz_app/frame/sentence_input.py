@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import streamlit as st
 
+from core.files.process_memory import NoRoomError
 from viz_app.controls.search_progress import stoppable
 from viz_app.drawing.display_text import plain, sentence_case, shortened
 from viz_app.frame import share_menu, target_language
@@ -258,9 +259,15 @@ def read(model: Model, search: readings.Search, below: "DeltaGenerator", problem
     labels = session_object(_Translations).labels = _labels(hypotheses, target)
     readings.HYPOTHESIS.keep_within(labels, 0)
     index = readings.HYPOTHESIS.value or 0
+    reading = readings.Reading(model, search, translation, index, hypotheses[index])
     if target is not None and index == readings.FORCED_INDEX:
-        return readings.Reading(model, search, translation, index, target, forced)
-    return readings.Reading(model, search, translation, index, hypotheses[index])
+        reading = readings.Reading(model, search, translation, index, target, forced)
+    try:
+        reading.explain()
+    except NoRoomError as error:
+        waiting.error(sentence_case(str(error)))
+        return None
+    return reading
 
 
 def _forced_text(

@@ -35,7 +35,7 @@ from viz_app.server.stalled_connections import StalledBodies, limit_heads
 from viz_app.server.temporary_folder import TemporaryFolder, remove_leftovers
 from viz_app.server.threads import chosen_threads
 from viz_app.server.uploads import BoundedUploads, ExpectedUploads
-from viz_app.session import environment, language, models, readings
+from viz_app.session import environment, language, model_memory, models, readings
 from viz_app.session.core_import import import_core
 
 OPEN_FILES = "/dev/fd"  # the open files of this process by number, on systems that have it
@@ -52,6 +52,7 @@ async def lifespan(_app: App) -> AsyncGenerator[None]:
     disable_nagle()
     limit_heads(AutoHTTPProtocol)
     keep_left_visitors()
+    model_memory.limit_memory()
     remove_leftovers()
     folder = TemporaryFolder()
     threading.Thread(target=prepare, name="prepare", daemon=True).start()

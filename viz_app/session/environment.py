@@ -4,6 +4,9 @@ import os
 import re
 from pathlib import Path
 
+from core.files import process_memory
+from core.files.budget import MIB
+
 CHECKPOINT_VARIABLE = "HEADLIGHT_CHECKPOINT"  # names another checkpoint to start with
 PRECISION_VARIABLE = "HEADLIGHT_PRECISION"  # of the search for translations, as `core.Translator` has it
 HOSTS_VARIABLE = "HEADLIGHT_HOSTS"  # further names under which browsers may reach the app, separated by commas
@@ -12,9 +15,12 @@ UPLOAD_VARIABLE = "HEADLIGHT_UPLOAD_MB"  # most megabytes of an upload
 FOLDERS_VARIABLE = "HEADLIGHT_FOLDERS"  # folders from which visitors may open checkpoints, separated as in PATH
 MODELS_VARIABLE = "HEADLIGHT_MODELS"  # most models in memory
 
+MEMORY_VARIABLE = process_memory.VARIABLE  # most megabytes of models, their results and passes
+
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # as in a `Host` header
 DEFAULT_UPLOAD_MB, MAX_UPLOAD_MB = 400, 100_000
 DEFAULT_MODELS, MAX_MODELS = 8, 1_000
+DEFAULT_MEMORY_MB, MAX_MEMORY_MB = 8_000, 900_000  # where the machine does not say how much it has
 HOST = re.compile(r"(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]", re.I)
 ORIGIN = re.compile(r"https?://(\*\.)?[a-z0-9_.-]+(:\d+)?|'self'", re.I)
 
@@ -61,6 +67,16 @@ def most_models() -> int:
     return _number(MODELS_VARIABLE, DEFAULT_MODELS, MAX_MODELS, "models")
 
 
+def memory_bytes() -> int:
+    """Return the memory that models, their results and passes may take together.
+
+    Raises:
+        SettingError: it is not a whole number of megabytes from 1 to 900,000.
+    """
+    default = process_memory.default_limit() or DEFAULT_MEMORY_MB * MIB
+    return _number(MEMORY_VARIABLE, min(max(default // MIB, 1), MAX_MEMORY_MB), MAX_MEMORY_MB, "megabytes") * MIB
+
+
 def model_folders() -> list[Path]:
     """Return the folders of `HEADLIGHT_FOLDERS` that exist, without links; none by default."""
     return [Path(os.path.realpath(folder)) for folder in _named_folders() if os.path.isdir(folder)]
@@ -83,7 +99,7 @@ def check_settings() -> None:
     Raises:
         SettingError: one has an impossible value.
     """
-    for read in (allowed_hosts, frame_ancestors, upload_megabytes, most_models):
+    for read in (allowed_hosts, frame_ancestors, upload_megabytes, most_models, memory_bytes):
         read()
     for folder in _named_folders():
         if not os.path.isdir(folder):

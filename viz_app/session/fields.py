@@ -23,6 +23,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from viz_app.page_list import VIEWS
 from viz_app.session import next_page
 from viz_app.session.address_codecs import Codec
+from viz_app.session.no_room import no_room_shown
 from viz_app.session.state import Widget, session_object
 
 T = TypeVar("T")
@@ -346,7 +347,7 @@ def part(function: Callable[P, None], *, key: str = "", run_every: float | None 
     @functools.wraps(function)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
         next_page.follow()
-        with _within(name):
+        with _within(name), no_room_shown():
             function(*args, **kwargs)
 
     return st.fragment(drawn, run_every=run_every)

@@ -12,6 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
+import streamlit as st
+
+from core.files.process_memory import PROCESS
 from viz_app.language import tr
 from viz_app.session import environment
 from viz_app.session.freed_memory import return_freed_memory
@@ -99,6 +102,33 @@ def nobody_has_left() -> bool:
 end_left_visitor: Callable[[], bool] = nobody_has_left
 
 
+def limit_memory() -> None:
+    """Let models, their results and passes take the memory of the settings, and no more.
+
+    Where it is short, results that are kept for later go first, then what visitors hold who have left, then the models
+    of the operator, which are loaded again.
+    """
+    PROCESS.limit, PROCESS.reclaim = environment.memory_bytes(), (_drop_results, _drop_left_visitor, _drop_offered)
+
+
+def _drop_results() -> bool:
+    st.cache_resource.clear()
+    return_freed_memory()
+    return False
+
+
+def _drop_left_visitor() -> bool:
+    if not end_left_visitor():
+        return False
+    return_freed_memory()
+    return True
+
+
+def _drop_offered() -> bool:
+    _evict(0)
+    return False
+
+
 def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
     """Return a content that the operator offers, loaded unless it is in memory.
 
@@ -127,12 +157,14 @@ def opened(key: Key, load: "Callable[[], Translator | Explanation]") -> Loaded:
 
     Raises:
         ModelError: it cannot be loaded, or visitors have too many open.
+        NoRoomError: there is not enough memory for it.
     """
     if (content := _in_memory.get(key)) is not None:
         return Loaded(content)
     content, most = load(), environment.most_models()
-    while _opened_count() >= most and end_left_visitor():
-        return_freed_memory()
+    PROCESS.make_room()
+    while _opened_count() >= most and _drop_left_visitor():
+        pass
     with _room:
         if (count := _opened_count()) >= most:
             raise ModelError(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import streamlit as st
 
+from core.files.process_memory import PROCESS
 from viz_app.drawing.display_text import FULL_STOPS
 from viz_app.language import marked, tr
 from viz_app.session import model_memory
@@ -221,7 +222,11 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
         with refusals(name):
             digest = _sha256(arrays)
             return Model(name, digest, _shared(digest, lambda: explanation_of_arrays(load_arrays(arrays))), path)
-    with refusals(name), open_source(paths, chosen) as files:
+    with (
+        refusals(name),
+        open_source(paths, chosen) as files,
+        PROCESS.reserved(2 * files.num_bytes, name, "use a smaller model"),  # numbers of 16 bits become float32
+    ):
         if (own := own_file(files)) is not None:
             digest = _sha256(own)
             return Model(name, digest, _shared(digest, lambda: _own_translator(own)), path)

@@ -2,17 +2,22 @@
 
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
 from core.inference.fair_lock import FairLock
 
 
-def wait_until_waiting(lock: FairLock, count: int) -> None:
+def wait_until(condition: Callable[[], bool], message: str) -> None:
     end = time.monotonic() + 30
-    while lock.num_waiting < count:
-        assert time.monotonic() < end, f"{lock.num_waiting} threads wait for the lock, expected {count}"
+    while not condition():
+        assert time.monotonic() < end, message
         time.sleep(0.001)
+
+
+def wait_until_waiting(lock: FairLock, count: int) -> None:
+    wait_until(lambda: lock.num_waiting >= count, f"fewer than {count} threads wait for the lock")
 
 
 def test_first_come_first_served_even_against_who_wants_it_back_at_once() -> None:

@@ -1,5 +1,6 @@
 """Contents in memory: those of the operator go, the least recently used first, when there is no room."""
 
+import gc
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ import pytest
 import streamlit as st
 
 from core import Translator, load_checkpoint, save_checkpoint
+from core.files.budget import MIB
+from core.files.process_memory import PROCESS
 from viz_app.session import environment, model_memory
 from viz_app.session.models import Model, ModelError, model_at, opened_model
 
@@ -73,6 +76,28 @@ def test_a_model_of_a_visitor_who_has_left_makes_room(files: list[Path], monkeyp
     assert in_memory([mine, other]) == [True, True]
     with pytest.raises(ModelError, match="2 models are in memory, at most 2 are kept: close one first"):
         opened_model([files[3]], "")
+
+
+def test_a_model_for_which_there_is_no_memory_is_refused(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()
+    monkeypatch.setattr(PROCESS, "limit", 10**9)
+    monkeypatch.setattr(PROCESS, "reclaim", ())
+    monkeypatch.setenv(environment.MEMORY_VARIABLE, "1000")
+    model_memory.limit_memory()
+    assert PROCESS.limit == 1000 * MIB
+    offered, of_who_left = model_at(files[0]), [opened_model([files[1]], "")]
+    monkeypatch.setattr(model_memory, "end_left_visitor", lambda: bool(of_who_left) and not of_who_left.clear())
+    monkeypatch.setattr(PROCESS, "limit", PROCESS.held + files[0].stat().st_size)
+    mine = opened_model([files[2]], "")
+    assert not of_who_left
+    assert in_memory([offered, mine]) == [True, True], "who has left goes first"
+    monkeypatch.setattr(PROCESS, "limit", PROCESS.held + files[0].stat().st_size)
+    other = opened_model([files[3]], "")
+    assert in_memory([offered, mine, other]) == [False, True, True]
+    monkeypatch.setattr(PROCESS, "limit", PROCESS.held + files[0].stat().st_size)
+    message = r"1\.safetensors would take \d+ MB, .* that the app may have: use a smaller model, close a model, or"
+    with pytest.raises(ModelError, match=message):
+        opened_model([files[1]], "")
 
 
 def test_what_runs_on_a_model_goes_on_while_it_is_evicted(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,126 @@
+"""The memory of all models, results and passes of a process."""
+
+import gc
+import threading
+from pathlib import Path
+
+import pytest
+
+from core.files import process_memory
+from core.files.budget import MIB, PROCESS_SHARE
+from core.files.process_memory import NoRoomError, ProcessMemory, default_limit
+from tests.core.inference.test_fair_lock import wait_until
+
+
+class Thing:
+    """An object that can be held."""
+
+
+def test_what_never_fits_is_refused_at_once_and_says_what_helps() -> None:
+    memory, model = ProcessMemory(100 * MIB), Thing()
+    memory.hold(model, 60 * MIB)
+    message = (
+        r"^this pass of the model would take 41 MB, and open models and their results take 60 of the 100 MB that the "
+        r"app may have: shorten the sentence, close a model, or start the app with HEADLIGHT_MEMORY_MB set to more$"
+    )
+    with pytest.raises(NoRoomError, match=message), memory.reserved(41 * MIB):
+        pass
+    with memory.reserved(40 * MIB) as reserve, pytest.raises(NoRoomError, match="would take 41 MB"):
+        reserve(41 * MIB)
+    del model
+    gc.collect()
+    with memory.reserved(100 * MIB):
+        assert memory.held == 0
+
+
+def test_a_pass_that_fits_later_waits_for_its_turn() -> None:
+    memory, order = ProcessMemory(100), list[str]()
+    threads: list[threading.Thread] = []
+
+    def run(name: str, size: int) -> None:
+        with memory.reserved(size):
+            order.append(name)
+
+    with memory.reserved(50):
+        run("small", 50)
+        for name, size in (("large", 51), ("after it", 1)):
+            threads.append(threading.Thread(target=run, args=(name, size)))
+            threads[-1].start()
+            wait_until(lambda: memory.num_waiting == len(threads), "no thread waits for memory")
+        assert order == ["small"]
+    for thread in threads:
+        thread.join(30)
+    assert sorted(order[1:]) == ["after it", "large"]
+
+
+def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process_memory, "PATIENCE", 0.01)
+    memory = ProcessMemory(100)
+    message = "which computations of others have not given back for 0 seconds: try again, shorten the sentence, or"
+    with memory.reserved(60), pytest.raises(NoRoomError, match=message), memory.reserved(50):
+        pass
+    with memory.reserved(100):
+        assert memory.num_waiting == 0
+
+
+def test_who_wants_more_gives_back_first() -> None:
+    """So that two passes that grow do not wait for each other."""
+    memory = ProcessMemory(100)
+    with memory.reserved(60) as reserve:
+        reserve(100)
+        reserve(10)
+        with memory.reserved(90):
+            pass
+
+
+def test_results_that_are_kept_make_room() -> None:
+    memory, kept, asked = ProcessMemory(100), [Thing(), Thing(), Thing()], list[str]()
+
+    def drop() -> bool:
+        asked.append("results")
+        kept.pop()
+        gc.collect()
+        return bool(kept)
+
+    memory.reclaim = (drop, lambda: bool(asked.append("models")))
+    for thing in kept:
+        memory.hold(thing, 30)
+    del thing
+    with memory.reserved(50):
+        assert memory.held == 30
+    assert asked == ["results"] * 2
+    with pytest.raises(NoRoomError), memory.reserved(101):
+        pass
+    assert asked == ["results"] * 3 + ["models"]
+
+
+def test_without_a_limit_nothing_is_counted() -> None:
+    memory, thing = ProcessMemory(), Thing()
+    memory.hold(thing, 10)
+    with memory.reserved(10**15):
+        assert memory.held == 0
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "limit"),
+    [
+        ("0::/a/b\n", {"a/memory.max": "2000000\n", "a/b/memory.max": "max\n"}, 2_000_000),
+        ("0::/\n", {"memory.max": "3000000\n"}, 3_000_000),
+        ("4:memory:/c\n0::/\n", {"memory/memory.limit_in_bytes": "4000000\n"}, 4_000_000),
+        ("0::/\n", {}, None),
+    ],
+)
+def test_the_default_is_a_share_of_what_the_machine_or_its_groups_have(
+    groups: str, files: dict[str, str], limit: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "cgroup"
+    own.write_text(groups)
+    for name, text in files.items():
+        path = tmp_path / "groups" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(process_memory, "OWN_CGROUPS", own)
+    monkeypatch.setattr(process_memory, "CGROUPS", tmp_path / "groups")
+    found = default_limit()
+    assert found is not None
+    assert found == int(limit * PROCESS_SHARE) if limit else found > 100 * MIB
