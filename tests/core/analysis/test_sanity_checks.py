@@ -72,12 +72,13 @@ def test_rows_that_do_not_sum_to_1(translator: Translator):
     assert failed(check_maps(scaled))["rows sum to 1"].endswith("off by at most 0.5")
 
 
-def test_a_look_ahead(explanation: Explanation):
+@pytest.mark.parametrize(("weight", "shown"), [(0.25, "0.2"), (1e-6, "1e-06")])
+def test_a_look_ahead(weight: float, shown: str, explanation: Explanation):
     layer = explanation.maps["decoder_self"][1]
     weights = layer.weights.clone()
-    weights[0, 0, :2] = torch.tensor([0.75, 0.25])
+    weights[0, 0, :2] = torch.tensor([1 - weight, weight])
     assert failed(check_maps(with_map(explanation, "decoder_self", 1, replace(layer, weights=weights)))) == {
-        "masks respected": "largest weight on a token that is later: 0.2"
+        "masks respected": f"largest weight on a token that is later: {shown}"
     }
 
 

@@ -70,6 +70,7 @@ def test_equally_probable_tokens_stay_with_top_k_and_are_cut_by_top_p() -> None:
     assert top_k_kept(log_probs, 2).tolist() == [True] * 4
     assert top_p_kept(log_probs, 0.55).tolist() == [True, True, False, False]
     assert top_p_kept(log_probs, 1e-9).tolist() == [True, False, False, False]
+    assert top_p_kept(torch.zeros(4), 0.5).tolist() == [True, True, False, False]  # two have exactly a half
 
 
 def by_hand(log_probs: list[float], sampling: Sampling) -> list[float]:

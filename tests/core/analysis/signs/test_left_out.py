@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from statistics import fmean
 
 import pytest
 
@@ -38,14 +39,18 @@ def test_something_is_left_of_the_source() -> None:
     assert spans(("\u2581old", "\u2581Moscow", "</s>")) == [range(1, 2)]
 
 
-def test_values_are_those_of_shortened_sentences(translator: Translator) -> None:
+@pytest.mark.parametrize("forced", [0, 1])  # a forced token is no prediction
+def test_values_are_those_of_shortened_sentences(
+    forced: int, translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translator, "num_forced", lambda *_: forced)
     ids = translator.scored_ids(TEXT, TARGET)
-    whole = math.fsum(log_probs_of(translator, ids.source, ids.predicted)) / len(ids.predicted)
+    whole = fmean(log_probs_of(translator, ids.source, ids.predicted)[forced:])
     found = dict(span_values(translator, TEXT, TARGET))
     assert set(found) == set(spans(translator.source_pieces(ids.source)))
     for span, value in itertools.islice(found.items(), 6):
         rest = [token for place, token in enumerate(ids.source) if place not in span]
-        without = math.fsum(log_probs_of(translator, rest, ids.predicted)) / len(ids.predicted)
+        without = fmean(log_probs_of(translator, rest, ids.predicted)[forced:])
         assert value == pytest.approx(without - whole, abs=1e-4)
     sign = left_out(translator, TEXT, TARGET)
     assert sign.value == pytest.approx(max(found.values()))
