@@ -78,6 +78,12 @@ class ByFile(LoadFileScheduling):
         return next(kinds, super()._split_scope(nodeid))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--disturb`."""
+    about = "disturb the products of matrices, by this seed, to find comparisons without a margin"
+    parser.addoption("--disturb", type=int, metavar="SEED", help=about)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Import the fixtures, and PyTorch with them, except in the process that only distributes the tests.
@@ -88,6 +94,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if not manager.hasplugin("dsession"):
         gc.disable()
         manager.import_plugin("tests.fixtures")
+        if (seed := session.config.getoption("disturb")) is not None:
+            from tests.disturbance import disturb
+
+            disturb(seed)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from core.model import PAD_PIXEL, MultiHeadAttention, Transformer, sinusoidal_encoding
 from core.model.config import HeadShape
 from tests.core.tiny_models import PAD, TINY, tiny, unlike_fresh
+from tests.margins import assert_equal_to_rounding, depth
 
 
 def torch_transformer(model: Transformer) -> nn.Transformer:
@@ -113,7 +114,7 @@ def test_same_numbers_as_torch(changes: dict[str, Any], ids: tuple[Tensor, Tenso
     with torch.no_grad():
         expected, found = torch_logits(model, reference, *ids), model(*ids)
     real = ids[1] != PAD
-    torch.testing.assert_close(found[real], expected[real], rtol=0, atol=1e-5)
+    assert_equal_to_rounding(found[real], expected[real], model)
 
 
 @pytest.mark.parametrize("changes", [{}, {"embedding_norm": True, "norm": "pre"}])
@@ -123,7 +124,7 @@ def test_same_numbers_as_torch_for_images(changes: dict[str, Any], ids: tuple[Te
     with torch.no_grad():
         expected, found = torch_logits(model, reference, patches, ids[1]), model(patches, ids[1])
     real = ids[1] != PAD
-    torch.testing.assert_close(found[real], expected[real], rtol=0, atol=1e-5)
+    assert_equal_to_rounding(found[real], expected[real], model)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -140,7 +141,7 @@ def test_same_numbers_as_torch_without_biases(norm: str, ids: tuple[Tensor, Tens
     with torch.no_grad():
         expected, found = torch_logits(model, reference, *ids), model(*ids)
     real = ids[1] != PAD
-    torch.testing.assert_close(found[real], expected[real], rtol=0, atol=1e-5)
+    assert_equal_to_rounding(found[real], expected[real], model)
 
 
 @pytest.mark.parametrize("part", ["attention", "feed_forward"])
@@ -151,7 +152,7 @@ def test_no_bias_is_a_bias_of_zero(part: str, ids: tuple[Tensor, Tensor]) -> Non
     assert missing == [
         name for name in model.state_dict() if part in name and name.endswith("bias") and "norm" not in name
     ]
-    torch.testing.assert_close(without(*ids), model(*ids), rtol=0, atol=1e-6)
+    assert_equal_to_rounding(without(*ids), model(*ids), model)
 
 
 def test_the_papers_layers_to_the_bit(ids: tuple[Tensor, Tensor]) -> None:
@@ -182,13 +183,10 @@ def test_same_gradients_as_torch(ids: tuple[Tensor, Tensor]) -> None:
     (torch_logits(model, reference, *ids)[real] * direction).sum().backward()
 
     expected = {name: parameter.grad for name, parameter in reference.named_parameters()}
+    both_ways = 2 * depth(model)
     for name, gradient in torch_state(found).items():
-        torch.testing.assert_close(
-            gradient, expected[name], rtol=1e-4, atol=1e-5, msg=lambda text, name=name: f"{name}: {text}"
-        )
-    torch.testing.assert_close(
-        found["embedding.tokens.weight"], model.embedding.tokens.weight.grad, rtol=1e-4, atol=1e-4
-    )
+        assert_equal_to_rounding(gradient, expected[name], both_ways)
+    assert_equal_to_rounding(found["embedding.tokens.weight"], model.embedding.tokens.weight.grad, both_ways)
 
 
 def test_attention_as_the_paper_writes_it() -> None:
