@@ -57,6 +57,7 @@ TOGETHER = {
     "tests/core/model/test_relative_positions.py": "transformers",
     "tests/benchmarks/test_peers.py": "transformers",
     "tests/train/": "training",
+    "tests/core/cli/file_translation/test_ray_cluster.py": "Ray",
     "tests/core/cli/file_translation/": "training",
     "tests/core/files/test_console.py": "training",
     "tests/core/test_capture.py": "training",

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,7 +43,6 @@ def test_without_a_cluster(
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Address of a cluster of two nodes with one core each."""
-    pytest.importorskip("ray", reason="Ray is not installed")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     # Ray's own processes look up the servers of clouds, which tests/offline would report.
     offline = str(Path(refused_connections.__file__).parent)
@@ -50,11 +50,13 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     from ray.cluster_utils import Cluster
 
-    node = {"num_cpus": 1, "object_store_memory": 100 * 2**20}
-    cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
-    cluster.add_node(**node)
-    yield f"127.0.0.1:{cluster.address.rpartition(':')[2]}"
-    cluster.shutdown()
+    node = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "include_log_monitor": False}
+    with tempfile.TemporaryDirectory() as folder:  # in `tmp_path` names of sockets would be too long
+        monkeypatch.setenv("RAY_TMPDIR", folder)
+        cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False, "no_monitor": True})
+        cluster.add_node(**node)
+        yield f"127.0.0.1:{cluster.address.rpartition(':')[2]}"
+        cluster.shutdown()
 
 
 def test_two_nodes_write_what_one_process_writes(
