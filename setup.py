@@ -9,6 +9,8 @@ from setuptools import setup
 from setuptools.command.build import build
 from setuptools.command.build_py import build_py
 
+CATALOGUES = Path("viz_app/language/catalogues")
+
 
 class CleanBuild(build):
     """A build without the modules of earlier ones, which setuptools leaves in `build/` and would take along."""
@@ -25,11 +27,15 @@ class BuildWithTexts(build_py):
     def run(self) -> None:
         """Build the modules, then compile `viz_app/language/catalogues`."""
         super().run()
-        for source in Path("viz_app/language/catalogues").glob("*/LC_MESSAGES/*.po"):
+        for source in CATALOGUES.glob("*/LC_MESSAGES/*.po"):
             compiled = (source if self.editable_mode else Path(self.build_lib, source)).with_suffix(".mo")
             compiled.parent.mkdir(parents=True, exist_ok=True)
             with source.open("rb") as texts, compiled.open("wb") as file:
                 write_mo(file, read_po(texts))
+
+    def get_source_files(self) -> list[str]:
+        """Return what a source archive needs: the texts, too, which pyproject.toml keeps out of wheels."""
+        return [*super().get_source_files(), *map(str, CATALOGUES.glob("*/LC_MESSAGES/*.po"))]
 
 
 setup(cmdclass={"build": CleanBuild, "build_py": BuildWithTexts})

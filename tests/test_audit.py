@@ -70,7 +70,7 @@ def test_the_page_counts_what_is_compared() -> None:
     versions = runpy.run_path(str(AUDIT))["versions"]()
     pinned = {canonicalize_name(name) for name, _, kind in versions if kind == "pinned"}
     root = AUDIT.parents[1]
-    packages = json.loads((root / "package-lock.json").read_text("utf-8"))["packages"]
+    packages = json.loads((root / ".ci/javascript/package-lock.json").read_text("utf-8"))["packages"]
     counts = re.findall(r"\((\d+)", (root / "docs" / "audit.md").read_text("utf-8").split("|")[0])
     assert counts == [str(len(pinned)), str(len(packages.keys() - {""}))]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+CONTAINERFILE = ROOT / "viz_app" / "server" / "Containerfile"
 PORT = "8501"
 PATIENCE = "timeout=4"
 START_TIMEOUT = 120  # seconds
@@ -44,7 +45,7 @@ def server(port: str, tiny_checkpoint: Path) -> Iterator["subprocess.Popen[bytes
 
 @pytest.fixture
 def is_healthy(port: str) -> Callable[..., bool]:
-    found = re.search(r"^HEALTHCHECK [^[]*CMD (\[.*\])$", (ROOT / "Containerfile").read_text(encoding="utf-8"), re.M)
+    found = re.search(r"^HEALTHCHECK [^[]*CMD (\[.*\])$", CONTAINERFILE.read_text("utf-8"), re.M)
     assert found
     python, *rest = json.loads(found[1])
     assert python.endswith("/python")

@@ -11,6 +11,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
@@ -21,6 +22,7 @@ from train.__main__ import build_parser as train_parser
 from viz_app.page_list import VIEWS
 
 ROOT = Path(__file__).parent.parent
+WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
 README = (ROOT / "README.md").read_text("utf-8")
 # A link to a file of the project, with or without a place in it; not within code
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -105,7 +107,7 @@ def test_the_oldest_python_can_install_the_pinned_versions() -> None:
 
 
 def test_the_requirements_with_hashes_have_the_pinned_versions() -> None:
-    text = (ROOT / "requirements.txt").read_text("utf-8")
+    text = (ROOT / ".ci" / "requirements.txt").read_text("utf-8")
     hashed = re.findall(r"^([\w.-]+)==(\S+)[^\\\n]*((?:\\\n    --hash=sha256:[0-9a-f]{64} ?)+)$", text, re.MULTILINE)
     assert len(hashed) == len(re.findall(r"^\w", text, re.MULTILINE))
     versions = {normal(name): version for name, version, _ in hashed}
@@ -158,12 +160,23 @@ def test_ci_runs_the_command_of_the_readme_and_all_other_checks(tmp_path: Path) 
     assert sorted(calls[3:-2]) == [
         "lint-imports --no-cache",
         f"mkdocs build --quiet --site-dir {tmp_path}/site",
-        f"node {npm} ci --no-audit --no-fund",
-        f"node {npm} run check",
+        f"node {npm} --prefix .ci/javascript ci --no-audit --no-fund",
+        f"node {npm} --prefix .ci/javascript run check",
         "pyright",
         "ruff check",
         "ruff format --check",
     ]
+
+
+def test_forges_run_the_same_command() -> None:
+    (job,) = yaml.safe_load(WORKFLOW.read_text("utf-8"))["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step] == [".ci/run"]
+
+
+def test_the_root_has_few_files() -> None:
+    """Of tools only those that look nowhere else."""
+    tracked = subprocess.run(["git", "-C", ROOT, "ls-files", ":(glob)*"], capture_output=True, text=True).stdout
+    assert len(tracked.splitlines()) <= 14, tracked
 
 
 @pytest.mark.parametrize("failing", ["pip", "ruff", "mkdocs", "node", "pytest"])
@@ -392,7 +405,7 @@ def test_the_sanitizers_check_the_instruction_sets_that_are_installed() -> None:
 
 
 def test_nothing_names_a_package_registry() -> None:
-    for name in ("README.md", "constraints.txt", "requirements.txt", "pyproject.toml", ".ci/run", ".ci/hashes"):
-        assert not re.search(
-            r"pypi\.|index-url|find-links|registry\.npmjs|file://", (ROOT / name).read_text("utf-8")
-        ), name
+    paths = [ROOT / name for name in ("README.md", "constraints.txt", "pyproject.toml")]
+    for path in (*paths, *(ROOT / ".ci").glob("*"), *(ROOT / ".ci/javascript").glob("*.*"), WORKFLOW):
+        text = path.read_text("utf-8") if path.is_file() else ""
+        assert not re.search(r"pypi\.|index-url|find-links|registry\.npmjs|file://", text), path

@@ -72,13 +72,15 @@ def test_a_build_has_the_compiled_texts_of_every_language_and_not_their_sources(
         ),
         "utf-8",
     )
-    shutil.copy(ROOT / "MANIFEST.in", tmp_path)
     build = ["egg_info", "build"] if not editable else ["editable_wheel", "--dist-dir", "dist"]
     subprocess.run([sys.executable, "setup.py", "-q", *build], cwd=tmp_path, check=True)
     built = tmp_path if editable else tmp_path / "build/lib"
     names = {f"{folder}/{code}/LC_MESSAGES/headlight" for code in LANGUAGES if code != ENGLISH}
     assert all((built / f"{name}.mo").stat().st_size > 100_000 for name in names)
     assert list((tmp_path / "build/lib").rglob("*.po")) == []
+    if not editable:
+        in_archive = (tmp_path / "small.egg-info" / "SOURCES.txt").read_text("utf-8").splitlines()
+        assert {f"{name}.po" for name in names} <= set(in_archive)
 
 
 @pytest.mark.parametrize("name", [*PROJECT["project"]["scripts"], "python -m core", "python -m train"])

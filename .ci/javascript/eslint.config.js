@@ -2,7 +2,7 @@ import js from "@eslint/js";
 import globals from "globals";
 
 export default [
-  { ignores: ["viz_app/drawing/vendor/", ".venv/", "node_modules/"] },
+  { ignores: ["viz_app/drawing/vendor/", ".venv/"] },
   js.configs.recommended,
   {
     languageOptions: { globals: globals.browser },
