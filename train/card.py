@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from core.files.console import command_line
 from core.files.file_writing import write_atomically, write_text
 from core.files.runlog import LogLine, format_log, of_kind, read_log, thin_log
 from core.files.strict_json import json_text
@@ -266,15 +267,16 @@ def _rebuilding(name: str, facts: dict[str, Any]) -> str:
 def _averaging(facts: dict[str, Any], output: str) -> str:
     """Return the command that made a mean of checkpoints."""
     files = averaged_files(facts)
-    inputs = f"{folder_of(facts) or 'RUN'} --last {len(files)}"
+    inputs = [folder_of(facts) or "RUN", "--last", str(len(files))]
     if any("run" in part or "sha256" in part for part in files):
         begun_from = {run["sha256"]: run for run in training_runs(facts) if "sha256" in run}
         runs = [part.get("run") or begun_from.get(part.get("sha256"), facts) for part in files]
-        inputs = " ".join(
+        inputs = [
             f"{folder_of(run) or 'RUN'}/snapshots/{part['file']}" if part["file"].startswith("step-") else part["file"]
             for run, part in zip(runs, files, strict=True)
-        )
-    return f"python -m train average {inputs}{' --half' if facts.get('stored_as') == 'float16' else ''} -o {output}"
+        ]
+    half = ["--half"] if facts.get("stored_as") == "float16" else []
+    return command_line("python", "-m", "train", "average", *inputs, *half, "-o", output)
 
 
 # Columns of the table of scores: heading, field of a score, and field with its signature.

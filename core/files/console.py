@@ -4,9 +4,11 @@ import argparse
 import contextlib
 import io
 import os
+import shlex
 import sys
 import unicodedata
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any, NoReturn
 
 from core.files.file_writing import NO_ROOM, NotWrittenError
@@ -35,6 +37,15 @@ def printable(text: str, kept: str = "") -> str:
         else repr(character)[1:-1]
         for character in text
     )
+
+
+def command_line(*words: str | Path) -> str:
+    """A command that a reader may copy into a shell, from its words; the names of files are given as paths.
+
+    They are quoted where the shell would take them apart, and a file's name that begins with a dash is no option.
+    """
+    paths = (f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words)
+    return shlex.join(paths)
 
 
 def show(message: str) -> None:

@@ -7,9 +7,11 @@ alone or in what a training saves, and either SentencePiece models or lists of p
 
 import math
 import re
+from pathlib import Path
 from typing import Any, cast
 
 from core.files.budget import shown
+from core.files.console import command_line
 from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
@@ -140,10 +142,11 @@ def _torch_names(state: StateDict, options: Settings) -> tuple[Weights, str]:
     weights = renamed_parameters(state.weights, names)
     first = next((name for name in weights.shapes if name.endswith(FIRST)), None)
     if first is None or len(weights.shapes[first]) != 2 or 0 in weights.shapes[first]:
+        inspect = command_line("python", "-m", "core", "inspect", Path(weights.file_name), "--draft", "config.json")
         raise CheckpointError(
             f"{weights.file_name} has no encoder.layers.0.self_attn.in_proj_weight: expected the state dict of a "
-            f"torch.nn.Transformer. For a model with other names, `python -m core inspect {weights.file_name} --draft "
-            f"config.json` writes the map of names"
+            f"torch.nn.Transformer. For a model with other names, `{inspect}` "
+            f"writes the map of names"
         )
     prefix = first.removesuffix(FIRST)
     kind = options.text("layer_norm", STANDARD)

@@ -15,6 +15,7 @@ import fcntl
 import functools
 import hashlib
 import pickle
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from typing import Any
 
 import torch
 
+from core.files.console import command_line
 from core.files.damaged_archives import DAMAGE
 from core.files.file_writing import NotWrittenError, reading, write_atomically, write_text
 from core.files.runlog import parse_line
@@ -143,7 +145,8 @@ class RunFolder:
             if is_of_system or isinstance(error, RunFolderError | torch.OutOfMemoryError):
                 raise
             (reason, *_), snapshots = str(error).splitlines() or [repr(error)], self.snapshots()
-            init = f", from the parameters of its last snapshot with --init {snapshots[-1]}" if snapshots else ""
+            last = command_line("--init", snapshots[-1]) if snapshots else ""
+            init = f", from the parameters of its last snapshot with {last}" if snapshots else ""
             raise RunFolderError(
                 f"{self.state} is damaged or of another run ({reason:.200}), so this run cannot be resumed: put back a "
                 f"copy of it, or train in another folder{init}"
@@ -253,7 +256,7 @@ class RunFolder:
             ValueError: the folder holds a run with another preset, configuration, recipe or data.
         """
         facts = settings.facts()
-        command = portable(" ".join(["python -m train", *sys.argv[1:]]))
+        command = portable(shlex.join(["python", "-m", "train", *sys.argv[1:]]))
         if self.recipe.exists():
             record = self._record()
             try:
@@ -338,9 +341,18 @@ def now() -> str:
 
 def folder_of(facts: dict[str, Any]) -> str:
     """Return the folder of a run, from the `fit` command among its facts."""
-    return facts.get("command", "").partition("--run ")[2].split(" ")[0]
+    words = _words(facts.get("command", ""))
+    return words[words.index("--run") + 1] if "--run" in words[:-1] else ""
 
 
 def portable(command: str) -> str:
     """Return a command with absolute paths shortened to file names, as such paths mean nothing on other machines."""
-    return " ".join(Path(word).name if Path(word).is_absolute() else word for word in command.split())
+    return shlex.join(Path(word).name if Path(word).is_absolute() else word for word in _words(command))
+
+
+def _words(command: str) -> list[str]:
+    """Words of a recorded command; those of earlier versions may be without quotes."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()

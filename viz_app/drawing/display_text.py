@@ -14,9 +14,10 @@ _ISOLATES: dict[Direction, str] = {"": "\u2068", "ltr": "\u2066", "rtl": "\u2067
 
 
 def plain(text: str) -> str:
-    """Escape text for Markdown, with question marks for invalid characters."""
-    encodable = text.encode(errors="replace").decode()
-    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:])", r"\\\1", encodable)
+    """Escape text for Markdown, with question marks for invalid characters; it stays in one line."""
+    in_a_line = re.sub(r"\s*[\n\r]\s*", " ", text.encode(errors="replace").decode())
+    escaped = re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=])", r"\\\1", in_a_line)
+    return re.sub(r"^[ \t]+", lambda spaces: "&#32;" * len(spaces[0]), escaped)  # which would begin a block of code
 
 
 def isolated(text: str, reads: Direction = "") -> str:

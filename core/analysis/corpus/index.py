@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 from core.analysis.corpus.distributions import DistributionTable
 from core.analysis.corpus.recording import Neuron
 from core.analysis.heads.scorecards import ScoreCard
+from core.files.console import command_line
 from core.trace import Head, Stack
 
+CORPUS_COMMAND = ("python", "-m", "core", "corpus")
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 PLACES = (
     "any",
@@ -150,8 +153,9 @@ class CorpusIndex:
     @property
     def command(self) -> str:
         """Command that makes the index anew, in the folder of the checkpoint, from the sentences that it has."""
-        name = self.facts.checkpoint.removesuffix(".safetensors") + ".corpus.npz"
-        return f"python -m core corpus --checkpoint {self.facts.checkpoint} --input {name} -o {name}"
+        checkpoint = Path(self.facts.checkpoint)
+        index = Path(f"{checkpoint.name.removesuffix('.safetensors')}.corpus.npz")
+        return command_line(*CORPUS_COMMAND, "--checkpoint", checkpoint, "--input", index, "-o", index)
 
     def card(self, head: Head) -> ScoreCard:
         """Score-card of a head.

@@ -13,9 +13,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from core.cli import commands as core_commands
-from core.files.console import printable, run_command, show, standard_streams
+from core.files.console import command_line, printable, run_command, show, standard_streams
 from train import __main__ as train_commands
 
 ROOT = Path(__file__).parents[3]
@@ -156,3 +158,13 @@ def test_streams_that_are_closed_or_full(
         assert (tmp_path / "translations").read_text().count("\n") == 1
     if message == "" and 1 not in closed:
         assert "python -m" not in (tmp_path / "stdout").read_text(), "messages are not among the results"
+
+
+@given(st.text(st.sampled_from("-aä ;&|$`'\"\\\n*?~#%<>(){}[]!"), min_size=1))
+@example("my model; echo pasted;.safetensors")
+@example("--help")
+def test_names_in_a_command_are_one_word_each(name: str) -> None:
+    program, option, word = shlex.split(command_line("core", "--checkpoint", Path(name)))
+    assert (program, option) == ("core", "--checkpoint")
+    assert Path(word) == Path(name)
+    assert not word.startswith("-")

@@ -1,31 +1,28 @@
 """Text from elsewhere, where Markdown is read."""
 
 import math
-import re
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from viz_app.drawing.display_text import decimal, direction, isolated, plain, sentence_case, shortened
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "*a* _b_ `c`",
-        "[x](y) <b>",
-        "# no heading",
-        "1. no list",
-        "~~a~~ | b",
-        "a\\*b",
-        ":red[a]",
-        "$x$",
-        "k\u00e4me, sah!",
-    ],
-)
-def test_plain_text_has_no_mark_left_that_is_not_escaped(text: str) -> None:
-    escaped = plain(text)
-    assert re.sub(r"\\(.)", r"\1", escaped) == text
-    assert not re.search(r"[*_`\[\]()<>#~|$:]", re.sub(r"\\.", "", escaped))
+@given(st.text(st.sampled_from("a1 \t\n\r*_`[](){}<>#+-.!|~$:&;=\\\"'%/\u3000"), max_size=20))
+@example("&lt;b&gt; &amp;amp; &#60;")
+@example("name\n===\n---")
+@example("    code")
+@example(":red[a] $x$ ~~b~~ https://a.b <b> [x](y)")
+def test_plain_text_is_text_in_markdown(text: str) -> None:
+    """By another parser, and whatever stands before it in its line."""
+    for before in ("", "of "):
+        blocks = MarkdownIt("gfm-like", {"linkify": False}).parse(before + plain(text))
+        shown = "".join(each.content for block in blocks for each in block.children or ())
+        assert {each.type for block in blocks for each in block.children or ()} <= {"text", "text_special"}
+        assert {block.type for block in blocks} <= {"paragraph_open", "inline", "paragraph_close"}
+        assert shown.split() == (before + text).split()
 
 
 def test_what_is_not_unicode_can_be_sent_to_a_browser() -> None:

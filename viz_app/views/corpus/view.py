@@ -7,9 +7,11 @@ import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.corpus.cli import index_beside
+from core.analysis.corpus.index import CORPUS_COMMAND
 from core.analysis.corpus.index_file import index_bytes
 from core.analysis.heads.word_pair import PairHeads
 from core.capture import KINDS, Kind
+from core.files.console import command_line
 from viz_app.controls.job_control import job_control
 from viz_app.controls.pair_answer import pair_answer
 from viz_app.controls.uploader_texts import uploader_texts
@@ -210,9 +212,10 @@ def form(model: Model, is_open: bool) -> None:
             file = left.file_uploader(tr("File of sentences, or an index"), key="corpus_file", max_upload_size=64)
             text = right.text_area(tr("Or paste lines"), key="corpus_text", height=100, persist_state="session")
             submitted = st.form_submit_button(tr("Index"), key="corpus_submit")
-        name = shown_path(path) if path.is_absolute() else model.name
+        checkpoint = Path(shown_path(path) if path.is_absolute() else model.name)
+        command = command_line(*CORPUS_COMMAND, "--checkpoint", checkpoint, "--input", "sentences.txt")
         st.caption(tr("For thousands of sentences, and an index that the app finds beside the checkpoint:"))
-        st.code(f"python -m core corpus --checkpoint {name} --input sentences.txt", language=None, wrap_lines=True)
+        st.code(command, language=None, wrap_lines=True)
     if submitted:
         try:
             if file is None:
