@@ -16,6 +16,7 @@ from core.text.tokenizer import SPACE_MARK
 STEPS = 254  # an encoded weight of 1
 MASKED = 255  # encodes a key that the query cannot attend to
 OPTIONS = 5  # next tokens that are shown
+MOST_MAPS = 1536  # heads of all layers that are drawn, in 5 MB at most; T5-large has 1152
 
 
 def figure1_data(explanation: Explanation, config: TransformerConfig) -> dict[str, Any]:
@@ -46,18 +47,26 @@ def figure1_data(explanation: Explanation, config: TransformerConfig) -> dict[st
             kind: {
                 "rows": min(len(layers[0].query_tokens), MAX_CELL),
                 "columns": min(len(layers[0].key_tokens), MAX_CELL),
-                "layers": [encoded_map(layer) for layer in layers],
+                "layers": [encoded_map(layer, drawn_heads(config, layer.num_heads)) for layer in layers],
             }
             for kind, layers in explanation.maps.items()
         },
     }
 
 
+def drawn_heads(config: TransformerConfig, heads: int) -> int:
+    """Return how many heads of a layer are drawn, the first ones: all, unless the model has more than `MOST_MAPS`."""
+    layers = config.num_encoder_layers + 2 * config.num_decoder_layers
+    return heads if config.numbers_per_pair <= MOST_MAPS else min(heads, max(1, MOST_MAPS // layers))
+
+
 def model_facts(config: TransformerConfig) -> dict[str, Any]:
     """Return what the drawing says about a model, see `Figure1Model` in types.d.ts."""
 
     def stack(layers: int, heads: HeadShape, d_ff: int) -> dict[str, int]:
-        return {"layers": layers, "heads": heads.num_heads, "dK": heads.d_k, "dV": heads.d_v, "dFf": d_ff}
+        count, d_k, d_v = heads
+        drawn = drawn_heads(config, count)
+        return {"layers": layers, "heads": count, "drawn": drawn, "dK": d_k, "dV": d_v, "dFf": d_ff}
 
     return {
         "encoder": stack(config.num_encoder_layers, config.encoder_heads, config.d_ff),
@@ -75,12 +84,13 @@ def model_facts(config: TransformerConfig) -> dict[str, Any]:
     }
 
 
-def encoded_map(attention: AttentionMap) -> str:
-    """Encode the weights of all heads of a layer as bytes in base64: [H, rows, columns], row by row.
+def encoded_map(attention: AttentionMap, heads: int | None = None) -> str:
+    """Encode the weights of the first heads of a layer, by default of all, as bytes in base64.
 
-    Sides of more than `MAX_CELL` positions are reduced to it, each place with the largest weight that falls into it.
+    They are [H, rows, columns], row by row. Sides of more than `MAX_CELL` positions are reduced to it, each place with
+    the largest weight that falls into it.
     """
-    weights = reduced(reduced(attention.weights.clamp(0, 1).numpy(), 1), 2)
+    weights = reduced(reduced(attention.weights[:heads].clamp(0, 1).numpy(), 1), 2)
     visible = reduced(reduced(attention.visible.numpy()[None].astype(np.float32), 1), 2) > 0
     steps = np.where(visible, np.rint(weights * STEPS), MASKED).astype(np.uint8)
     return base64.b64encode(steps.tobytes()).decode()

@@ -59,9 +59,9 @@ export function layers(pile, setting) {
  */
 function foldedLayer(pile, layer, { data, thumb, narrow }) {
   const kinds = IN_ORDER[pile.stack].toReversed();
-  const { heads } = data.model[pile.stack];
+  const { drawn } = data.model[pile.stack];
   const [left, width] = room(pile);
-  const line = heads * (thumb + THUMB.gap) - THUMB.gap;
+  const line = drawn * (thumb + THUMB.gap) - THUMB.gap;
   const rows = narrow ? kinds.length : 1;
   const whole = narrow ? line : kinds.length * line + (kinds.length - 1) * THUMB.kinds;
   const start = left + (width - whole) / 2;
@@ -70,7 +70,7 @@ function foldedLayer(pile, layer, { data, thumb, narrow }) {
     const x = narrow ? start : start + place * (line + THUMB.kinds);
     const y = pile.top + (narrow ? place * (thumb + THUMB.gap) : 0);
     if (kind === "cross") pile.memories.push({ x: x - 4, y: y + thumb / 2 });
-    for (let head = 0; head < heads; head++)
+    for (let head = 0; head < drawn; head++)
       pile.items.push(map(kind, layer, head, x + head * (thumb + THUMB.gap), y, thumb));
   });
 }
@@ -165,21 +165,21 @@ function attention(pile, layer, { data }, kind) {
     decoder_self: tr("Masked multi-head attention"),
     cross: tr("Multi-head cross-attention"),
   };
-  const { heads, dK } = data.model[pile.stack];
+  const { heads, drawn, dK } = data.model[pile.stack];
   const [x, width] = room(pile);
   const inner = width - 2 * LARGE.pad;
   const fits = (/** @type {number} */ count) =>
     Math.min(LARGE.most, Math.floor((inner + LARGE.gap) / count) - LARGE.gap);
   let rows = 1;
-  while (rows < 4 && fits(Math.ceil(heads / rows)) < LARGE.least) rows++;
-  const across = Math.ceil(heads / rows);
+  while (rows < 4 && fits(Math.ceil(drawn / rows)) < LARGE.least) rows++;
+  const across = Math.ceil(drawn / rows);
   const side = fits(across);
   const height = LARGE.title + rows * (side + LARGE.gap) + LARGE.pad - 2;
   pile.top -= height;
   const note = fitting(pile, titles[kind], `${heads} \u00d7 ${dK}`, width);
   pile.items.push({ type: "box", x, y: pile.top, width, height, look: "attention", text: titles[kind], note });
   const start = x + (width - across * (side + LARGE.gap) + LARGE.gap) / 2;
-  for (let head = 0; head < heads; head++) {
+  for (let head = 0; head < drawn; head++) {
     const [row, column] = [Math.floor(head / across), head % across];
     const y = pile.top + LARGE.title + row * (side + LARGE.gap);
     pile.items.push(map(kind, layer, head, start + column * (side + LARGE.gap), y, side));

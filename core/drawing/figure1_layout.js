@@ -28,7 +28,7 @@ export function layoutFigure(data, width, open, measure) {
   const { encoder, decoder } = data.model;
   const sides = GUTTERS.outer + GUTTERS.inner + RESIDUAL;
   const most = Math.min(width - MARGIN - 2, WIDEST);
-  const columns = narrow ? Math.max(encoder.heads, decoder.heads) : encoder.heads + 2 * decoder.heads;
+  const columns = narrow ? Math.max(encoder.drawn, decoder.drawn) : encoder.drawn + 2 * decoder.drawn;
   const free = narrow ? most - sides : width - 2 * OUTSIDE - BETWEEN - 2 * sides - THUMB.kinds;
   const thumb = Math.max(THUMB.least, Math.min(THUMB.most, Math.floor(free / columns) - THUMB.gap));
   /** @type {Setting} */
@@ -47,7 +47,7 @@ export function layoutFigure(data, width, open, measure) {
     return oneColumn(pile("encoder", left, most, 1, 0), pile("decoder", left, most, 1, 0), width, data);
   }
   const line = (/** @type {number} */ heads) => heads * (thumb + THUMB.gap) - THUMB.gap;
-  const [first, second] = [sides + line(encoder.heads), sides + 2 * line(decoder.heads) + THUMB.kinds];
+  const [first, second] = [sides + line(encoder.drawn), sides + 2 * line(decoder.drawn) + THUMB.kinds];
   const left = Math.max(0, (width - first - second - BETWEEN) / 2);
   const right = left + first + BETWEEN;
   return sideBySide(
@@ -302,5 +302,23 @@ function factItems({ model }, x) {
     positions[model.positions],
     tied[model.tied],
   ];
-  return texts.map((text, line) => ({ type: "text", x, y: 14 + line * FACT, anchor: "start", look: "note", text }));
+  /** @type {Item[]} */
+  const items = texts.map((text, line) => ({
+    type: "text",
+    x,
+    y: 14 + line * FACT,
+    anchor: "start",
+    look: "note",
+    text,
+  }));
+  const inEncoder = encoder.drawn < encoder.heads;
+  const { drawn, heads: all } = inEncoder ? encoder : decoder;
+  if (drawn === all) return items;
+  const text = tr("of each layer the first {drawn} heads are drawn: here are the others", { drawn });
+  const part = {
+    link: "head",
+    name: text,
+    values: { kind: inEncoder ? "encoder_self" : "cross", layer: 1, head: drawn + 1 },
+  };
+  return [...items, { type: "text", x, y: 14 + items.length * FACT, anchor: "start", look: "name", text, part }];
 }

@@ -125,6 +125,8 @@ export interface Figure1Model {
 export interface Figure1Stack {
   layers: number;
   heads: number;
+  /** How many of them are drawn in each layer, the first ones. */
+  drawn: number;
   dK: number;
   dV: number;
   dFf: number;
@@ -150,7 +152,7 @@ export interface Figure1Option {
 export interface Figure1Maps {
   rows: number;
   columns: number;
-  /** Bytes of all heads of each layer, see `encoded_map` in figure1.py. */
+  /** Bytes of the drawn heads of each layer, see `encoded_map` in figure1.py. */
   layers: string[];
 }
 

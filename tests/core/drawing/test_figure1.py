@@ -19,7 +19,7 @@ from core.capture import AttentionMap, attention_mask
 from core.drawing import figure1
 from core.drawing.bundle import bundled_script
 from core.drawing.drawing_data import MAX_CELL
-from core.drawing.figure1 import MASKED, STEPS, encoded_map, figure1_data, model_facts
+from core.drawing.figure1 import MASKED, MOST_MAPS, STEPS, drawn_heads, encoded_map, figure1_data, model_facts
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
 from core.results import Explanation
@@ -77,6 +77,7 @@ def test_the_next_tokens_are_the_most_probable_ones_and_the_predicted_one(
 def test_a_long_sentence_is_reduced_by_its_largest_weights(make_random_map: Any) -> None:
     attention = make_random_map("decoder_self", 2 * MAX_CELL)
     found = decoded(encoded_map(attention), attention.num_heads, MAX_CELL, MAX_CELL)
+    assert np.array_equal(decoded(encoded_map(attention, 2), 2, MAX_CELL, MAX_CELL), found[:2], equal_nan=True)
     pairs = attention.weights.unflatten(2, (MAX_CELL, 2)).unflatten(1, (MAX_CELL, 2)).amax((2, 4))
     visible = np.tri(MAX_CELL, dtype=bool)
     np.testing.assert_allclose(found[:, visible], pairs[:, visible], rtol=0, atol=0.51 / STEPS)
@@ -136,6 +137,20 @@ MODELS = {
     "pre-norm": replace(BASE, norm="pre", final_norm=True, embedding_norm=True, positions="learned"),
     "t5": replace(BASE, norm="pre", norm_kind="rms", final_norm=True, positions="relative", tied="none"),
 }
+
+
+def test_of_a_model_with_thousands_of_heads_the_first_of_each_layer_are_drawn() -> None:
+    """38 MB went to the browser for one of 192 layers of attention with 64 heads."""
+    config = replace(BASE, d_model=64, num_heads=64, num_encoder_layers=64, num_decoder_layers=64)
+    assert drawn_heads(config, 64) == MOST_MAPS // 192 == 8
+    assert drawn_heads(replace(config, num_heads=8), 8) == 8
+    assert drawn_heads(replace(PRESETS["big"], num_encoder_layers=24, num_decoder_layers=24), 16) == 16
+    [layout] = layouts(config, 3, {"encoder": [0], "decoder": [1]}, 1140)
+    drawn = [(each["kind"], each["layer"], each["head"]) for each in layout["items"] if each["type"] == "map"]
+    assert sorted(drawn) == sorted((kind, layer, head) for kind in KINDS for layer in range(64) for head in range(8))
+    [note] = [each for each in layout["items"] if each.get("text", "").startswith("of each layer the first 8 heads")]
+    assert note["part"]["link"] == "head"
+    assert note["part"]["values"] == {"kind": "encoder_self", "layer": 1, "head": 9}, "the first that is not drawn"
 
 
 @pytest.mark.parametrize("name", MODELS)
