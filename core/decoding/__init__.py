@@ -1,7 +1,7 @@
 """Searches for translations over any scorer of tokens, independent of the model."""
 
-from core.decoding.beam import Progress, beam_search, beam_steps, check_prefix, run_search
-from core.decoding.constraints import FREE, Constraints, Forbidden, forbidden_token
+from core.decoding.beam import Progress, beam_search, beam_steps, check_beginning, run_search
+from core.decoding.constraints import FREE, Beginning, Constraints, Forbidden, forbidden_token
 from core.decoding.greedy import greedy_search
 from core.decoding.mask_predict import (
     Length,
@@ -20,6 +20,7 @@ from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, SearchO
 __all__ = [
     "FREE",
     "BeamState",
+    "Beginning",
     "Candidate",
     "ChainLogits",
     "Constraints",
@@ -41,7 +42,7 @@ __all__ = [
     "beam_steps",
     "best_hypotheses",
     "best_lengths",
-    "check_prefix",
+    "check_beginning",
     "forbidden_token",
     "greedy_search",
     "mask_predict",

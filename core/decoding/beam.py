@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from core.decoding.next_tokens import NextLogits, best_continuations, no_token_error
+from core.decoding.constraints import Beginning
+from core.decoding.next_tokens import NextLogits, best_continuations, most_probable_tokens, no_token_error
 from core.decoding.states import BeamState, Candidate, Fate, Hypothesis, SearchOptions, Stop, best_hypotheses
 
 _T = TypeVar("_T")
@@ -23,7 +24,7 @@ def beam_search(
     limits: Sequence[int],
     options: SearchOptions,
     device: torch.device | str = "cpu",
-    prefixes: Sequence[Sequence[int]] | None = None,
+    prefixes: Sequence[Beginning | Sequence[int]] | None = None,
 ) -> list[tuple[Hypothesis, ...]]:
     """Best `options.num_hypotheses` of each sentence, best first; see `beam_steps`.
 
@@ -61,7 +62,7 @@ def beam_steps(
     limits: Sequence[int],
     options: SearchOptions,
     device: torch.device | str = "cpu",
-    prefixes: Sequence[Sequence[int]] | None = None,
+    prefixes: Sequence[Beginning | Sequence[int]] | None = None,
 ) -> Iterator[tuple[BeamState, ...]]:
     """Beam search, one position at a time.
 
@@ -75,9 +76,9 @@ def beam_steps(
     Args:
         next_logits: see `NextLogits`. Sentences whose search has stopped leave the batch.
         limits: largest number of tokens of each translation.
-        prefixes: tokens that each translation is forced to begin with. Each of their positions has one candidate,
-            scored like any other; the beam opens after them. A prefix that ends with `</s>` is a whole translation, and
-            is only scored.
+        prefixes: what each translation begins with. The position of a forced token has one candidate, scored like any
+            other; where a text is not yet complete, only the tokens that go on with it are candidates. A prefix that
+            ends with `</s>` is a whole translation, and is only scored.
 
     Yields:
         For each position a state for each sentence whose search has not stopped.
@@ -87,9 +88,9 @@ def beam_steps(
             generated or that the constraints forbid; or these leave no room for `</s>`.
         NonFiniteError: no continuation of a sentence has a finite log-probability.
     """
-    forced = [tuple(prefix) for prefix in prefixes or [()] * len(limits)]
-    for prefix, limit in zip(forced, limits, strict=True):
-        check_prefix(prefix, limit, options)
+    begun = [each if isinstance(each, Beginning) else Beginning(tuple(each)) for each in prefixes or [()] * len(limits)]
+    for beginning, limit in zip(begun, limits, strict=True):
+        check_beginning(beginning, limit, options)
     searched: list[int] = list(range(len(limits)))
     live: list[tuple[Hypothesis, ...]] = [(Hypothesis(),)] * len(limits)
     finished: list[tuple[Hypothesis, ...]] = [()] * len(limits)
@@ -101,12 +102,14 @@ def beam_steps(
         position = len(live[0][0].token_ids)
         continuations = _best_continuations(logits, log_probs, options, position)
         for row, sentence in enumerate(searched):
-            (first, *_), prefix = live[row], forced[sentence]
-            if position < len(prefix):
-                certain = options.first_is_certain and not position
-                continuations[row] = _forced_continuation(logits[row, 0], first, prefix[position], certain)
+            room = limits[sentence] - 1 - position
+            allowed = [begun[sentence].allowed(hypothesis.token_ids, room) for hypothesis in live[row]]
+            begins = any(each is not None for each in allowed)
+            if begins:
+                continuations[row] = _allowed_continuations(logits[row], live[row], allowed, options)
             if not any(map(math.isfinite, continuations[row].log_probs)):
-                raise no_token_error(position, options.excluded_at(position), logits.size(-1))
+                rest = begun[sentence].text if begins and not continuations[row].token_ids else b""
+                raise no_token_error(position, options.excluded_at(position), logits.size(-1), rest)
         states = tuple(
             _advance(sentence, hypotheses, ended, best, limits[sentence], options)
             for sentence, hypotheses, ended, best in zip(searched, live, finished, continuations, strict=True)
@@ -175,25 +178,43 @@ def _best_continuations(
     return list(map(_Continuations, *(each.tolist() for each in best)))
 
 
-def _forced_continuation(
-    logits: Tensor, hypothesis: Hypothesis, token_id: int, certain: bool = False
+def _allowed_continuations(
+    logits: Tensor,
+    live: Sequence[Hypothesis],
+    allowed: Sequence[Sequence[int] | None],
+    options: SearchOptions,
 ) -> _Continuations:
-    """The forced token as the only continuation.
+    """The 2 x beam_size best continuations of one sentence whose beginning is not complete in all hypotheses.
 
     Args:
-        logits: [V]
+        logits: [W, V]
+        allowed: of each hypothesis, see `Beginning.allowed`.
     """
-    token_log_prob = 0.0 if certain else float(logits.log_softmax(-1)[token_id])
-    return _Continuations([0], [token_id], [token_log_prob], [hypothesis.log_prob + token_log_prob])
+    position, found = len(live[0].token_ids), list[tuple[int, int, float, float]]()
+    excluded = options.excluded_at(position)
+    for parent, (hypothesis, ids) in enumerate(zip(live, allowed, strict=True)):
+        if ids is None:
+            tokens, values = most_probable_tokens(logits[None, None, parent], 2 * options.beam_size, excluded)
+            ids, log_probs = tokens.flatten().tolist(), values.flatten().tolist()
+        else:
+            ids = [token_id for token_id in ids if token_id not in excluded]
+            log_probs = logits[parent].log_softmax(-1)[ids].nan_to_num(-torch.inf).tolist()
+            if options.first_is_certain and not position:
+                log_probs = [0.0] * len(ids)
+        scored = zip(ids, log_probs, strict=True)
+        found += [(parent, token_id, log_prob, hypothesis.log_prob + log_prob) for token_id, log_prob in scored]
+    found.sort(key=lambda each: -each[3])
+    best = found[: 2 * options.beam_size]
+    return _Continuations(*([each[column] for each in best] for column in range(4)))
 
 
-def check_prefix(prefix: Sequence[int], limit: int, options: SearchOptions) -> None:
-    """Check that a translation can begin with the prefix.
+def check_beginning(beginning: Beginning, limit: int, options: SearchOptions) -> None:
+    """Check that a translation can begin so.
 
     Raises:
         ValueError: it cannot; see `beam_steps`.
     """
-    never = options.excluded
+    prefix, never = beginning.token_ids, options.excluded
     options.constraints.check_limit(limit)
     for position, token_id in enumerate(prefix):
         if token_id in never:
@@ -211,10 +232,10 @@ def check_prefix(prefix: Sequence[int], limit: int, options: SearchOptions) -> N
                 f"follow: remove them or it"
             )
     whole = bool(prefix) and prefix[-1] == options.eos_id
-    if len(prefix) > limit - (not whole):
+    if beginning.least_tokens > limit - (not whole):
         raise ValueError(
-            f"the prefix has {len(prefix)} tokens, which leaves no room for more: a translation of this text may have "
-            f"{limit}; shorten the prefix"
+            f"the prefix has {beginning.least_tokens:.0f} tokens, which leaves no room for more: a translation of this "
+            f"text may have {limit}; shorten the prefix"
         )
 
 

@@ -1,10 +1,14 @@
-"""Constraints of a search: tokens that it may not write, in some places or in all.
+"""Constraints of a search: tokens that it may not write, in some places or in all, and what it has to begin with.
 
-A forbidden token is left out of the candidates; the log-probabilities of the others stay the model's own.
+A token that is not allowed is left out of the candidates; the log-probabilities of the others stay the model's own.
 """
 
+import math
 import re
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from core.files.number_range import NumberRange
@@ -83,6 +87,114 @@ class Constraints:
 
 
 FREE = Constraints()  # nothing is forbidden
+
+
+class Surfaces:
+    """The bytes that each token of a vocabulary spells, and the tokens by them; those that spell nothing have none."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.of_token = [tokenizer.surface(token_id) for token_id in range(tokenizer.vocab_size)]
+        spelling = sorted((surface, token_id) for token_id, surface in enumerate(self.of_token) if surface)
+        self._surfaces, self._ids = [surface for surface, _ in spelling], [token_id for _, token_id in spelling]
+        self.longest = max(map(len, self._surfaces), default=0)
+
+    def spelling(self, text: bytes) -> list[int]:
+        """Ids of the tokens that spell exactly this."""
+        return self._ids[bisect_left(self._surfaces, text) : bisect_right(self._surfaces, text)]
+
+    def beginning_with(self, text: bytes) -> list[int]:
+        """Ids of the tokens that spell this, also with more behind it."""
+
+        def start(surface: bytes) -> bytes:
+            return surface[: len(text)]
+
+        first, stop = (each(self._surfaces, text, key=start) for each in (bisect_left, bisect_right))
+        return self._ids[first:stop]
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a translation begins with: tokens, and behind them a text, whatever its pieces.
+
+    The last piece of the text may go beyond it: `Die Kin` begins *Die Kinder*.
+
+    Attributes:
+        token_ids: the tokens.
+        text: the bytes that the tokens after these spell, with the spaces of their marks.
+        surfaces: of the vocabulary; needed for a text only.
+    """
+
+    token_ids: tuple[int, ...] = ()
+    text: bytes = b""
+    surfaces: Surfaces | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of_text(cls, token_ids: Sequence[int], surfaces: Surfaces, is_ended: bool) -> "Beginning":
+        """A beginning that may end inside a word: its last word is a text, the words before it are tokens.
+
+        Args:
+            token_ids: of the text, as the tokenizer splits it.
+            is_ended: whether the last word ends with the text, so that another one follows.
+        """
+        spelled = [surfaces.of_token[token_id] for token_id in token_ids]
+        if is_ended:
+            return cls(tuple(token_ids), b"" if not spelled or spelled[-1].endswith(b" ") else b" ", surfaces)
+        start = len(spelled)  # of the last word, behind all tokens that spell nothing, such as `<unk>`
+        while start and spelled[start - 1]:
+            start -= 1
+            if spelled[start].startswith(b" ") or (start and spelled[start - 1].endswith(b" ")):
+                break
+        return cls(tuple(token_ids[:start]), b"".join(spelled[start:]).rstrip(b" "), surfaces)
+
+    def allowed(self, token_ids: Sequence[int], room: float = math.inf) -> Sequence[int] | None:
+        """Ids of the tokens that may follow some others; None if all may.
+
+        Args:
+            room: number of tokens in which the text has to be complete.
+        """
+        position = len(token_ids)
+        if position < len(self.token_ids):
+            return self.token_ids[position : position + 1]
+        rest = self._rest(token_ids)
+        if not rest:
+            return None
+        return [token_id for token_id, further in self._fitting[len(self.text) - len(rest)] if 1 + further <= room]
+
+    def complete(self, token_ids: Sequence[int]) -> tuple[int, ...]:
+        """The first of the tokens that are needed for the whole beginning."""
+        lengths = range(len(self.token_ids), len(token_ids))
+        return tuple(token_ids[: next((length for length in lengths if not self._rest(token_ids[:length])), None)])
+
+    @property
+    def least_tokens(self) -> float:
+        """Least number of tokens that it takes; infinite if the vocabulary cannot spell it."""
+        return len(self.token_ids) + (_fewest(self._fitting[0]) if self.text else 0)
+
+    def _rest(self, token_ids: Sequence[int]) -> bytes:
+        """What remains of the text behind some tokens."""
+        if not self.text:
+            return b""
+        assert self.surfaces is not None
+        return self.text[sum(len(self.surfaces.of_token[each]) for each in token_ids[len(self.token_ids) :]) :]
+
+    @cached_property
+    def _fitting(self) -> list[list[tuple[int, float]]]:
+        """Tokens that go on with the text from each of its bytes, with the fewest tokens that follow until its end."""
+        assert self.surfaces is not None
+        found: list[list[tuple[int, float]]] = []  # from the last byte on
+        for start in reversed(range(len(self.text))):
+            rest = self.text[start:]
+            fitting = [(token_id, 0.0) for token_id in self.surfaces.beginning_with(rest)]
+            for length in range(1, min(len(rest), self.surfaces.longest + 1)):
+                further = _fewest(found[len(rest) - length - 1])
+                fitting += [(token_id, further) for token_id in self.surfaces.spelling(rest[:length])]
+            found.append(fitting)
+        return found[::-1]
+
+
+def _fewest(fitting: Sequence[tuple[int, float]]) -> float:
+    """The least number of tokens, one of these included."""
+    return min((1 + further for _, further in fitting), default=math.inf)
 
 
 def forbidden_token(text: str, tokenizer: Tokenizer) -> Forbidden:

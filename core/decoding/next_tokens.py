@@ -21,8 +21,17 @@ class NonFiniteError(ValueError):
         )
 
 
-def no_token_error(position: int, excluded: tuple[int, ...], vocab_size: int) -> ValueError:
-    """Why no token is possible after `position` tokens: none is allowed, or else no log-probability is finite."""
+def no_token_error(position: int, excluded: tuple[int, ...], vocab_size: int, begun: bytes = b"") -> ValueError:
+    """Why no token is possible after `position` tokens: none is allowed, or else no log-probability is finite.
+
+    Args:
+        begun: text that the translation has to begin with and that is not complete.
+    """
+    if begun:
+        return ValueError(
+            f"no token at position {position + 1} goes on with the beginning {begun.decode().strip()!r:.60}: the "
+            f"constraints forbid all that do; allow one"
+        )
     if len(excluded) >= vocab_size:
         return ValueError(f"every token is forbidden at position {position + 1}: allow one")
     return NonFiniteError(f"at position {position + 1}")

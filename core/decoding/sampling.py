@@ -13,7 +13,8 @@ from random import Random
 import torch
 from torch import Tensor
 
-from core.decoding.beam import check_prefix
+from core.decoding.beam import check_beginning
+from core.decoding.constraints import Beginning
 from core.decoding.next_tokens import NextLogits, no_token_error
 from core.decoding.states import Hypothesis, SearchOptions
 from core.files.number_range import SEEDS, NumberRange
@@ -139,10 +140,10 @@ def sample_search(
         The samples in the order of their generators, with the model's own log-probabilities.
 
     Raises:
-        ValueError: as `check_prefix`, or no token is allowed at a position.
+        ValueError: as `check_beginning`, or no token is allowed at a position.
         NonFiniteError: no token has a finite log-probability.
     """
-    check_prefix(prefix, limit, options)
+    check_beginning(Beginning(tuple(prefix)), limit, options)
     samples = [Hypothesis()] * len(random_numbers)
     live, row_of = list(range(len(samples))), dict[tuple[int, ...], int]()
     for position in range(limit):

@@ -1,9 +1,19 @@
 """Texts to the token ids that one model takes, and back."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
-from core.decoding import FREE, Constraints, Hypothesis, MaskPredictOptions, SearchOptions, check_prefix
+from core.decoding import (
+    FREE,
+    Beginning,
+    Constraints,
+    Hypothesis,
+    MaskPredictOptions,
+    SearchOptions,
+    check_beginning,
+)
+from core.decoding.constraints import Surfaces
 from core.files.budget import computation_bytes, longest_pass, most_hypotheses
 from core.model.config import TransformerConfig
 from core.results import ScoredText, Translation
@@ -106,12 +116,34 @@ class TextCodec:
         return [*[None] * forced, *spans, None]
 
     def prefix_ids(self, source: str, prefix: str | Sequence[int], constraints: Constraints = FREE) -> list[int]:
-        """Tokens of a prefix for `translate`.
+        """Whole tokens of a prefix, as the tokenizer splits it.
 
         Raises:
             ValueError: no translation of the text can begin with it.
         """
-        return self._prefix_ids(source, prefix, self._limit(self._source_ids(source)), constraints)
+        token_ids = self.target_ids(prefix, source) if isinstance(prefix, str) else prefix
+        return list(self.beginning(source, token_ids, constraints).token_ids)
+
+    def beginning(
+        self, source: str, prefix: str | Sequence[int] | Beginning, constraints: Constraints = FREE
+    ) -> Beginning:
+        """What `translate` makes a translation begin with.
+
+        Args:
+            prefix: text, which may end inside a word unless it ends with white space, or whole tokens.
+
+        Raises:
+            ValueError: no translation of the text can begin with it.
+        """
+        return self._beginning(source, prefix, self._limit(self._source_ids(source)), constraints)
+
+    def open_beginning(self, token_ids: Sequence[int], is_ended: bool = False) -> Beginning:
+        """The text of some tokens as a beginning, whose last word goes on, unless it `is_ended`."""
+        return Beginning.of_text(token_ids, self._surfaces, is_ended)
+
+    @cached_property
+    def _surfaces(self) -> Surfaces:
+        return Surfaces(self.tokenizer.target)
 
     def source_ids(self, source: str) -> list[int]:
         """Tokens of a source, `</s>` included.
@@ -287,15 +319,19 @@ class TextCodec:
         if len(token_ids) >= limit:
             raise ValueError(f"the target has {len(token_ids) + 1} tokens, at most {limit} can be scored: shorten it")
 
-    def _prefix_ids(
-        self, source: str, prefix: str | Sequence[int], limit: int, constraints: Constraints = FREE
-    ) -> list[int]:
-        """As `prefix_ids`, for a given limit of the translation's length."""
-        token_ids = self.target_ids(prefix, source) if isinstance(prefix, str) else self._begun(list(prefix), source)
+    def _beginning(
+        self, source: str, prefix: str | Sequence[int] | Beginning, limit: int, constraints: Constraints = FREE
+    ) -> Beginning:
+        """As `beginning`, for a given limit of the translation's length."""
+        if isinstance(prefix, str):
+            prefix = self.open_beginning(self.target_ids(prefix, source), is_ended=prefix[-1:].isspace())
+        elif not isinstance(prefix, Beginning):
+            prefix = Beginning(tuple(self._begun(list(prefix), source)))
         options = self.search_options(1, 0.0, constraints=constraints)
-        check_prefix(token_ids, limit, options)
-        self._require_target(token_ids[:-1] if token_ids[-1:] == [options.eos_id] else token_ids)
-        return token_ids
+        check_beginning(prefix, limit, options)
+        token_ids = prefix.token_ids
+        self._require_target(token_ids[:-1] if token_ids[-1:] == (options.eos_id,) else token_ids)
+        return prefix
 
     def _source_ids(self, source: str) -> list[int]:
         """Tokens of a source, `</s>` included.

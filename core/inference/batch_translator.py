@@ -11,6 +11,7 @@ from torch import Tensor
 
 from core.decoding import (
     FREE,
+    Beginning,
     Constraints,
     Hypothesis,
     NextLogits,
@@ -115,7 +116,7 @@ class BatchTranslator(TextCodec):
         length_penalty: float = 0.6,
         num_hypotheses: int = 1,
         progress: Progress | None = None,
-        prefixes: Sequence[str | Sequence[int]] | None = None,
+        prefixes: Sequence[str | Sequence[int] | Beginning] | None = None,
         iterations: int = 10,
         constraints: Constraints = FREE,
     ) -> list[Translation]:
@@ -145,10 +146,10 @@ class BatchTranslator(TextCodec):
         if prefixes is not None:
             self.require_autoregressive("a forced beginning")
         begun = [()] * len(sources) if prefixes is None else prefixes
-        forced: list[list[int]] = []
+        forced: list[Beginning] = []
         for number, (text, prefix, source_ids) in enumerate(zip(texts, begun, sources, strict=True), start=1):
             with naming_sentence(number):
-                forced.append(self._prefix_ids(text, prefix, self._limit(source_ids), constraints))
+                forced.append(self._beginning(text, prefix, self._limit(source_ids), constraints))
         translated: dict[int, Translation] = {}
         limit_of = [self._limit(ids) for ids in sources]
         for batch in self.batches([len(ids) for ids in sources], limit_of, options.beam_size, BATCH_TOKENS):
@@ -262,9 +263,9 @@ class BatchTranslator(TextCodec):
     ) -> TextTranslation:
         """Translate a text of any length sentence by sentence, see `core.text.sentences`.
 
-        Line breaks and spaces between sentences are kept; where a source has none, a space is put between translations
-        that need one. Codes of languages such as `>>fra<<` apply to all sentences up to the next codes, and constraints
-        to each sentence.
+        Line breaks and spaces between sentences are kept; inside a sentence they are single spaces. Where a source has
+        none, a space is put between translations that need one. Codes of languages such as `>>fra<<` apply to all
+        sentences up to the next codes, and constraints to each sentence.
 
         Raises:
             ValueError: as `translate_batch`, if a single sentence is too long.
@@ -307,14 +308,14 @@ class BatchTranslator(TextCodec):
         sources: Sequence[Sequence[int]],
         limits: Sequence[int],
         options: SearchOptions,
-        begun: Sequence[Sequence[int]],
+        begun: Sequence[Beginning | Sequence[int]],
         iterations: int,
         packed: bool = True,
     ) -> list[tuple[Hypothesis, ...]]:
         """The best hypotheses of each sentence or, in mask-predict, the best length candidates.
 
         Args:
-            begun: forced tokens of each sentence.
+            begun: forced beginning of each sentence.
             packed: as for `SharedModel.next_logits`.
         """
         if self.config.autoregressive:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from core.decoding import (
     FREE,
     BeamState,
+    Beginning,
     Constraints,
     Hypothesis,
     MaskPredictState,
@@ -38,7 +39,7 @@ class SentenceTranslator(BatchTranslator):
         length_penalty: float = 0.6,
         num_hypotheses: int | None = None,
         progress: Progress | None = None,
-        prefix: str | Sequence[int] = (),
+        prefix: str | Sequence[int] | Beginning = (),
         iterations: int = 10,
         constraints: Constraints = FREE,
     ) -> Translation:
@@ -49,8 +50,9 @@ class SentenceTranslator(BatchTranslator):
             length_penalty: alpha of `core.decoding`; without effect in mask-predict.
             num_hypotheses: number of hypotheses to return, `beam_size` by default. The best does not depend on it.
             progress: called after each position with the position and the limit.
-            prefix: forced beginning of the translation, as text or as token ids (which keep the exact pieces); scores
-                include it.
+            prefix: forced beginning of the translation, as token ids or as text; scores include it. A text may end
+                inside a word, which the translation completes with whatever pieces; white space at its end ends the
+                word. The words before the last one keep the pieces that the tokenizer gives them.
             iterations: of mask-predict, for a model without causal mask.
             constraints: a minimum length and forbidden tokens; what they leave keeps its log-probabilities.
 
@@ -97,13 +99,14 @@ class SentenceTranslator(BatchTranslator):
         text: str,
         sampling: Sampling = PLAIN,
         length_penalty: float = 0.6,
-        prefix: str | Sequence[int] = (),
+        prefix: Sequence[int] = (),
         constraints: Constraints = FREE,
     ) -> tuple[ScoredText, ...]:
         """Draw translations of a text at random, see `core.decoding.sampling`.
 
         Args:
-            length_penalty, prefix, constraints: as for `translate`.
+            length_penalty, constraints: as for `translate`.
+            prefix: whole tokens that all samples begin with.
 
         Returns:
             The samples in the order in which they were drawn, with the model's own log-probabilities.
@@ -112,11 +115,16 @@ class SentenceTranslator(BatchTranslator):
             ValueError: as `translate`, or the model is not autoregressive.
         """
         self.require_autoregressive("sampling one token after the other")
+        if isinstance(prefix, str | Beginning):
+            raise ValueError(
+                "samples begin with whole tokens, and a text may end inside a word, which beam and greedy search alone "
+                "complete: give token ids, such as those of prefix_ids"
+            )
         options = self.search_options(1, length_penalty, constraints=constraints)
         source_ids = self._source_ids(text)
         limit = self._limit(source_ids)
         self.check_search(sampling.num_samples, limit)
-        forced = self._prefix_ids(text, prefix, limit, constraints)
+        forced = self._beginning(text, prefix, limit, constraints).token_ids
 
         def searched(packed: bool) -> Sequence[Hypothesis]:
             next_logits, numbers = self._shared.next_logits([source_ids], packed), sampling.random_numbers(text)
@@ -130,7 +138,7 @@ class SentenceTranslator(BatchTranslator):
         beam_size: int = 4,
         length_penalty: float = 0.6,
         num_hypotheses: int | None = None,
-        prefix: str | Sequence[int] = (),
+        prefix: str | Sequence[int] | Beginning = (),
         constraints: Constraints = FREE,
     ) -> Iterator[BeamState]:
         """The search of `translate` by the model's modules, as one state per position.
@@ -146,15 +154,15 @@ class SentenceTranslator(BatchTranslator):
         text: str,
         source_ids: list[int],
         options: SearchOptions,
-        prefix: str | Sequence[int],
+        prefix: str | Sequence[int] | Beginning,
         packed: bool = True,
     ) -> Iterator[BeamState]:
         """As `search`; `packed` as for `SharedModel.next_logits`."""
         limit = self._limit(source_ids)
         self.check_search(options.beam_size, limit)
-        forced = self._prefix_ids(text, prefix, limit, options.constraints)
+        begun = self._beginning(text, prefix, limit, options.constraints)
         next_logits = self._shared.next_logits([source_ids], packed)
-        return (state for (state,) in beam_steps(next_logits, [limit], options, self.model.device, [forced]))
+        return (state for (state,) in beam_steps(next_logits, [limit], options, self.model.device, [begun]))
 
     def translate_with_draft(
         self, text: str, draft: "SentenceTranslator", draft_tokens: int = 4, constraints: Constraints = FREE

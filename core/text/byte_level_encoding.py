@@ -44,7 +44,7 @@ class ByteLevelEncoding:
     @staticmethod
     def join(pieces: Sequence[str]) -> str:
         """Text of pieces; bytes that are no characters become replacement characters."""
-        return b"".join(map(_bytes_of_piece, pieces)).decode(errors="replace")
+        return b"".join(map(bytes_of_piece, pieces)).decode(errors="replace")
 
 
 def words_of(text: str) -> Iterator[str]:
@@ -94,7 +94,8 @@ def piece_of_bytes(encoded: bytes) -> str:
     return SPACE_MARK * (len(encoded) - len(rest)) + "".join(f"<0x{byte:02X}>" for byte in rest)
 
 
-def _bytes_of_piece(piece: str) -> bytes:
+def bytes_of_piece(piece: str) -> bytes:
+    """The bytes that a piece spells."""
     spelled = bytes_of(piece)
     if spelled is None:
         return piece.replace(SPACE_MARK, " ").encode()

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from core.files.strict_json import json_object, json_text
 from core.text.byte_pair_encoding import CONTINUED
+from core.text.byte_pieces import MASK
 from core.text.dictionary_settings import language_ids, language_of, prefixes_of
 from core.text.piece_splitting import MERGES, WORDS, piece_functions, word_functions
 from core.text.tokenizer import SPACE_MARK, Role
@@ -96,7 +97,7 @@ class DictionaryTokenizer:
             self._silent.add(self._ids[START])
             self._start = [self._ids[START]] if is_target else []
         self._steps, restore = word_functions(settings, self.languages[is_target], of_words)
-        self._split, join = piece_functions(files, settings, is_target, self._ids)
+        self._split, join, self._surface = piece_functions(files, settings, is_target, self._ids)
         self._join: Callable[[list[str]], str] = lambda pieces: restore(join(pieces))
         prefixes = (
             [piece for piece, _ in self._split(self._prepared(text.strip()))] for text in self.prefixes.values()
@@ -200,6 +201,11 @@ class DictionaryTokenizer:
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of a translation, without padding, `</s>` and languages."""
         return self._join([self._pieces[token_id] for token_id in token_ids if token_id not in self._silent])
+
+    def surface(self, token_id: int) -> bytes:
+        """Bytes that a token adds to a text of words with spaces between; none if it is no text."""
+        piece = self._pieces[token_id]
+        return b"" if token_id in self._silent or piece in (*SPECIAL, MASK) else self._surface(piece)
 
     def piece(self, token_id: int) -> str:
         """Piece of a token as it stands in the dictionary."""

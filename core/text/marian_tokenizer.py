@@ -11,7 +11,7 @@ from typing import cast
 
 from core.files.strict_json import json_object
 from core.text.byte_pair_encoding import MOST_NORMALISED, moses_normalisation
-from core.text.tokenizer import SPACE_MARK, Role, load_sentencepiece, sentencepiece_spans
+from core.text.tokenizer import SPACE_MARK, Role, load_sentencepiece, sentencepiece_spans, sentencepiece_surfaces
 from core.text.tokenizer_files import check_piece, naming, pack_files
 from core.text.traced_text import Span, Text, TracedText, changed
 
@@ -126,6 +126,12 @@ class MarianTokenizer:
         """Text of a translation, without padding and `</s>`."""
         pieces = [self._pieces[token_id] for token_id in token_ids if token_id not in (self.pad_id, self.eos_id)]
         return self._processor.decode_pieces(pieces).replace(SPACE_MARK, " ").strip()
+
+    def surface(self, token_id: int) -> bytes:
+        """Bytes that a token adds to a text, with the space before a word; none if it is no text."""
+        piece = self._pieces[token_id]
+        is_text = piece in self._ids and piece not in (PAD, END, UNKNOWN, *self.language_codes)
+        return sentencepiece_surfaces([piece])[0] if is_text else b""
 
     def piece(self, token_id: int) -> str:
         """Piece of a token: `SPACE_MARK` begins a word."""

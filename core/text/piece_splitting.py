@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from core.text.byte_level_encoding import ByteLevelEncoding
+from core.text.byte_level_encoding import ByteLevelEncoding, bytes_of_piece
 from core.text.byte_pair_encoding import (
     CONTINUED,
     MOST_NORMALISED,
@@ -75,31 +75,34 @@ def _without_surplus_spaces(text: str) -> str:
     return re.sub(r" ([?!,.:])", r"\1", text).strip()
 
 
+PieceFunctions = tuple[Callable[[str], list[SpelledPiece]], Callable[[list[str]], str], Callable[[str], bytes]]
+
+
 def piece_functions(
     files: Mapping[str, bytes], settings: Mapping[str, Any], is_target: bool, ids: Mapping[str, int]
-) -> tuple[Callable[[str], list[SpelledPiece]], Callable[[list[str]], str]]:
-    """Functions from words with spaces between to pieces, and back.
+) -> PieceFunctions:
+    """Functions from words with spaces between to pieces, back, and from a piece to what it adds to such a text.
 
     With the setting `mask`, `MASK` in a text is a piece of its own, to which the spaces before it belong.
 
     Raises:
         ValueError: a file is unusable, or there is none, or more than one way to split words.
     """
-    split, join = _unmasked_functions(files, settings, is_target, ids)
+    split, join, surface = _unmasked_functions(files, settings, is_target, ids)
     if settings.get("mask") is not True:
-        return split, join
+        return split, join, surface
 
     def with_masks(text: str) -> list[SpelledPiece]:
         *before, last = text.split(MASK)
         parts = [[*split(part.rstrip()), (MASK, MASK.encode())] for part in before]
         return [piece for part in (*parts, split(last)) for piece in part]
 
-    return with_masks, join
+    return with_masks, join, surface
 
 
 def _unmasked_functions(
     files: Mapping[str, bytes], settings: Mapping[str, Any], is_target: bool, ids: Mapping[str, int]
-) -> tuple[Callable[[str], list[SpelledPiece]], Callable[[list[str]], str]]:
+) -> PieceFunctions:
     kind = settings.get("split")
     if sum((MERGES in files, SENTENCEPIECE in files, kind in (WORDS, CHARACTERS))) != 1:
         raise ValueError(f"one of {MERGES}, {SENTENCEPIECE} and a split into words or characters is missing")
@@ -107,9 +110,9 @@ def _unmasked_functions(
     if is_target and OF_TARGET + name in files:
         name = OF_TARGET + name
     if kind == CHARACTERS:
-        return _characters, lambda pieces: "".join(pieces).replace(SPACE_MARK, " ")
+        return _characters, lambda pieces: "".join(pieces).replace(SPACE_MARK, " "), _spaced
     if kind == WORDS:
-        return lambda text: [(word, word.encode()) for word in text.split()], _joined
+        return lambda text: [(word, word.encode()) for word in text.split()], _joined, _of_word
     with naming(name):
         if SENTENCEPIECE in files:
             processor = load_sentencepiece(files[name])
@@ -118,16 +121,26 @@ def _unmasked_functions(
                 pieces = cast("list[str]", processor.encode(text, out_type=str))
                 return list(zip(pieces, sentencepiece_surfaces(pieces), strict=True))
 
-            return split, cast("Callable[[list[str]], str]", processor.decode_pieces)
+            join = cast("Callable[[list[str]], str]", processor.decode_pieces)
+            return split, join, lambda piece: sentencepiece_surfaces([piece])[0]
         if settings.get("byte_level") is True:
             encoding = ByteLevelEncoding(read_merges(files[name]))
-            return encoding.split, encoding.join
+            return encoding.split, encoding.join, bytes_of_piece
         merges = BytePairEncoding(read_merges(files[name]), ids if settings.get("only_known") is True else None)
-    return lambda text: [piece for word in text.split() for piece in _merged_pieces(merges, word)], _joined
+    return lambda text: [piece for word in text.split() for piece in _merged_pieces(merges, word)], _joined, _of_word
 
 
 def _characters(text: str) -> list[SpelledPiece]:
     return [(character.replace(" ", SPACE_MARK), character.encode()) for character in text]
+
+
+def _spaced(piece: str) -> bytes:
+    return piece.replace(SPACE_MARK, " ").encode()
+
+
+def _of_word(piece: str) -> bytes:
+    """The bytes of a piece of a word, with a space behind the last one."""
+    return (piece.removesuffix(CONTINUED) if piece.endswith(CONTINUED) else f"{piece} ").encode()
 
 
 def _merged_pieces(merges: BytePairEncoding, word: str) -> Iterator[SpelledPiece]:
@@ -140,5 +153,4 @@ def _joined(pieces: list[str]) -> str:
     """Words with spaces between, from pieces; `CONTINUED` at the end of a piece means that the next continues its
     word.
     """
-    text = "".join(piece[: -len(CONTINUED)] if piece.endswith(CONTINUED) else f"{piece} " for piece in pieces)
-    return " ".join(text.split())
+    return " ".join(b"".join(map(_of_word, pieces)).decode().split())

@@ -20,14 +20,17 @@ _INITIALS_OR_ORDINAL = re.compile(r"([^\W\d_]\.){2,}|\d\d?\.")  # the U.S. Senat
 MARKS = f"{''.join(ENDS)}{STOPS}"
 _MARK = re.compile(rf"[{MARKS}\n]")
 _UNSPACED_CLOSERS = CLOSERS.translate(str.maketrans("", "", "“‘"))
+_ITEM = re.compile(r"([-*\u2022\u2023\u2013\u2014]|\(?[0-9a-z]{1,2}[.)])\s")  # at the start of an item of a list
 _GAP = re.compile(rf"\s+|[{STOPS}]+[{re.escape(_UNSPACED_CLOSERS)}]*")
 
 
 def split_sentences(text: str) -> list[tuple[str, str]]:
-    """Split at line breaks and after the ends of sentences.
+    """Split at empty lines and after the ends of sentences.
 
     A sentence ends with . ! ? or an ellipsis before white space, or with a stop such as 。 which needs none. No split
-    is made before a lower-case letter, "e.g. this", nor after titles, initials and ordinals: "Mr. J. Smith", "3. Mai".
+    is made before a lower-case letter, "e.g. this", unless it begins a line, nor after titles, initials and ordinals:
+    "Mr. J. Smith", "3. Mai". A line break inside a sentence, as in text that was broken to fit a width, is a space;
+    a line that begins like an item of a list, with a dash or a number, begins a sentence.
 
     Returns:
         Pairs of a sentence and the white space after it, which may be none after a stop; joined, they are the text. The
@@ -42,14 +45,23 @@ def split_sentences(text: str) -> list[tuple[str, str]]:
                 pairs.append((text[start : gap.end()], ""))
                 start = word = gap.end()
             continue
-        ended = _is_end(text[word : gap.start()]) and not following.islower()
-        if gap.start() == 0 or not following or "\n" in gap[0] or ended:
+        breaks = gap[0].count("\n")
+        ended = _is_end(text[word : gap.start()]) and (breaks or not following.islower())
+        if breaks and not ended:
+            ended = breaks > 1 or _ITEM.match(text, gap.end())
+        if gap.start() == 0 or not following or ended:
             pairs.append((text[start : gap.start()], gap[0]))
             start = gap.end()
         word = gap.end()
     if start < len(text):
         pairs.append((text[start:], ""))
     return pairs
+
+
+def one_per_line(text: str) -> str:
+    """The sentences of a text, each on a line of its own, with an empty line where the text has some."""
+    lines = ((" ".join(sentence.split()), gap.count("\n") > 1) for sentence, gap in split_sentences(text))
+    return "".join(f"{sentence}\n" + "\n" * is_last for sentence, is_last in lines if sentence)
 
 
 def _is_end(word: str) -> bool:

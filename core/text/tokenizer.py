@@ -62,6 +62,10 @@ class Tokenizer(Protocol):
 
     def decode(self, token_ids: Sequence[int]) -> str: ...
 
+    def surface(self, token_id: int) -> bytes:
+        """Bytes that a token adds to a text, with the space before or behind a word; none if it is no text."""
+        ...
+
     def piece(self, token_id: int) -> str: ...
 
     def pieces(self, token_ids: Sequence[int]) -> list[str]:
@@ -225,6 +229,12 @@ class SentencePieceTokenizer:
 
     def decode(self, token_ids: Sequence[int]) -> str:
         return self._processor.decode(list(token_ids))
+
+    def surface(self, token_id: int) -> bytes:
+        """Bytes that a token adds to a text, with the space before a word; none if it is no text."""
+        processor = self._processor
+        silent = processor.is_control(token_id) or processor.is_unknown(token_id) or processor.is_unused(token_id)
+        return b"" if silent else sentencepiece_surfaces([self.piece(token_id)])[0]
 
     def piece(self, token_id: int) -> str:
         """Piece of a token: `SPACE_MARK` begins a word, `<0x0A>` is a byte."""

@@ -1,5 +1,6 @@
 """Constraints and samples of a whole translator: its fast search, batches and modules comply alike."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from core.formats.importing import import_checkpoint
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
+from tests.core.formats import bart_models, fsmt_models
 from tests.core.formats.marian_models import Pairs, write_model
 
 SENTENCES = ["A dog runs through the green grass.", "Where is the nearest station?", "Nobody knows."]
@@ -88,6 +90,18 @@ def test_an_imported_model_complies(tmp_path: Path, parallel_text: Pairs) -> Non
         assert len(found.token_ids) - found.finished >= 3
     for found in translator.sample("A dog.", constraints=limits):
         assert found.token_ids[0] != own[0]
+
+
+@pytest.mark.parametrize("write", [write_model, fsmt_models.write_model, bart_models.write_model])
+def test_an_imported_model_completes_a_word(
+    tmp_path: Path, parallel_text: Pairs, write: Callable[[Path, Pairs], object]
+) -> None:
+    write(tmp_path, parallel_text)
+    checkpoint = import_checkpoint(tmp_path)
+    translator = Translator(checkpoint.model, checkpoint.tokenizer, checkpoint.training)
+    for text in ("Ein", "Ein Hu", "Ein Hund, d", "Ein Hund "):
+        for found in translator.translate("A dog.", 2, prefix=text).hypotheses:
+            assert f"{found.text} ".startswith(text)
 
 
 def test_what_does_not_fit_together_is_refused(translator: Translator, mask_predict_checkpoint: Path) -> None:

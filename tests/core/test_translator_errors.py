@@ -47,7 +47,7 @@ def test_any_text_gets_a_result(translator: Translator, text: str) -> None:
 
 
 def test_a_long_text_gets_a_result(translator: Translator) -> None:
-    text = "\n".join(" ".join(["a", "b"] * 20) + ". C" for _ in range(50))  # 2,050 words
+    text = "\n\n".join(" ".join(["a", "b"] * 20) + ". C" for _ in range(50))  # 2,050 words
     assert not translator.fits(text)
     translation = translator.translate_text(text, beam_size=1)
     assert len(translation.sentences) == 100

@@ -49,6 +49,18 @@ def test_a_prefix_begins_the_translation_and_the_whole_is_scored(
 
 
 @pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_prefix_may_end_anywhere(translator: Translator, beam_size: int) -> None:
+    target = "Zwo\u0308 \U0001f436, \u20ac d"
+    for stop in range(len(target) + 1):
+        for found in translator.translate(SENTENCE, beam_size, prefix=target[:stop]).hypotheses:
+            ended = target[:stop].endswith(" ") and not found.finished
+            assert f"{found.text} ".startswith(target[:stop] if ended else target[:stop].rstrip())
+    with pytest.raises(ValueError, match="samples begin with whole tokens, and a text may end inside a word, which"):
+        translator.sample(SENTENCE, prefix="Ein Hun")  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("short")
 def test_the_beginning_of_the_model_s_own_translation_leads_to_it(translator: Translator) -> None:
     own = translator.translate(SENTENCE, beam_size=1).hypotheses[0]
     for length in (0, 1, len(own.token_ids) // 2, len(own.token_ids) - 1):

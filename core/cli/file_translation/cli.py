@@ -1,6 +1,7 @@
 """`python -m core translate`: translate the lines of a file or of standard input."""
 
 import argparse
+import io
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -23,6 +24,7 @@ from core.files.number_range import NumberRange
 from core.files.shipped_files import installed_version, shipped_checkpoint
 from core.inference.device import usable_cores
 from core.text.marian_tokenizer import MarianTokenizer
+from core.text.sentences import one_per_line
 from core.translator import Translator
 
 MAX_WORKERS = 1024
@@ -46,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help="input file; .gz and .xz are decompressed (default: standard input)",
+    )
+    parser.add_argument(
+        "--text",
+        help="a text to translate instead of a file: lines that were broken by hand are joined, and the translation of "
+        "each sentence is a line",
     )
     parser.add_argument("--output", type=Path, metavar="FILE", help="output file (default: standard output)")
     parser.add_argument(
@@ -87,11 +94,15 @@ def run(options: argparse.Namespace) -> int:
         from core.cli.file_translation.ray_cluster import require_cluster  # Ray is optional
 
         require_cluster(options.ray)
+    if options.text is not None and options.input:
+        raise ValueError("--text with --input: one text or one file is translated; leave out one of them")
     translator = Translator.from_checkpoint(options.checkpoint, precision=options.precision)
     engine = engine_of(options, translator)
     engine.with_translator(translator)([])  # raises before any file is touched
     with stop_on_signals(), ExitStack() as stack:
         stream = stack.enter_context(open_input(options.input)) if options.input else sys.stdin.buffer
+        if options.text is not None:
+            stream = io.BytesIO(one_per_line(options.text).encode())
         total = count_lines(stream) if not options.input or options.input.is_file() else None
         reader = InputReader(stream, str(options.input or "the input"))
         if options.output:

@@ -31,6 +31,7 @@ class Engine:
         n_best: most hypotheses of a text.
         sampling: how translations are drawn, a sentence at a time, instead of searched for; None for a search.
         constraints: of the search, or of the samples.
+        prefix: text that every translation begins with.
         threads: threads of each process. Results may depend on their number where two hypotheses tie to rounding.
         precision: of the search. With `fast`, every process measures which products are fastest.
     """
@@ -45,6 +46,7 @@ class Engine:
     n_best: int = 1
     sampling: Sampling | None = None
     constraints: Constraints = FREE
+    prefix: str = ""
 
     def load(self) -> TranslateTexts:
         """Load the checkpoint in this process, and set its number of threads."""
@@ -72,6 +74,7 @@ class Engine:
                 self.beam_size,
                 self.length_penalty,
                 self.n_best,
+                prefixes=[self.prefix] * len(texts) if self.prefix else None,
                 iterations=self.iterations or 10,
                 constraints=self.constraints,
             )
@@ -96,7 +99,8 @@ class Engine:
         constraints = (
             {} if self.constraints == FREE else {"min_length": self.constraints.min_length, "forbidden": forbidden}
         )
-        return {"checkpoint_sha256": digest, **search, **refinement, **lists, **samples, **constraints}
+        begun = {"prefix": self.prefix} if self.prefix else {}
+        return {"checkpoint_sha256": digest, **search, **refinement, **lists, **samples, **constraints, **begun}
 
 
 def threads_per_process() -> int:

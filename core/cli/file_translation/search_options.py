@@ -76,6 +76,11 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         help="words of one token, or pieces, that are not written: unter, or 3:unter for the third token only",
     )
     parser.add_argument(
+        "--prefix",
+        metavar="TEXT",
+        help="text that every translation begins with; it may end inside a word, unless it ends with a space",
+    )
+    parser.add_argument(
         "--samples",
         type=RANGES["num_samples"],
         metavar="N",
@@ -119,6 +124,7 @@ def engine_of(options: argparse.Namespace, translator: Translator) -> Engine:
         "precision": options.precision,
         "n_best": options.n_best,
         "constraints": _constraints(options, translator),
+        "prefix": _prefix(options, translator),
         "sampling": _sampling(options, translator),
     }
     if options.draft is not None:
@@ -168,6 +174,22 @@ def _constraints(options: argparse.Namespace, translator: Translator) -> Constra
     target = translator.tokenizer.target
     forbidden = tuple(forbidden_token(text, target) for text in options.forbid or ())
     return Constraints(min_length=options.min_length or 0, forbidden=forbidden)
+
+
+def _prefix(options: argparse.Namespace, translator: Translator) -> str:
+    """What every translation begins with.
+
+    Raises:
+        ValueError: the translations are not found by a search that can begin so.
+    """
+    if options.prefix is not None:
+        translator.require_autoregressive("--prefix")
+        if other := next((name for name in ("draft", "samples") if getattr(options, name) is not None), None):
+            raise ValueError(
+                f"--prefix with {_option(other)}: only beam and greedy search complete a beginning; leave out one of "
+                f"them"
+            )
+    return options.prefix or ""
 
 
 def _sampling(options: argparse.Namespace, translator: Translator) -> Sampling | None:

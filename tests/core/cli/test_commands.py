@@ -390,6 +390,7 @@ def test_constraints_and_samples_are_those_of_the_translator(
     for search, expected in (
         (["--beam-size", "2"], [translator.translate("It rains.", 2, constraints=own).text]),
         (["--draft", str(tiny_checkpoint)], [translator.translate("It rains.", 1, constraints=own).text]),
+        (["--prefix", "Es r"], [translator.translate("It rains.", prefix="Es r", constraints=own).text]),
         (
             ["--samples", "3", "--temperature", "0.7", "--top-p", "0.8", "--seed", "5"],
             [
@@ -405,12 +406,24 @@ def test_constraints_and_samples_are_those_of_the_translator(
         assert capsys.readouterr().out == written(expected)
 
 
+def test_a_text_is_translated_a_sentence_a_line(capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path) -> None:
+    command = ["translate", "--checkpoint", str(tiny_checkpoint), "--beam-size", "1"]
+    assert cli.main([*command, "--text", "It\nrains. A dog\n\nruns."]) == 0
+    translated = Translator.from_checkpoint(tiny_checkpoint).translate_batch(["It rains.", "A dog", "runs."], 1)
+    lines = [" ".join(each.text.split()) for each in translated]
+    found = capsys.readouterr().out.split("\n")
+    assert [" ".join(each.split()) for each in found] == [*lines[:2], "", lines[2], ""]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--top-p", "0.9"], "--top-p needs --samples N: a search draws nothing at random"),
         (["--samples", "2", "--beam-size", "3"], "--samples with --beam-size: samples are drawn, not searched for"),
         (["--samples", "2", "--n-best", "2"], "--samples with --n-best: samples are drawn, not searched for"),
+        (["--prefix", "Es r", "--samples", "2"], "--prefix with --samples: only beam and greedy search complete"),
+        (["--prefix", "Es r", "--draft", "x"], "--prefix with --draft: only beam and greedy search complete"),
+        (["--text", "Es r", "--input", "x"], "--text with --input: one text or one file is translated"),
     ],
 )
 def test_impossible_constraints_and_samples_are_an_error(

@@ -2,10 +2,14 @@
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from core.decoding import beam_search, beam_steps
+from core.decoding import Beginning, Constraints, Forbidden, beam_search, beam_steps
+from core.decoding.constraints import Surfaces
+from core.text.tokenizer import Tokenizer
 from tests.core.decoding.toy_scorer import BOS, EOS, PAD, WORDS, ToyScorer, close, options
 
 
@@ -47,6 +51,54 @@ def test_behind_a_prefix_a_beam_as_wide_as_the_tree_is_exhaustive_search(
         hypothesis.token_log_probs == pytest.approx(scorer.log_probs_of(0, hypothesis.token_ids), abs=1e-5)
         for hypothesis in found
     )
+
+
+def spelled(*words: bytes) -> Surfaces:
+    """A vocabulary whose words have these surfaces."""
+    of_token = [b"", b"", b"", *words]
+    tokenizer = SimpleNamespace(vocab_size=len(of_token), surface=of_token.__getitem__)
+    return Surfaces(cast("Tokenizer", tokenizer))
+
+
+@pytest.mark.parametrize("text", [b"ab", b"aba", b"abab"])
+def test_behind_a_text_too_whatever_its_pieces(text: bytes) -> None:
+    limit, scorer, surfaces = 4, ToyScorer([3]), spelled(b"a", b"ab", b"b")
+    assert len(WORDS) == 3
+    search = options(beam_size=64, length_penalty=0.6, num_hypotheses=64)
+    endings = [(*words, EOS) for length in range(limit) for words in itertools.product(WORDS, repeat=length)]
+    endings = [ids for ids in endings if b"".join(surfaces.of_token[each] for each in ids[:-1]).startswith(text)]
+    everything = sorted((sum(scorer.log_probs_of(0, ids)) / ((5 + len(ids)) / 6) ** 0.6, ids) for ids in endings)
+    (found,) = beam_search(scorer, [limit], search, prefixes=[Beginning((), text, surfaces)])
+    ended = [hypothesis.token_ids for hypothesis in found if hypothesis.finished]
+    assert ended == [ids for _, ids in reversed(everything)][: len(ended)]
+    assert len(ended) == min(64, len(everything))
+    ((greedy,),) = beam_search(scorer, [limit], options(beam_size=1), prefixes=[Beginning((), text, surfaces)])
+    assert greedy.token_ids in endings or not greedy.finished
+
+
+def test_a_text_is_refused_that_does_not_fit_or_that_the_constraints_forbid() -> None:
+    surfaces = spelled(b"a", b"ab", b"b")
+    beginning = Beginning((4,), b"abab", surfaces)  # two more tokens
+    assert beginning.least_tokens == 3
+    beam_search(ToyScorer([5]), [4], options(2), prefixes=[beginning])
+    with pytest.raises(ValueError, match=r"the prefix has 3 tokens, which leaves no room for more: .* may have 3;"):
+        beam_search(ToyScorer([5]), [3], options(2), prefixes=[beginning])
+    limits = Constraints(forbidden=(Forbidden(3), Forbidden(4, 1)))
+    with pytest.raises(ValueError, match="no token at position 2 goes on with the beginning 'abab': the constraints"):
+        beam_search(ToyScorer([5]), [9], replace(options(2), constraints=limits), prefixes=[beginning])
+
+
+def test_only_the_last_word_is_a_text() -> None:
+    surfaces = spelled(b" Ein", b" Hun", b"d", b".")
+    assert Beginning.of_text((3, 4, 5), surfaces, is_ended=False) == Beginning((3,), b" Hund")
+    assert Beginning.of_text((3, 4, 5), surfaces, is_ended=True) == Beginning((3, 4, 5), b" ")
+    assert Beginning.of_text((3, 1, 5), surfaces, is_ended=False) == Beginning((3, 1), b"d")  # behind `<unk>`
+    ends = spelled(b"Ein ", b"Hun", b"d ")
+    assert Beginning.of_text((3, 4), ends, is_ended=False) == Beginning((3,), b"Hun")
+    assert Beginning.of_text((3, 4, 5), ends, is_ended=False) == Beginning((3,), b"Hund")
+    assert Beginning.of_text((3, 4, 5), ends, is_ended=True) == Beginning((3, 4, 5), b"")
+    assert Beginning.of_text((3, 4), surfaces, is_ended=False).complete((3, 4, 5, 6)) == (3, 4)
+    assert Beginning.of_text((), surfaces, is_ended=True) == Beginning()
 
 
 def test_each_sentence_of_a_batch_has_a_prefix_of_its_own() -> None:

@@ -5,14 +5,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.results import ScoredText, Translation
-from core.text.sentences import missing_sentences, num_sentences, split_sentences, with_language_codes
+from core.text.sentences import (
+    missing_sentences,
+    num_sentences,
+    one_per_line,
+    split_sentences,
+    with_language_codes,
+)
 
 
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
         ("One. Two! Three? Four… Five", ["One.", "Two!", "Three?", "Four…", "Five"]),
-        ("A line\nanother\r\n\r\nand one", ["A line", "another", "and one"]),
+        ("A line\nand its rest\r\n \r\nand one. Mr.\nX", ["A line\nand its rest", "and one.", "Mr.\nX"]),
+        ("Roses are red.\nviolets too.\nIn e.g.\nMay", ["Roses are red.", "violets too.", "In e.g.\nMay"]),
+        ("We need\n- milk\n- two\neggs\n1. call\n(b) go", ["We need", "- milk", "- two\neggs", "1. call", "(b) go"]),
         ('He said "Go." She went.', ['He said "Go."', "She went."]),
         ("Er sagte: „Geh.“ Sie ging (sofort!). Ende", ["Er sagte: „Geh.“", "Sie ging (sofort!).", "Ende"]),
         ("It costs 3.50 euros, e.g. at home. 12 men know", ["It costs 3.50 euros, e.g. at home.", "12 men know"]),
@@ -60,6 +68,10 @@ def test_nothing_is_lost(text: str) -> None:
     assert "".join(sentence + gap for sentence, gap in pairs) == text
     assert all(sentence for sentence, _ in pairs[1:])
     assert all(not gap.strip() for _, gap in pairs)
+
+
+def test_sentences_are_put_on_lines() -> None:
+    assert one_per_line(" A man\n  in blue. Here\n\n\nA dog") == "A man in blue.\nHere\n\nA dog\n"
 
 
 def test_it_takes_time_in_proportion_to_the_text() -> None:

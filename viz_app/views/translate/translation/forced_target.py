@@ -38,18 +38,22 @@ def force_token(about: readings.Reading, position: int, text: str, typed: bool) 
     Args:
         text: the name of a token, or any text if it was `typed`.
     """
-    tokenizer, token_ids = about.model.translator.tokenizer.target, about.hypothesis.token_ids
+    translator, search, token_ids = about.model.translator, about.search, about.hypothesis.token_ids
     written = about.hypothesis.tokens[position] if position < len(token_ids) else ""
 
     def target() -> readings.ForcedTarget:
-        prefix = (
-            replace_token(tokenizer, token_ids, position, text)
-            if typed
-            else [*token_ids[:position], token_ids[position] if text == written else tokenizer.token_id(text)]
-        )
-        forbidden = _still_forbidden(about, position)
-        constraints = about.search.constraints(forbidden)
-        prefix = about.model.translator.prefix_ids(about.translation.source, prefix, constraints)
+        tokenizer, forbidden = translator.tokenizer.target, _still_forbidden(about, position)
+        constraints = search.constraints(forbidden)
+        if typed:  # the beginning of a word is completed by the tokens of the best translation
+            whole = replace_token(tokenizer, token_ids, position, text)
+            begun = translator.open_beginning(whole, is_ended=text[-1:].isspace())
+            sizes = search.beam_size, search.length_penalty, 1
+            found = translator.translate(search.text, *sizes, prefix=begun, constraints=constraints)
+            prefix = begun.complete(found.hypotheses[0].token_ids)
+        else:
+            chosen = token_ids[position] if text == written else tokenizer.token_id(text)
+            prefix = (*token_ids[:position], chosen)
+        prefix = translator.prefix_ids(about.translation.source, prefix, constraints)
         return readings.ForcedTarget(tuple(prefix), forbidden=forbidden)
 
     _force(about, position, text if typed else "", target)

@@ -29,9 +29,10 @@ from viz_app.views.translate.translation.translate_preview import EXAMPLE, EXAMP
 
 HOW_TO_READ = marked("""
 The stronger the background of a token, the less certain the model was of it. Click a token, or use the arrow keys, to
-see its most probable alternatives. Click one of these, or type a word, to **force** it: the tokens before it are kept,
-and the search continues from it. Forced tokens are underlined. **Forbid here** keeps the tokens before it, too, and
-searches on without this token at this place; the probabilities stay the model's own.
+see its most probable alternatives. Click one of these, or type a word or its first letters, to **force** it: the
+tokens before it are kept, and the search continues from it; a space ends a typed word. Forced tokens are underlined.
+**Forbid here** keeps the tokens before it, too, and searches on without this token at this place; the probabilities
+stay the model's own.
 
 A character that the tokenizer does not know is spelled in bytes, one token each: it is shown once, with a small number
 for each further byte. Elsewhere these tokens are written `\u00e4 1/2` and `\u00e4 2/2`.
