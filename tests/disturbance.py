@@ -4,7 +4,7 @@ Processors and libraries sum in other orders, and so does one processor for anot
 SEED` changes every float32 result of PyTorch's products, in all threads and in gradients. The change of an element is a
 function of the element, its place, the operator, the shapes of all operands and the seed: the same product is disturbed
 equally, and what does not enter an element does not matter to it. Only comparisons of different paths notice; they
-need `tests.margins`. Compiled steps and NumPy are not disturbed.
+need `tests.margins`. Compiled steps, products of packed weights and NumPy are not disturbed.
 """
 
 import warnings
@@ -30,7 +30,6 @@ PRODUCTS = (
     "aten::_scaled_dot_product_flash_attention_for_cpu",
     "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
     "mkldnn::_linear_pointwise",
-    "quantized::linear_dynamic_fp16",
 )
 _libraries: list[Library] = []  # each takes its kernels with it
 

@@ -18,6 +18,7 @@ from core.formats.checkpoint import CheckpointError, load_checkpoint
 from core.formats.importing import import_checkpoint
 from core.translator import Translator
 from tests.core.formats.torch_models import Pairs, write_torch
+from tests.margins import assert_equal_to_rounding
 
 SHAPES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "post-norm": ({"layers": (2, 2)}, {}),
@@ -59,7 +60,7 @@ def test_the_same_logits_as_pytorch(shape: str, tmp_path: Path, parallel_text: P
         assert source_ids[-1] == 3
         ours = found.model(torch.tensor([source_ids]), torch.tensor([fed]))
         expected = reference(torch.tensor([source_ids]), torch.tensor([fed]))
-        torch.testing.assert_close(ours, expected, rtol=0, atol=1e-4)
+        assert_equal_to_rounding(ours, expected, found.model)
 
 
 def test_learned_positions(copy: Path) -> None:

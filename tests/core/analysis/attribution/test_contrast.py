@@ -10,6 +10,7 @@ from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
+from tests.margins import assert_equal_to_rounding, depth
 
 SOURCE, TARGET, POSITION, OTHER = "Can you help me?", "Können Sie mir helfen?", 6, 77
 
@@ -24,10 +25,14 @@ def contrast(model: Translator) -> Contrast:
     return contrast_at(model, SOURCE, TARGET, POSITION, against=OTHER)
 
 
+def logits_of(model: Transformer, contrast: Contrast) -> torch.Tensor:
+    with torch.inference_mode():
+        return model(torch.tensor([contrast.source_ids]), torch.tensor([contrast.prefix_ids]))[0, -1].double()
+
+
 def output_of(model: Transformer, contrast: Contrast) -> float:
     """F by a plain pass."""
-    with torch.inference_mode():
-        logits = model(torch.tensor([contrast.source_ids]), torch.tensor([contrast.prefix_ids]))[0, -1].double()
+    logits = logits_of(model, contrast)
     return float(logits[contrast.token] - logits[contrast.against])
 
 
@@ -86,12 +91,15 @@ def test_gradients_are_finite_differences(contrast: Contrast):
     assert torch.allclose(found, expected, rtol=0.03, atol=5e-3)
 
 
-def test_blocks_do_not_change_the_result_and_are_counted(contrast: Contrast, monkeypatch: pytest.MonkeyPatch):
+def test_blocks_do_not_change_the_result_and_are_counted(
+    model: Translator, contrast: Contrast, monkeypatch: pytest.MonkeyPatch
+):
     gates, counted = 1 - torch.eye(len(contrast.tokens))[:7], list[tuple[int, int]]()
     outputs, gradients = contrast.outputs(gates), contrast.gradients(gates)[1]
     monkeypatch.setattr("core.analysis.attribution.contrast.BLOCK_TOKENS", 5 * len(contrast.tokens))
-    assert torch.allclose(contrast.outputs(gates, progress=lambda *each: counted.append(each)), outputs, atol=1e-4)
-    assert torch.allclose(contrast.gradients(gates)[1], gradients, atol=1e-4, rtol=1e-4)
+    in_blocks = contrast.outputs(gates, progress=lambda *each: counted.append(each))
+    assert_equal_to_rounding(in_blocks, outputs, model.model, terms=logits_of(model.model, contrast))
+    assert_equal_to_rounding(contrast.gradients(gates)[1], gradients, 2 * depth(model.model))
     assert counted[0] == (5, len(gates))
     assert counted[-1] == (len(gates), len(gates))
 

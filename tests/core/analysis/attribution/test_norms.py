@@ -5,6 +5,7 @@ from core.analysis.attribution.norms import head_norms, layer_norm_maps, layer_n
 from core.capture import AttentionMap
 from core.model import MultiHeadAttention
 from core.model.config import HeadShape
+from tests.margins import assert_equal_to_rounding
 
 
 def hand_made() -> SubLayer:
@@ -48,7 +49,7 @@ def test_transformed_vectors_sum_to_the_attention_s_output(traced: ForwardTrace)
             mask = sublayer.weights.sum(0) > 0
             with torch.inference_mode():
                 output = sublayer.attention(sublayer.x[None], sublayer.memory[None], mask)[0]
-            assert torch.allclose(summed, output, atol=1e-5)
+            assert_equal_to_rounding(summed, output, 4)
 
 
 def test_with_the_norm_first_transformed_vectors_sum_to_what_attention_adds(traced_norm_first: ForwardTrace):

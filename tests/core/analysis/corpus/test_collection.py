@@ -19,20 +19,19 @@ from core.analysis.word_scores.scored_lines import Line
 from core.trace import KINDS, Head
 from core.translator import Translator
 from tests.core.analysis.corpus.conftest import FACTS
-from tests.margins import assert_equal_to_rounding
+from tests.margins import assert_equal_to_rounding, margin
 
 Found = tuple[float, int, int, int]  # a strength, and the line, query and key
 
 
 def of_sentence(translator: Translator, line: Line) -> Iterator[tuple[Head, str, Found]]:
-    """The strongest pair of each head at each place but those of promoted tokens, by loops."""
+    """The strength of each head at every pair of each place but those of promoted tokens, by loops."""
     trace = trace_forward(translator, line.source, line.target or "")
     for kind in KINDS:
         for sublayer in trace.sublayers[kind]:
             attention, norms = sublayer.map, head_norms(sublayer)
             keys = attention.key_tokens
             names = attention.row_tokens if kind == "cross" else attention.query_tokens
-            best: dict[tuple[int, str], Found] = {}
             sees, by_pair = attention.visible.sum(1).tolist(), norms.permute(1, 2, 0).tolist()
             for query, key in attention.visible.nonzero().tolist():
                 if sees[query] == 1:
@@ -50,10 +49,9 @@ def of_sentence(translator: Translator, line: Line) -> Iterator[tuple[Head, str,
                 at["elsewhere"] = not any(each for name, each in at.items() if name not in ("same_token", "any"))
                 places = [place for place, is_there in at.items() if is_there]
                 for head, norm in enumerate(by_pair[query][key]):
-                    for place in places:
-                        if norm > best.get((head, place), (0.0,))[0]:
-                            best[head, place] = norm, line.number, query, key
-            yield from ((Head(kind, attention.layer, head), place, found) for (head, place), found in best.items())
+                    yield from (
+                        (Head(kind, attention.layer, head), place, (norm, line.number, query, key)) for place in places
+                    )
 
 
 def positions(examples: list[HeadExample]) -> list[tuple[int, int, int]]:
@@ -61,18 +59,22 @@ def positions(examples: list[HeadExample]) -> list[tuple[int, int, int]]:
 
 
 def test_examples_of_heads_are_those_of_brute_force(translator: Translator, lines: list[Line], index: CorpusIndex):
-    expected: dict[tuple[Head, str], list[Found]] = {}
+    """Equal to rounding: of two strengths that are almost equal, either may come first."""
+    everywhere: dict[tuple[Head, str], dict[tuple[int, int, int], float]] = {}
     for line in lines:
-        for head, place, found in of_sentence(translator, line):
-            expected.setdefault((head, place), []).append(found)
+        for head, place, (strength, *position) in of_sentence(translator, line):
+            everywhere.setdefault((head, place), {})[tuple(position)] = strength
     for head in all_heads(translator.model):
         for place in PLACES:
             if place in ("copies", "translates"):
                 continue
-            best = sorted(expected.get((head, place), []), key=lambda each: -each[0])[:EXAMPLES]
-            examples = index.head_examples(head, place)
-            assert positions(examples) == [each[1:] for each in best], (head, place)
-            assert [each.strength for each in examples] == pytest.approx([each[0] for each in best], rel=1e-4)
+            strengths, best, examples = everywhere.get((head, place), {}), {}, index.head_examples(head, place)
+            for (line, *_), strength in strengths.items():
+                best[line] = max(strength, best.get(line, 0.0))
+            assert len({each.sentence.line for each in examples}) == len(examples)
+            found = [each.strength for each in examples]
+            for expected in sorted(best.values(), reverse=True)[:EXAMPLES], [strengths[p] for p in positions(examples)]:
+                assert_equal_to_rounding(found, expected, translator.model, bits=16)
     elsewhere = [len(index.head_examples(head, "elsewhere")) for head in all_heads(translator.model)]
     assert all(elsewhere)
 
@@ -93,26 +95,30 @@ def test_examples_of_neurons_are_those_of_brute_force(translator: Translator, li
         for handle in handles:
             handle.remove()
         for key, network in networks.items():
-            activations.setdefault(key, []).append(network.inner(inputs[key]).relu())  # [L, F]
+            activations.setdefault(key, []).append(network.inner(inputs[key]))  # [L, F]
+    rows = {line.number: row for row, line in enumerate(lines)}
     for (stack, layer), found in activations.items():
         tokens = torch.cat(found)
         table = index.neurons[stack]
-        torch.testing.assert_close(torch.tensor(table.active[layer]), (tokens > 0).float().mean(0))
+        either = (tokens.abs() < margin(tokens, model)).float().mean(0)  # may have either sign
+        difference = torch.tensor(table.active[layer]) - (tokens > 0).float().mean(0)
+        assert (difference.abs() <= either + 1e-6).all()
+        ninth = math.ceil(0.9 * len(tokens)) - 1  # tenth of the tokens
         torch.testing.assert_close(
             torch.tensor(table.quantiles[layer, :, QUANTILES.index(0.9)]),
-            tokens.quantile(0.9, 0, interpolation="higher"),
-            rtol=1 / 15,
+            tokens.relu().sort(0).values[ninth],
+            rtol=1 / 16,
             atol=1e-4,
         )
-        best = torch.stack([each.max(0).values for each in found])  # [N, F]
+        best = torch.stack([each.amax(0).relu() for each in found]).sort(0, descending=True).values  # [N, F]
         for neuron in range(best.size(1)):
-            name = Neuron(stack, layer, neuron)
-            order = [row for row in best[:, neuron].argsort(descending=True).tolist() if best[row, neuron] > 0]
-            examples = index.neuron_examples(name)
-            assert [each.sentence.line for each in examples] == [lines[row].number for row in order[:EXAMPLES]]
-            for example, row in zip(examples, order, strict=False):
-                assert example.position == found[row][:, neuron].argmax()
-                assert example.activation == pytest.approx(best[row, neuron].item(), rel=1e-4)
+            examples = index.neuron_examples(Neuron(stack, layer, neuron))
+            assert len({each.sentence.line for each in examples}) == len(examples)
+            values = [each.activation for each in examples]
+            own = [found[rows[each.sentence.line]][each.position, neuron] for each in examples]
+            assert_equal_to_rounding(values, own, model, bits=16, terms=tokens)
+            values += [0.0] * (EXAMPLES - len(values))
+            assert_equal_to_rounding(values, best[:EXAMPLES, neuron], model, bits=16, terms=tokens)
 
 
 def test_scores_are_those_of_score_cards(translator: Translator, lines: list[Line], index: CorpusIndex):
@@ -152,11 +158,12 @@ def test_the_batch_size_does_not_change_the_result(translator: Translator, lines
     assert list(corpus.steps()) == [11, 1]
     other = corpus.index(FACTS)
     assert other.sentences == index.sentences
-    for name in ("sentences", "queries", "keys"):
-        assert (getattr(other.heads, name) == getattr(index.heads, name)).all(), name
+    assert_equal_to_rounding(other.heads.strengths, index.heads.strengths, translator.model, bits=16)
+    for name in ("sentences", "queries", "keys"):  # but for examples that are equally strong, to rounding
+        assert (getattr(other.heads, name) == getattr(index.heads, name)).mean() > 0.99, name
     for stack, table in index.neurons.items():
         assert_equal_to_rounding(other.neurons[stack].activations, table.activations, translator.model, bits=16)
-        assert (other.neurons[stack].positions == table.positions).all()
+        assert (other.neurons[stack].positions == table.positions).mean() > 0.99
     for mine, theirs in zip(other.cards, index.cards, strict=True):
         assert (mine.head, mine.num_tokens) == (theirs.head, theirs.num_tokens)
         assert_equal_to_rounding(list(vars(mine).values())[2:], list(vars(theirs).values())[2:], translator.model)

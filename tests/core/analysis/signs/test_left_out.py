@@ -66,16 +66,25 @@ def test_the_best_spans_that_do_not_overlap_are_marked() -> None:
     assert sign.marked(1.0) == []
 
 
-def test_a_source_of_one_word_has_no_sign(translator: Translator) -> None:
+def test_a_source_of_one_word_and_a_forced_translation_have_no_sign(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sign = left_out(translator, "Moscow", "Moskau")
     assert (sign.value, sign.words) == (-math.inf, ())
     assert not sign.fires(0.0)
+    monkeypatch.setattr(translator, "num_forced", lambda predicted, _: len(predicted))
+    assert left_out(translator, TEXT, TARGET).value == -math.inf
 
 
 def test_a_sentence_with_too_many_spans_is_refused(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_TOKENS", 20)
-    with pytest.raises(ValueError, match=r"leaving out each of \d+ spans takes [\d,]+ tokens, at most 20 are computed"):
-        left_out(translator, TEXT, TARGET)
+    ids = translator.scored_ids(TEXT, TARGET)
+    count = len(spans(translator.source_pieces(ids.source)))
+    tokens = (count + 1) * (len(ids.source) + len(ids.fed))  # the whole sentence is a pass, too
+    monkeypatch.setattr(module, "MOST_TOKENS", tokens)
+    next(span_values(translator, TEXT, TARGET))
+    monkeypatch.setattr(module, "MOST_TOKENS", tokens - 1)
+    with pytest.raises(ValueError, match=f"each of {count} spans takes {tokens} tokens, at most {tokens - 1} are"):
+        next(span_values(translator, TEXT, TARGET))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +97,9 @@ def test_a_sentence_with_too_many_spans_is_refused(translator: Translator, monke
         ("the", False, False),
         ("with", False, False),
         ("stairs", False, True),
+        ("Al", False, True),
         ("7", False, True),
+        ("x2", False, True),
         ("\u6771\u4eac", False, True),
         ("\u7684", False, False),
         ("...", False, False),

@@ -144,6 +144,7 @@ def test_of_many_words_those_with_the_largest_values_are_marked() -> None:
     assert marked == reaching[:MOST_MARKED]
     values = dict(words)
     assert sorted((values[word] for word in marked), reverse=True) == list(range(29, 29 - MOST_MARKED, -1))
+    assert sign.strongest() == marked[:1]
     assert sign.marked(None) == sign.reaching(30.0) == []
 
 
