@@ -207,10 +207,9 @@ export function option({ x, y, width = 0, height = 0 }, option) {
   const text = vector("text", { x: start - 9, y: line, "text-anchor": "end", class: "token" });
   text.append(...spelledOut(option.spans));
   const most = Math.min(BAR.most, width / 2 - 24);
-  const length = Math.max(1, option.probability * most);
   const bar = { x: start, y: y + height / 2 - 4, height: 8, rx: 1.5 };
   group.append(text, vector("rect", { ...bar, width: most, class: "track" }));
-  group.append(vector("rect", { ...bar, width: length, class: "bar" }));
+  group.append(vector("rect", { ...bar, width: option.probability * most, class: "bar" }));
   group.append(label(decimal(option.probability, 2), start + most + 9, line, "start", "number"));
   return group;
 }

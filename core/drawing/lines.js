@@ -5,7 +5,6 @@
 /** @import { Axis, Drawing, Events, Head, LinesData, PerAxis, Place, Span } from "./types" */
 
 import {
-  DASHES,
   button,
   element,
   focusedIn,
@@ -19,6 +18,7 @@ import {
   textOf,
   vector,
 } from "./dom.js";
+import { dotsNote, SMALL_WEIGHT, weightLine } from "./line_style.js";
 import { scrolling } from "./scrolling.js";
 import { decimal } from "./numbers.js";
 import { tr } from "./texts.js";
@@ -26,7 +26,7 @@ import { decodedHead, hiddenShare, lineWeights } from "./weights.js";
 
 const PITCH = 24; // pixels from word to word
 const WIDTH = 100; // of the picture in its own units; the browser stretches it
-const BINS = 20; // lines of one head with nearly the same weight are one path: 120 words stay fast
+const STEPS = 20; // to e times the weight; lines of one head within a step are one path: 120 words stay fast
 const SPREAD = 3; // pixels between the lines of different heads that join the same two words
 const NEAR = 8; // pixels from a click to the line that it cuts, at most
 const MAX_VALUES = 4; // numbers shown beside one word
@@ -92,9 +92,10 @@ export function drawLines(container, data, events = {}) {
   box.append(columns);
   scrolling(box);
   const root = element("div", "lines");
-  root.append(headNames(data.legend === false ? [] : data.heads), box);
-
   state.heads.forEach((head, place) => addLines(state, head, place));
+  const names = headNames(data.legend === false ? [] : data.heads);
+  if ([...state.lines.query.values()].flat().some(({ weight }) => weight < SMALL_WEIGHT)) names.append(dotsNote());
+  root.append(names, box);
   container.replaceChildren(root);
   box.scrollTop = scrolled;
   for (const axis of AXES) restoreFocus(state.words[axis], focused); // Tab reaches a column, arrow keys its words
@@ -189,12 +190,13 @@ function word(state, axis, index, spans) {
  * @param {number} place
  */
 function addLines({ data, lines, every }, head, place) {
-  /** @type {string[][]} */
-  const paths = Array.from({ length: BINS + 1 }, () => []);
+  /** @type {Map<number, string[]>} */
+  const paths = new Map();
   for (const weight of lineWeights(head.weights, data.key.length, data.minWeight, data.topMass)) {
     const line = { head, place, ...weight };
     for (const axis of AXES) lines[axis].set(line[axis], [...(lines[axis].get(line[axis]) ?? []), line]);
-    paths[Math.min(Math.round(line.weight * BINS), BINS)].push(curve(line, data.heads.length));
+    const step = line.weight < SMALL_WEIGHT ? -Infinity : Math.round(Math.log(line.weight) * STEPS);
+    paths.set(step, [...(paths.get(step) ?? []), curve(line, data.heads.length)]);
   }
   const cuts = (data.cuts ?? []).filter((cut) => cut.head === head.name);
   const isCut = (/** @type {Line} */ line) =>
@@ -207,9 +209,8 @@ function addLines({ data, lines, every }, head, place) {
     );
     every.append(path);
   }
-  paths.forEach((parts, bin) => {
-    if (parts.length) every.append(strand(head, parts.join(""), Math.max(bin / BINS, 0.04)));
-  });
+  for (const [step, parts] of [...paths].sort(([one], [other]) => one - other))
+    every.append(weightLine(parts.join(""), Math.exp(step / STEPS), head.color, head.dash));
 }
 
 /**
@@ -277,7 +278,7 @@ function showSide({ data, heads, words, lines, middle, few }, axis, indices) {
   /** @type {Map<number, Line[]>} */
   const ends = new Map();
   for (const line of found) {
-    few.append(strand(line.head, curve(line, count), 0.35 + 0.65 * line.weight));
+    few.append(weightLine(curve(line, count), line.weight, line.head.color, line.head.dash));
     ends.set(line[other], [...(ends.get(line[other]) ?? []), line]);
   }
   words[other].forEach((entry, place) =>
@@ -375,16 +376,4 @@ function heightAt({ query, key, place }, count, across) {
   const along = 3 * low ** 2 - 2 * low ** 3; // share of the way from the first height to the last
   const shift = (place - (count - 1) / 2) * Math.min(SPREAD, (PITCH - 8) / count);
   return (key + (query - key) * along + 0.5) * PITCH + shift;
-}
-
-/**
- * @param {Head} head
- * @param {string} d
- * @param {number} opacity
- */
-function strand(head, d, opacity) {
-  return stroke(
-    { d, "stroke-opacity": opacity, "stroke-width": 1.2 + 1.6 * opacity, "stroke-dasharray": DASHES[head.dash] },
-    head.color,
-  );
 }

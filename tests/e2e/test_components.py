@@ -242,6 +242,17 @@ def test_the_browser_draws_the_weights_that_files_and_tables_have(page: Page) ->
             assert weight == pytest.approx(attention.weights[1, query, key].item(), abs=2e-5)
 
 
+def test_a_line_has_as_much_ink_as_weight_and_dots_say_that_there_is_little(page: Page) -> None:
+    weights = torch.tensor([[[0.6, 0.3, 0.06, 0.04]]])
+    mount(page, attention_lines, lines_payload(AttentionMap("cross", 0, weights, ("a",), tuple("bcde")), [0], LIGHT))
+    drawn = page.locator("path[stroke-opacity]:not(.head *)").evaluate_all(
+        "paths => paths.map((path) => ['stroke-opacity', 'stroke-width'].map((name) => +path.getAttribute(name)))"
+    )
+    inks = sorted((opacity * width for opacity, width in drawn[1:]), reverse=True)  # the first is of dots
+    assert [ink / inks[0] for ink in inks] == pytest.approx([1, 0.5, 0.1], rel=0.06)
+    expect(page.locator(".dots")).to_have_text("dots: below 0.05")
+
+
 def test_what_was_sent_first_is_not_drawn_over_what_was_sent_last(page: Page, attention: AttentionMap) -> None:
     mount(page, attention_lines, lines_payload(attention, [0], LIGHT), since=2)
     mount(page, attention_lines, lines_payload(attention, [0, 1], LIGHT), since=1)

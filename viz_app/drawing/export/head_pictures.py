@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from core.analysis.tokens.words import is_special
 from core.capture import AttentionMap
 from core.drawing.drawing_data import TITLES
@@ -27,7 +25,7 @@ from viz_app.drawing.export.canvas import (
 )
 from viz_app.drawing.export.selection import AXES, NOTHING, SHARE, Axis, Selected, dim, hidden_texts
 from viz_app.drawing.export.tables import csv_file
-from viz_app.drawing.line_weights import MIN_WEIGHT, has_line
+from viz_app.drawing.line_weights import MIN_WEIGHT, SMALL_WEIGHT, dots_note, has_line, line_collection
 from viz_app.drawing.theme import LIGHT, Theme, head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import tr
@@ -137,7 +135,7 @@ def export_lines(
     axes.set_axis_off()
     axes.set_xlim(-left / GAP, 1 + (right + shares) / GAP)
     axes.set_ylim(rows - 0.5, -2.5)
-    _draw_lines(axes, attention, heads, pairs, any(selected.values()), theme, name)
+    _draw_lines(axes, attention, heads, pairs, theme, name)
     sides: tuple[tuple[Axis, Sequence[str], float, str], ...] = (
         ("query", queries, 1.03, "left"),
         ("key", keys, -0.03, "right"),
@@ -150,6 +148,8 @@ def export_lines(
             style: dict[str, Any] = {"ha": side, "va": "center", "fontsize": LABEL_POINTS, "parse_math": False}
             axes.text(x, row, label, color=color, weight="bold" if on else "normal", **style)
         axes.text(x, -1, titles[axis], ha=side, va="center", color=theme.faint, fontsize=SMALL_POINTS)
+    if any(weight < SMALL_WEIGHT for *_, weight in pairs):
+        axes.text(0.5, -1, dots_note(), ha="center", va="center", color=theme.faint, fontsize=SMALL_POINTS)
     _write_numbers(axes, attention, heads, pairs, selected, theme)
     for place, (head, texts) in enumerate(zip(heads, hidden, strict=True)):
         x = 1 + (right + SHARE * (place + 1)) / GAP
@@ -187,15 +187,10 @@ def _draw_lines(
     attention: AttentionMap,
     heads: Sequence[int],
     pairs: Sequence[Pair],
-    alone: bool,
     theme: Theme,
     name: Callable[[int, int], str],
 ) -> None:
-    """Draw the lines and the names of the heads.
-
-    Args:
-        alone: Only the lines of selected words are drawn, which are stronger then.
-    """
+    """Draw the lines and the names of the heads."""
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
 
@@ -206,17 +201,9 @@ def _draw_lines(
         own = [pair for pair in pairs if pair[0] == place]
         ends = [(key + shift, query + shift) for _, query, key, _ in own]
         paths = [Path([(0, start), (0.4, start), (0.6, end), (1, end)], codes) for start, end in ends]
-        alphas = np.clip([0.35 + 0.65 * weight if alone else max(weight, 0.04) for *_, weight in own], 0.0, 1.0)
         if paths:  # matplotlib refuses an empty list of opacities
-            lines = PathCollection(
-                paths,
-                facecolors="none",
-                edgecolors=mark.color,
-                alpha=alphas,
-                linewidths=0.75 * (1.2 + 1.6 * alphas),
-                linestyles={"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}[mark.dash],  # type: ignore[arg-type]
-            )
-            axes.add_collection(lines, autolim=False)
+            style = line_collection([weight for *_, weight in own], mark.color, mark.dash)
+            axes.add_collection(PathCollection(paths, facecolors="none", **style), autolim=False)
         place_of_name = ((place + 0.5) / len(heads), -2)
         style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": LABEL_POINTS, "weight": "bold"}
         axes.text(*place_of_name, tr(name(attention.layer, head)), color=mark.color, **style)

@@ -3,11 +3,12 @@
 from typing import Any
 
 from viz_app.drawing.export.canvas import SMALL_POINTS, Format, check_format, paper, saved
+from viz_app.drawing.line_weights import SMALL_WEIGHT, line_style
 from viz_app.drawing.theme import LIGHT, Theme
+from viz_app.language import tr
 from viz_app.views.experiments.head_paths.figures import RADIUS, PathGraph, letter_place
 
 PIXELS = 62  # of the drawing to an inch, so that no text is too small
-STYLES = {"solid": "solid", "dash": (0, (4, 2.5)), "dot": (0, (1, 1.6))}
 
 
 def export_path_graph(graph: PathGraph, file_format: Format, theme: Theme = LIGHT, *, title: str = "") -> bytes:
@@ -27,14 +28,17 @@ def export_path_graph(graph: PathGraph, file_format: Format, theme: Theme = LIGH
     axes.set_ylim(graph.height, -34)
     text: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": SMALL_POINTS}
     axes.text(0, -22, title, color=theme.text, **text)
+    if any(edge.share < SMALL_WEIGHT for edge in graph.edges):
+        style = {**text, "ha": "right", "color": theme.faint}
+        axes.text(graph.width, -22, tr("dots: below 5% of the largest"), **style)
     for name, at in graph.titles:
         axes.text(at.x, at.y - 8, name, color=theme.text, fontweight="bold", **text)
     for name, at in graph.rows:
         axes.text(at.x, at.y, name, color=theme.faint, **text)
     codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
     for edge in graph.edges:
-        style: dict[str, Any] = {"linestyle": STYLES[edge.dash], "linewidth": edge.width * 72 / PIXELS / 1.4}
-        axes.add_patch(PathPatch(Path(edge.curve, codes), fill=False, edgecolor=edge.color, alpha=0.8, **style))
+        style = line_style(edge.share, edge.dash).for_matplotlib
+        axes.add_patch(PathPatch(Path(edge.curve, codes), fill=False, edgecolor=edge.color, **style))
     for node in graph.nodes:
         color = theme.text if node.used else theme.hairline
         axes.add_patch(Circle(node.at, RADIUS, facecolor=theme.background, edgecolor=color, linewidth=1, zorder=3))

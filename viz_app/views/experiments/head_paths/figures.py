@@ -42,7 +42,6 @@ LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = (
     16.0,
 )  # pixels: row names, heads, sub-layers, ...
 RADIUS, TRUNK, BOW = 9.5, 32.0, 44.0  # of a node; from the last head to the networks; of the longest curve among these
-THICKEST, THINNEST = 6.5, 1.2
 NAMES = {
     "encoder_self": marked("self"),
     "encoder_feed_forward": marked("network"),
@@ -113,7 +112,7 @@ class GraphEdge:
 
     edge: Edge
     curve: Curve
-    width: float
+    share: float
     color: str
     dash: Dash
     letter: str
@@ -184,7 +183,7 @@ def path_graph(
             GraphEdge(
                 edge=each.edge,
                 curve=_curve(*each.edge[:2], places[each.edge.sender], places[each.edge.receiver], size.y, is_narrow),
-                width=THINNEST + (THICKEST - THINNEST) * share,
+                share=share,
                 color=color,
                 dash=DASHES[each.edge.input],
                 letter=LETTERS[each.edge.input],

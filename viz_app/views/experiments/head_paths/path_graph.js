@@ -6,6 +6,7 @@
 /** @import { Component } from "../../../components/streamlit" */
 
 import { DASHES, element, focusedIn, goTo, group, vector } from "../../../../core/drawing/dom.js";
+import { dotsNote, SMALL_WEIGHT, weightLine } from "../../../../core/drawing/line_style.js";
 import { tr } from "../../../../core/drawing/texts.js";
 import { component, rootOf } from "../../../components/shared.js";
 
@@ -21,7 +22,7 @@ import { component, rootOf } from "../../../components/shared.js";
  *
  * @typedef {object} GraphEdge
  * @property {[Point, Point, Point, Point]} curve
- * @property {number} width
+ * @property {number} share Of the largest effect.
  * @property {string} color
  * @property {Dash} dash
  * @property {string} letter
@@ -163,12 +164,13 @@ function pushButton(style, name, selected, place) {
  * @param {GraphEdge} edge
  * @param {string} place
  */
-function edgeNode({ curve, width, color, dash, letter, letterAt, name, selected }, place) {
+function edgeNode({ curve, share, color, dash, letter, letterAt, name, selected }, place) {
   const node = pushButton("edge", name, selected, place);
   const [start, ...rest] = curve.map((point) => point.join(","));
   const d = `M${start} C${rest.join(" ")}`;
-  const line = { d, stroke: color, "stroke-width": width, "stroke-dasharray": DASHES[dash] };
-  node.append(vector("path", { d, class: "reach" }), vector("path", { ...line, class: "line" }));
+  const line = weightLine(d, share, color, dash);
+  line.classList.add("line");
+  node.append(vector("path", { d, class: "reach" }), line);
   if (letter) node.append(text(letter, letterAt[0], letterAt[1] + 4, "letter"));
   return node;
 }
@@ -185,7 +187,7 @@ function nodeNode({ at: [x, y], label, name, used, selected }, radius, place) {
 }
 
 /** @param {Graph} data */
-function legend({ legend: { title, ends } }) {
+function legend({ edges, legend: { title, ends } }) {
   const line = element("div", "legend");
   for (const [color, name] of ends) {
     const bar = element("i");
@@ -206,6 +208,7 @@ function legend({ legend: { title, ends } }) {
     item.append(sample, name);
     line.append(item);
   }
+  if (edges.some(({ share }) => share < SMALL_WEIGHT)) line.append(dotsNote(tr("dots: below 5% of the largest")));
   line.append(element("span", "", title));
   return line;
 }

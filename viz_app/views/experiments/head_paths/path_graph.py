@@ -34,7 +34,7 @@ def graph_payload(graph: PathGraph, theme: Theme) -> dict[str, Any]:
         "edges": [
             {
                 "curve": [rounded(*point) for point in edge.curve],
-                "width": round(edge.width, 2),
+                "share": round(edge.share, 4),
                 "color": edge.color,
                 "dash": edge.dash,
                 "letter": edge.letter,

@@ -14,6 +14,7 @@ import {
   textOf,
   vector,
 } from "../../../../core/drawing/dom.js";
+import { dotsNote, SMALL_WEIGHT } from "../../../../core/drawing/line_style.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
@@ -22,7 +23,6 @@ import { component, rootOf } from "../../../components/shared.js";
 const PITCH = 30; // pixels from word to word
 const FULL = 24; // pixels of a ribbon of weight 1
 const WIDTH = 100; // of the picture in its own units; the browser stretches it
-const MIN_NUMBER = 0.05; // weights from here on are shown as numbers
 
 /** @typedef {"source" | "target"} Side */
 /** @type {readonly [Side, Side]} */
@@ -101,8 +101,11 @@ function picture({ data: { source, target, ribbons, gold }, ribbons: drawn }, he
     const [thick, thin] = [weight * full.source[from], weight * full.target[to]];
     tops.source[from] += thick;
     tops.target[to] += thin;
-    const d = `M0 ${left}${bend(left, right)}V${right + thin}${bend(right + thin, left + thick, true)}Z`;
-    const path = vector("path", { d, class: link ? "link" : "" });
+    const small = weight < SMALL_WEIGHT;
+    const d = small
+      ? `M0 ${left + thick / 2}${bend(left + thick / 2, right + thin / 2)}`
+      : `M0 ${left}${bend(left, right)}V${right + thin}${bend(right + thin, left + thick, true)}Z`;
+    const path = vector("path", { d, class: `${link ? "link" : ""} ${small ? "small" : ""}` });
     drawn.push({ path, source: from, target: to, weight });
     weights.append(path);
   }
@@ -226,7 +229,7 @@ function show({ middle, ribbons, words }, word) {
     ribbon.path.classList.toggle("hidden", !on);
     if (!word || !on) continue;
     ends.add(ribbon[OTHER[word.side]]);
-    if (ribbon.weight >= MIN_NUMBER) middle.append(value(ribbon, OTHER[word.side]));
+    if (ribbon.weight >= SMALL_WEIGHT) middle.append(value(ribbon, OTHER[word.side]));
   }
   for (const side of SIDES) {
     const dimmed = word && side !== word.side;
@@ -246,12 +249,13 @@ function value(ribbon, side) {
 }
 
 /** @param {Data} data */
-function legend({ gold, target }) {
+function legend({ gold, ribbons, target }) {
   const row = element("div", "legend");
   row.append(
     entry(vector("rect", { class: "strong", width: 24, height: 8, y: 1 }), tr("link: largest weight of a target word")),
   );
   row.append(entry(vector("rect", { class: "weak", width: 24, height: 8, y: 1 }), tr("other weights")));
+  if (ribbons.some(([, , weight]) => weight < SMALL_WEIGHT)) row.append(dotsNote());
   if (target[0]?.share != null)
     row.append(entry(vector("rect", { class: "bar", width: 24, height: 3, y: 4 }), tr("share from the source")));
   if (gold.length) {

@@ -21,6 +21,7 @@ from viz_app.drawing.export.canvas import (
     CHARACTER,
     LABEL_POINTS,
     PITCH,
+    SMALL_POINTS,
     Format,
     check_format,
     letters,
@@ -28,6 +29,7 @@ from viz_app.drawing.export.canvas import (
     saved,
     short,
 )
+from viz_app.drawing.line_weights import SMALL_WEIGHT, dots_note, line_style
 from viz_app.drawing.theme import LIGHT, Theme, head_name
 from viz_app.language import marked, tr
 
@@ -121,7 +123,7 @@ def _said(gold: GoldLinks, link: Link) -> str:
 MIN_WEIGHT = 0.01  # thinner ribbons are invisible
 FULL = 0.8  # of a row, the thickness of a ribbon of weight 1
 GAP = 3.4  # inches between the columns
-LINK, OTHER = 0.75, 0.25  # opacity of the ribbon that is a word's link, and of the others
+OPACITY = 0.5  # of a ribbon; its colour says whether it is its word's link
 
 
 def export_ribbon(
@@ -177,6 +179,8 @@ def export_ribbon(
         )
     for x, side, name in ((-0.03, "right", tr("source")), (0.5, "center", title), (1.03, "left", tr("translation"))):
         axes.text(x, -0.9, name, ha=side, color=theme.faint, **text)
+    if any(MIN_WEIGHT <= weight < SMALL_WEIGHT for row in alignment.weights.tolist() for weight in row):
+        axes.text(0.5, -0.55, dots_note(), ha="center", color=theme.faint, **{**text, "fontsize": SMALL_POINTS})
     return saved(figure, file_format)
 
 
@@ -202,12 +206,16 @@ def _ribbons(axes: "Axes", alignment: WordAlignment, theme: Theme) -> None:
             thick, thin = weight * squeeze["source"][source], weight * squeeze["target"][target]
             tops["source"][source] += thick
             tops["target"][target] += thin
+            color = theme.head_colors[0] if (source, target) in alignment.links else theme.faint
+            if weight < SMALL_WEIGHT:
+                left, right = start + thick / 2, end + thin / 2
+                middle = Path([(0, left), (0.4, left), (0.6, right), (1, right)], codes[:4])
+                dots = line_style(weight).for_matplotlib
+                axes.add_patch(PathPatch(middle, fill=False, edgecolor=color, **dots))
+                continue
             upper = [(0, start), (0.4, start), (0.6, end), (1, end)]
             lower = [(1, end + thin), (0.6, end + thin), (0.4, start + thick), (0, start + thick), (0, start)]
-            opacity = LINK if (source, target) in alignment.links else OTHER
-            axes.add_patch(
-                PathPatch(Path([*upper, *lower], codes), facecolor=theme.head_colors[0], alpha=opacity, linewidth=0)
-            )
+            axes.add_patch(PathPatch(Path([*upper, *lower], codes), facecolor=color, alpha=OPACITY, linewidth=0))
 
 
 def coverage_text(weights: Tensor) -> str:

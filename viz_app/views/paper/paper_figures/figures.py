@@ -12,7 +12,7 @@ from core.analysis.tokens.aggregation import mean_of_rows
 from core.analysis.tokens.words import is_special
 from core.capture import AttentionMap
 from viz_app.drawing.export.canvas import LABEL_POINTS, PITCH, SMALL_POINTS, Format, check_format, paper, saved, short
-from viz_app.drawing.line_weights import has_line
+from viz_app.drawing.line_weights import DASHES, SMALL_WEIGHT, LineStyle, dots_note, has_line, line_collection
 from viz_app.drawing.theme import LIGHT, HeadMark, Theme, head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import tr
@@ -26,7 +26,6 @@ HEADING = 0.36  # inches for the names of the heads
 NAME = 1.0  # inches that the name of a head takes
 CHARACTER = 0.105  # inches a letter of a word takes
 CELL = 0.08  # inches a head's square at a word is high
-DASHES = {"solid": "solid", "dash": (0, (4, 2)), "dot": (0, (1, 1.5))}
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def appendix_figure(
     *,
     name: Callable[[int, int], str] = head_name,
 ) -> bytes:
-    """Draw panels one above the other, with lines whose opacity is the weight.
+    """Draw panels one above the other, with lines that show the weights, see `line_style`.
 
     In self-attention queries stand above keys, as in the paper; in cross-attention the source above the target.
     Where only some queries have lines, each key also has a square for each head, with their mean weight as opacity.
@@ -83,7 +82,7 @@ def appendix_figure(
 def figure_width(panels: Sequence[LinePanel]) -> float:
     """Return the width in inches of the longest row of words or of head names."""
     words = max(max(panel.attention.weights.shape[1:]) for panel in panels)
-    return max(PITCH * words, NAME * max(len(panel.heads) for panel in panels)) + 0.45
+    return max(PITCH * words, NAME * (2 + max(len(panel.heads) for panel in panels))) + 0.45
 
 
 def appendix_table(panels: Sequence[LinePanel]) -> pd.DataFrame:
@@ -177,13 +176,9 @@ def _join(
         if not queries or row in queries
     ]
     ends = [[(_x(row) + shift, between[0]), (_x(column) + shift, between[1])] for row, column in pairs]
-    alphas = [min(1.0, weights[row, column].item()) for row, column in pairs]
     if pairs:  # matplotlib refuses an empty list of opacities
-        axes.add_collection(
-            LineCollection(
-                ends, colors=mark.color, alpha=alphas, linewidths=1.9, linestyles=DASHES[mark.dash], capstyle="round"
-            )
-        )
+        style = line_collection([weights[pair].item() for pair in pairs], mark.color, mark.dash)
+        axes.add_collection(LineCollection(ends, **style))
 
 
 def _squares(axes: "Axes", weights: Tensor, mark: HeadMark, y: float) -> None:
@@ -216,6 +211,13 @@ def _legend(
     x, y = 0.22, height - 0.15
     for head, mark in zip(panel.heads, marks, strict=True):
         text = tr(name(panel.attention.layer, head))
-        axes.plot([x, x + 0.26], [y, y], color=mark.color, linewidth=3, linestyle=DASHES[mark.dash])
+        axes.plot([x, x + 0.26], [y, y], color=mark.color, **LineStyle(4, 1, DASHES[mark.dash]).for_matplotlib)
         axes.text(x + 0.32, y, text, color=theme.text, fontsize=SMALL_POINTS, va="center", parse_math=False)
         x += max(NAME, 0.44 + 0.1 * len(text))
+    if any(_has_dots(panel, head) for head in panel.heads):
+        axes.text(x, y, dots_note(), color=theme.faint, fontsize=SMALL_POINTS, va="center", parse_math=False)
+
+
+def _has_dots(panel: LinePanel, head: int) -> bool:
+    rows = panel.attention.weights[head][list(panel.queries) or slice(None)]
+    return bool((has_line(rows, MIN_WEIGHT) & (rows < SMALL_WEIGHT)).any())

@@ -14,6 +14,7 @@ import {
   spelled,
   vector,
 } from "../../../../core/drawing/dom.js";
+import { dotsNote, SMALL_WEIGHT, weightLine } from "../../../../core/drawing/line_style.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
@@ -134,6 +135,7 @@ function controls(state) {
     item.append(element("b", "", MARKS[fate]), names()[fate]);
     legend.append(item);
   }
+  legend.append(dotsNote(tr("dots: probability below {weight}", { weight: decimal(SMALL_WEIGHT, 2) })));
   line.append(label, legend);
   return line;
 }
@@ -174,8 +176,7 @@ function tree(state) {
  */
 function treeNode(state, lines, row, candidate, position, rank) {
   const [from, to] = [(candidate.parent ?? 0) + 0.5, rank + 0.5];
-  const line = vector("path", { d: `M${from},0 C${from},9 ${to},9 ${to},18` });
-  line.style.strokeWidth = `${0.8 + 3.2 * Math.exp(candidate.tokenLogProb)}px`;
+  const line = weightLine(`M${from},0 C${from},9 ${to},9 ${to},18`, Math.exp(candidate.tokenLogProb));
   lines.append(line);
   const entry = button("node");
   Object.assign(entry.dataset, { position, rank });

@@ -1,10 +1,12 @@
 """A beam search as a tree: SVG, PDF or PNG."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from core.analysis.beam_tree import BeamNode, BeamTree
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved, short
+from viz_app.drawing.line_weights import line_style
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import marked, tr_values
 
@@ -74,8 +76,8 @@ def _node(axes: "Axes", node: BeamNode, fate: str, best: bool, theme: Theme) -> 
         [parent, node.rank],
         [node.position - 1 + height / 2, top],
         color=color,
-        linewidth=2.4 if best else 1.1,
         zorder=0,
+        **line_style(math.exp(node.token_log_prob)).for_matplotlib,
     )
     style: dict[str, Any] = {
         "linestyle": "solid" if alive else (0, (3, 2)),

@@ -11,6 +11,7 @@ from core.results import ScoredText
 from viz_app.drawing.ablation import words_of
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved
+from viz_app.drawing.line_weights import line_style
 from viz_app.drawing.theme import LIGHT, Theme
 from viz_app.language import tr
 
@@ -102,6 +103,7 @@ def export_fan(rows: Sequence[FanRow], file_format: Format, theme: Theme = LIGHT
     axes.set_xlim(0, width)
     axes.set_ylim(len(rows) + 0.2, -1.2)
     style: dict[str, Any] = {"va": "center", "parse_math": False}
+    total = max(1, sum(len(row.samples) for row in rows))
     for edge, name in zip(COLUMNS, (tr("beam"), tr("samples"), tr("log-prob")), strict=True):
         axes.text(edge, -0.8, name, ha="right", color=theme.faint, fontsize=SMALL_POINTS, **style)
     for number, (row, start, (_, own)) in enumerate(zip(rows, starts, texts, strict=True)):
@@ -117,8 +119,9 @@ def export_fan(rows: Sequence[FanRow], file_format: Format, theme: Theme = LIGHT
         if row.parent is not None:
             x, bend = start - BEND - 0.03, BEND / ROW
             path = [x, x, x + BEND], [row.parent + 0.4, number - bend, number]
-            line = theme.head_colors[0] if row.rank is not None else theme.hairline
-            axes.plot(*path, color=line, linewidth=1.0 + 0.5 * len(row.samples), solid_joinstyle="round", zorder=0)
+            line = theme.head_colors[0] if row.rank is not None else theme.faint
+            style_of_line = line_style(len(row.samples) / total).for_matplotlib
+            axes.plot(*path, color=line, solid_joinstyle="round", zorder=0, **style_of_line)
     return saved(figure, file_format)
 
 

@@ -4,6 +4,7 @@
 /** @import { Component } from "../../../components/streamlit" */
 
 import { button, element, focusedIn, goTo, group, restoreFocus } from "../../../../core/drawing/dom.js";
+import { lineStyle } from "../../../../core/drawing/line_style.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr, trCount } from "../../../../core/drawing/texts.js";
@@ -68,7 +69,11 @@ function heading() {
  * @param {number} number
  * @param {Data} data
  */
-function line({ rank, samples, logProb, shared, own, parent, shown }, number, { direction }) {
+function line({ rank, samples, logProb, shared, own, parent, shown }, number, { direction, rows }) {
+  const total = Math.max(
+    1,
+    rows.reduce((sum, each) => sum + each.samples, 0),
+  );
   const node = button(rank === null ? "row" : "row found");
   node.dataset.row = String(number);
   node.setAttribute("aria-pressed", String(shown));
@@ -78,7 +83,10 @@ function line({ rank, samples, logProb, shared, own, parent, shown }, number, { 
   if (parent !== null) {
     rest.classList.add("branch");
     rest.style.setProperty("--rise", String(number - parent));
-    rest.style.setProperty("--thick", `${Math.min(5, 1 + 0.5 * samples)}px`);
+    const { width, opacity, dash } = lineStyle(samples / total);
+    rest.style.setProperty("--thick", `${width}px`);
+    rest.style.setProperty("--ink", `${100 * opacity}%`);
+    rest.style.setProperty("--line", dash === "none" ? "solid" : "dotted");
   }
   text.append(element("span", "shared", shared), rest);
   node.append(element("span", "number", rank === null ? "" : String(rank)));

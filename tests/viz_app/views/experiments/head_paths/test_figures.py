@@ -58,8 +58,9 @@ def test_the_strongest_edges_are_drawn_thickest_last(run: Replacement, found: Su
     first = found.ranked()[0].edge
     graph = figures.path_graph(run.runs, found, 12, DARK, first, first.sender)
     assert [edge.edge for edge in graph.edges] == [each.edge for each in reversed(found.ranked()[:12])]
-    widths = [edge.width for edge in graph.edges]
-    assert widths == sorted(widths)
+    shares = [edge.share for edge in graph.edges]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
     assert [edge.edge for edge in graph.edges if edge.selected] == [first]
     assert [node.node for node in graph.nodes if node.selected] == [first.sender]
     for edge in graph.edges:
