@@ -2,7 +2,7 @@
 
 Another size of batch, order of summation, fusion or processor rounds each product of matrices otherwise, by a few units
 in the last place. Along a path these errors add up like independent ones, with the square root of the number of
-products.
+products. `pytest --disturb SEED` (tests/disturbance.py) finds comparisons that need a margin, on any processor.
 """
 
 import math

@@ -207,7 +207,7 @@ def test_products(compiled: ctypes.CDLL, stored: torch.dtype, dtype: torch.dtype
         )
         found, weight = product(compiled, x, kept, bias, dtype, 1), kept.float()
         assert torch.equal(product(compiled, x, kept, bias, dtype, 2), found), case
-        error = (found - F.linear(x, weight, bias)).abs()
+        error = (found - F.linear(x.double(), weight.double(), bias.double())).abs()
         if dtype == torch.int8:  # each factor is off by half a step at most
             steps, of_weights = x.abs().amax(-1, keepdim=True) / 63 / 2, weight.abs().amax(-1) / library.MAX_INT8 / 2
             bound = x.abs().sum(-1, keepdim=True) * of_weights + steps * (weight.abs().sum(-1) + inputs * of_weights)
