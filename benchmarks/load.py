@@ -1,11 +1,13 @@
 """Load of a class: many visitors of one app at once, without browsers.
 
-    python -m benchmarks.load [--sessions 30] [--minutes 20] [--pause 10] [--checkpoint FILE]
+    python -m benchmarks.load [--sessions 30] [--heavy 4] [--minutes 20] [--pause 10] [--checkpoint FILE]
 
 Every visitor enters a sentence of their own, looks at its heads, at one head and at the alignment, and enters the next
-one, with pauses between. Measured are the seconds from a request to the end of its answer, and the memory of the
-server. Errors and answers about another visitor's sentence are counted. The requests go to an app on this machine,
-which the command starts; the processor time of the visitors themselves is part of the load.
+one, with pauses between. Heavy visitors enter sentences of eighty words, search with a wide beam, and open one analysis
+after the other without a pause: how long the others wait is measured without them and then with them. Measured are the
+seconds from a request to the end of its answer, and the memory of the server. Errors and answers about another
+visitor's sentence are counted. The requests go to an app on this machine, which the command starts; the processor time
+of the visitors themselves is part of the load.
 """
 
 import argparse
@@ -35,6 +37,10 @@ INTERACTIONS: dict[str, dict[str, str]] = {
     "another head": {"page": "heads", "heads_cross": "L2 H3"},
     "page Alignment": {"page": "alignment"},
 }
+HEAVY: tuple[dict[str, str], ...] = (
+    {"page": "", "beam_size": "16"},
+    *({"page": page} for page in ("contributions", "contrast", "lens", "patching", "head_paths", "score_components")),
+)
 
 
 class Load:
@@ -70,6 +76,19 @@ class Load:
             with self._lock:
                 self.errors.append(f"visitor {number}: {error!r}")
 
+    def burden(self, number: int) -> None:
+        """Act as one heavy visitor until the time is up."""
+        with Session(self._address) as session:
+            for step, settings in itertools.product(range(10**9), HEAVY):
+                if time.monotonic() > self._end:
+                    return
+                try:
+                    session.run(tour="off", text=" ".join([sentence(number, step)] * 4), **settings)
+                except Exception as error:  # every error counts
+                    with self._lock:
+                        self.errors.append(f"heavy visitor {number}, {settings}: {error!r}")
+                    return
+
     def _measure(self, session: Session, name: str, text: str, settings: dict[str, str]) -> None:
         started = time.perf_counter()
         session.run(tour="off", text=text, **settings)
@@ -103,10 +122,35 @@ def table(seconds: dict[str, list[float]]) -> str:
     return "\n".join(lines)
 
 
+def loaded(
+    address: str, sources: dict[str, object], options: argparse.Namespace, heavy: int
+) -> tuple[Load, list[float]]:
+    """Let visitors use the app, some of them heavy; return what they measured, and the memory of the server in MB."""
+    load = Load(address, sources, time.monotonic() + 60 * options.minutes, options.pause)
+    memory: list[float] = []
+    with ThreadPoolExecutor(options.sessions + heavy) as pool:
+        visits = [pool.submit(load.visit, number) for number in range(options.sessions)]
+        visits += [pool.submit(load.burden, options.sessions + number) for number in range(heavy)]
+        while any(visit.running() for visit in visits):
+            memory.append(server_memory(address))
+            time.sleep(min(5.0, 6 * options.minutes))
+    return load, memory
+
+
+def report(load: Load, memory: Sequence[float]) -> None:
+    """Print what visitors measured."""
+    print(table(load.seconds))
+    cuts = [len(memory) * part // 4 for part in range(5)]
+    parts = [statistics.median(memory[start : max(stop, start + 1)]) for start, stop in itertools.pairwise(cuts)]
+    print("memory of the server in the four quarters of the time:", ", ".join(f"{part:.0f}" for part in parts), "MB")
+    print(f"{len(load.errors)} errors, {load.mixed} answers about another visitor's sentence", *load.errors, sep="\n")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the load and print the table; return 1 after an error or a mixed answer."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=30, help="number of visitors (default: %(default)s)")
+    parser.add_argument("--heavy", type=int, default=0, help="number of heavy visitors beside them (default: none)")
     parser.add_argument("--minutes", type=float, default=20.0, help="duration (default: %(default)s)")
     parser.add_argument(
         "--pause", type=float, default=10.0, help="mean seconds between an answer and the next request (default: 10)"
@@ -114,21 +158,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--checkpoint", type=Path, help="default: the shipped one")
     options = parser.parse_args(arguments)
     sources = source_payloads(options.checkpoint or shipped_path(), options.sessions)
+    loads: list[Load] = []
     with running_app(options.checkpoint) as address:
-        end = time.monotonic() + 60 * options.minutes
-        load = Load(address, sources, end, options.pause)
-        memory: list[float] = []
-        with ThreadPoolExecutor(options.sessions) as pool:
-            visits = [pool.submit(load.visit, number) for number in range(options.sessions)]
-            while any(visit.running() for visit in visits):
-                memory.append(server_memory(address))
-                time.sleep(min(5.0, 6 * options.minutes))
-    print(table(load.seconds))
-    cuts = [len(memory) * part // 4 for part in range(5)]
-    parts = [statistics.median(memory[start : max(stop, start + 1)]) for start, stop in itertools.pairwise(cuts)]
-    print("memory of the server in the four quarters of the time:", ", ".join(f"{part:.0f}" for part in parts), "MB")
-    print(f"{len(load.errors)} errors, {load.mixed} answers about another visitor's sentence", *load.errors, sep="\n")
-    return int(bool(load.errors or load.mixed))
+        for heavy in (0, options.heavy) if options.heavy else (0,):
+            print(f"{options.sessions} visitors, {heavy} heavy ones beside them")
+            load, memory = loaded(address, sources, options, heavy)
+            report(load, memory)
+            loads.append(load)
+    if options.heavy:
+        alone, beside = loads
+        for name, seconds in alone.seconds.items():
+            ratio = statistics.median(beside.seconds[name]) / statistics.median(seconds)
+            print(f"{name:<16} takes {ratio:.1f} times as long beside heavy visitors, by the medians")
+    return int(any(load.errors or load.mixed for load in loads))
 
 
 if __name__ == "__main__":

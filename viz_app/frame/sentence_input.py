@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import streamlit as st
 
-from core.files.process_memory import NoRoomError
 from viz_app.controls.search_progress import stoppable
 from viz_app.drawing.display_text import plain, sentence_case, shortened
 from viz_app.frame import share_menu, target_language
@@ -264,7 +263,7 @@ def read(model: Model, search: readings.Search, below: "DeltaGenerator", problem
         reading = readings.Reading(model, search, translation, index, target, forced)
     try:
         reading.explain()
-    except NoRoomError as error:
+    except ValueError as error:
         waiting.error(sentence_case(str(error)))
         return None
     return reading

@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from starlette.requests import Request
 from starlette.responses import Response
 
-from core.files.strict_json import json_text
 from viz_app.session import previews
 
 MOST_BYTES = 8192  # of a request
@@ -33,6 +32,8 @@ async def answer(request: Request) -> Response:
 
 def drawings(body: bytes) -> bytes:
     """Return the requested data as JSON; nothing if there are none."""
+    from core.files.strict_json import json_text  # imports torch: the first page is drawn before
+
     try:
         match json.loads(body):
             case {"ticket": str(ticket), "text": str(text)}:

@@ -52,7 +52,6 @@ async def lifespan(_app: App) -> AsyncGenerator[None]:
     disable_nagle()
     limit_heads(AutoHTTPProtocol)
     keep_left_visitors()
-    model_memory.limit_memory()
     remove_leftovers()
     folder = TemporaryFolder()
     threading.Thread(target=prepare, name="prepare", daemon=True).start()
@@ -120,6 +119,7 @@ def prepare(pause: float = PAUSE) -> None:
         import_core()
         bound_kernel_caches()
         set_threads()
+        model_memory.limit_memory()
         with suppress(models.ModelError):  # the page shows it
             prepare_example(models.shipped_model())
         prepare_numbers()

@@ -4,9 +4,6 @@ import os
 import re
 from pathlib import Path
 
-from core.files import process_memory
-from core.files.budget import MIB
-
 CHECKPOINT_VARIABLE = "HEADLIGHT_CHECKPOINT"  # names another checkpoint to start with
 PRECISION_VARIABLE = "HEADLIGHT_PRECISION"  # of the search for translations, as `core.Translator` has it
 HOSTS_VARIABLE = "HEADLIGHT_HOSTS"  # further names under which browsers may reach the app, separated by commas
@@ -15,12 +12,12 @@ UPLOAD_VARIABLE = "HEADLIGHT_UPLOAD_MB"  # most megabytes of an upload
 FOLDERS_VARIABLE = "HEADLIGHT_FOLDERS"  # folders from which visitors may open checkpoints, separated as in PATH
 MODELS_VARIABLE = "HEADLIGHT_MODELS"  # most models in memory
 
-MEMORY_VARIABLE = process_memory.VARIABLE  # most megabytes of models, their results and passes
+MEMORY_VARIABLE = "HEADLIGHT_MEMORY_MB"  # most megabytes of models, their results and passes
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # as in a `Host` header
 DEFAULT_UPLOAD_MB, MAX_UPLOAD_MB = 400, 100_000
 DEFAULT_MODELS, MAX_MODELS = 8, 1_000
-DEFAULT_MEMORY_MB, MAX_MEMORY_MB = 8_000, 900_000  # where the machine does not say how much it has
+MAX_MEMORY_MB = 900_000
 HOST = re.compile(r"(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]", re.I)
 ORIGIN = re.compile(r"https?://(\*\.)?[a-z0-9_.-]+(:\d+)?|'self'", re.I)
 
@@ -67,14 +64,13 @@ def most_models() -> int:
     return _number(MODELS_VARIABLE, DEFAULT_MODELS, MAX_MODELS, "models")
 
 
-def memory_bytes() -> int:
-    """Return the memory that models, their results and passes may take together.
+def memory_megabytes() -> int | None:
+    """Return the memory that models, their results and passes may take together; None: a share of the machine's.
 
     Raises:
-        SettingError: it is not a whole number of megabytes from 1 to 900,000.
+        SettingError: it is not a whole number from 1 to 900,000.
     """
-    default = process_memory.default_limit() or DEFAULT_MEMORY_MB * MIB
-    return _number(MEMORY_VARIABLE, min(max(default // MIB, 1), MAX_MEMORY_MB), MAX_MEMORY_MB, "megabytes") * MIB
+    return _number(MEMORY_VARIABLE, 1, MAX_MEMORY_MB, "megabytes") if os.environ.get(MEMORY_VARIABLE) else None
 
 
 def model_folders() -> list[Path]:
@@ -99,7 +95,7 @@ def check_settings() -> None:
     Raises:
         SettingError: one has an impossible value.
     """
-    for read in (allowed_hosts, frame_ancestors, upload_megabytes, most_models, memory_bytes):
+    for read in (allowed_hosts, frame_ancestors, upload_megabytes, most_models, memory_megabytes):
         read()
     for folder in _named_folders():
         if not os.path.isdir(folder):

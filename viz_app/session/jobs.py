@@ -2,7 +2,13 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
+    from core.inference.fair_lock import FairLock
 
 
 class Job:
@@ -38,9 +44,9 @@ class Job:
         """Compute for some seconds, one step at least, and return whether steps are left.
 
         Two threads may call it at once, since Streamlit starts the next run of a page while an interrupted one is still
-        inside a step: the second one waits.
+        inside a step: the second one waits. Jobs of other visitors wait, too, and passes of other pages go first.
         """
-        with self._lock:
+        with self._lock, _job_turn():
             end = time.monotonic() + seconds
             try:
                 while not self.finished and not self.error:
@@ -53,3 +59,19 @@ class Job:
                 self.error = str(error)
             self.running = False
             return False
+
+
+@contextmanager
+def _job_turn() -> Generator[None]:
+    """Wait for the jobs of other visitors: only one computes at a time, and lets passes of other pages go first."""
+    from core.inference.fair_lock import patient
+
+    with _turn(), patient():
+        yield
+
+
+@cache
+def _turn() -> "FairLock":
+    from core.inference.fair_lock import FairLock
+
+    return FairLock()

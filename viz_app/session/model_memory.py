@@ -14,7 +14,6 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from core.files.process_memory import PROCESS
 from viz_app.language import tr
 from viz_app.session import environment
 from viz_app.session.freed_memory import return_freed_memory
@@ -108,7 +107,12 @@ def limit_memory() -> None:
     Where it is short, results that are kept for later go first, then what visitors hold who have left, then the models
     of the operator, which are loaded again.
     """
-    PROCESS.limit, PROCESS.reclaim = environment.memory_bytes(), (_drop_results, _drop_left_visitor, _drop_offered)
+    from core.files.budget import MIB
+    from core.files.process_memory import PROCESS, default_limit
+
+    megabytes = environment.memory_megabytes()
+    PROCESS.limit = default_limit() if megabytes is None else megabytes * MIB
+    PROCESS.reclaim = _drop_results, _drop_left_visitor, _drop_offered
 
 
 def _drop_results() -> bool:
@@ -159,6 +163,8 @@ def opened(key: Key, load: "Callable[[], Translator | Explanation]") -> Loaded:
         ModelError: it cannot be loaded, or visitors have too many open.
         NoRoomError: there is not enough memory for it.
     """
+    from core.files.process_memory import PROCESS
+
     if (content := _in_memory.get(key)) is not None:
         return Loaded(content)
     content, most = load(), environment.most_models()

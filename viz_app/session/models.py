@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import streamlit as st
 
-from core.files.process_memory import PROCESS
 from viz_app.drawing.display_text import FULL_STOPS
 from viz_app.language import marked, tr
 from viz_app.session import model_memory
@@ -201,6 +200,7 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
     """
     from core import Translator
     from core.export.attention_arrays import explanation_of_arrays, holds_arrays, load_arrays
+    from core.files.process_memory import PROCESS
     from core.formats.importing import import_files
     from core.formats.opening import content_digest, own_file
     from core.formats.progress import reporting

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from core.files.process_memory import NoRoomError
 from viz_app.drawing.display_text import sentence_case
 
 
@@ -14,5 +13,9 @@ def no_room_shown() -> Generator[None]:
     """Show the reason if there is no memory for what is computed inside the block, which then ends."""
     try:
         yield
-    except NoRoomError as error:
+    except ValueError as error:
+        from core.files.process_memory import NoRoomError  # imports torch: the page is drawn before
+
+        if not isinstance(error, NoRoomError):
+            raise
         st.error(sentence_case(str(error)))

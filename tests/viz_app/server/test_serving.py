@@ -26,6 +26,7 @@ from streamlit.watcher import polling_path_watcher
 from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
 
+from core.files.process_memory import PROCESS
 from viz_app.frame import sentence_input
 from viz_app.page_list import VIEWS
 from viz_app.server import serving
@@ -41,6 +42,8 @@ def process_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         (net_util, "get_external_ip"),
         (net_util, "get_internal_ip"),
         (PollingPathWatcher, "_schedule"),
+        (PROCESS, "limit"),
+        (PROCESS, "reclaim"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # as before in the end
     threads = torch.get_num_threads()

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from core.files import process_memory
 from viz_app.session import environment
 
 
 @pytest.fixture(autouse=True)
 def _unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("HOSTS", "FRAME_ANCESTORS", "UPLOAD_MB", "FOLDERS", "MODELS")
+    names = ("HOSTS", "FRAME_ANCESTORS", "UPLOAD_MB", "FOLDERS", "MODELS", "MEMORY_MB")
     for name in (f"HEADLIGHT_{each}" for each in names):
         monkeypatch.delenv(name, raising=False)
 
@@ -20,6 +21,7 @@ def test_by_default_only_this_machine_is_answered() -> None:
     assert environment.frame_ancestors() == []
     assert environment.upload_megabytes() == 400
     assert environment.most_models() == 8
+    assert environment.memory_megabytes() is None
     assert environment.model_folders() == []
     assert environment.is_private()
     environment.check_settings()
@@ -55,6 +57,13 @@ def test_an_impossible_upload_limit_is_refused(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_the_number_of_models_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(environment.MEMORY_VARIABLE, "0")
+    with pytest.raises(
+        environment.SettingError, match=f"{process_memory.VARIABLE} is '0': it must be a whole number of me"
+    ):
+        environment.check_settings()
+    monkeypatch.setenv(environment.MEMORY_VARIABLE, "2000")
+    assert environment.memory_megabytes() == 2000
     monkeypatch.setenv(environment.MODELS_VARIABLE, "0")
     with pytest.raises(environment.SettingError, match="HEADLIGHT_MODELS is '0': it must be a whole number of models"):
         environment.check_settings()
