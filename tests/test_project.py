@@ -155,9 +155,9 @@ def test_ci_runs_the_command_of_the_readme_and_all_other_checks(tmp_path: Path) 
     status, calls = run_ci(tmp_path)
     assert status == 0
     assert calls[:3] == ["python3 -m venv .venv", ".venv/bin/pip install -c constraints.txt -e .[test]", "mktemp -d"]
-    assert calls[-2:] == [".venv/bin/pytest", f"rm -r {tmp_path}"]
+    assert calls[-3:] == [".venv/bin/pytest", ".venv/bin/pytest --disturb 1", f"rm -r {tmp_path}"]
     npm = f"{tmp_path}/lib/node_modules/npm/bin/npm-cli.js"
-    assert sorted(calls[3:-2]) == [
+    assert sorted(calls[3:-3]) == [
         "lint-imports --no-cache",
         f"mkdocs build --quiet --site-dir {tmp_path}/site",
         f"node {npm} --prefix .ci/javascript ci --no-audit --no-fund",
