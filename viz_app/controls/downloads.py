@@ -12,7 +12,7 @@ from viz_app.components.copy_link import copy_link
 from viz_app.drawing.display_text import plain
 from viz_app.drawing.export.canvas import FORMATS, Format, slide
 from viz_app.drawing.export.tables import csv_file
-from viz_app.language import in_this_language, marked, tr
+from viz_app.language import in_this_language, marked, quoted, tr
 from viz_app.session import readings, shown_slide
 
 if TYPE_CHECKING:
@@ -130,4 +130,4 @@ def slide_caption(title: str, of_sentence: bool) -> str:
     if not of_sentence or reading is None:
         return title
     source, target = reading.translation.source, reading.hypothesis.text
-    return f"{title}: \u201c{source}\u201d \u2192 \u201c{target}\u201d ({model.name})"
+    return f"{title}: {quoted(source)} \u2192 {quoted(target)} ({model.name})"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from viz_app.drawing.display_text import isolated, plain, shortened
-from viz_app.language import tr
+from viz_app.language import quoted, tr
 from viz_app.page_list import VIEWS, View
 from viz_app.session import readings
 from viz_app.session.readings import Reading
@@ -46,9 +46,9 @@ def question_line(reading: Reading, view: View, kind: str) -> None:
             st.caption(tr("Shift-click or hold a second word: which head links the two?"), width="content")
 
 
-def quoted(text: str) -> str:
+def quoted_word(text: str) -> str:
     """Return a word in quotation marks."""
-    return f"\u201c{plain(isolated(shortened(text, LONGEST)))}\u201d"
+    return quoted(plain(isolated(shortened(text, LONGEST))))
 
 
 def questions(reading: Reading) -> Iterator[Question]:
@@ -62,13 +62,13 @@ def questions(reading: Reading) -> Iterator[Question]:
     from viz_app.session.questions import ask_where, ask_which_head, ask_why, ask_why_there
 
     def name(tokens: tuple[str, ...], group: range) -> str:
-        return quoted(word(tokens[group.start : group.stop]))
+        return quoted_word(word(tokens[group.start : group.stop]))
 
     explanation, selected = reading.explain(), readings.selected_words(reading)
     source, target = explanation.source_tokens, explanation.predicted_tokens
     if (pair := selected_pair.selected_pair(reading)) is not None:
         found = selected_pair.linking_heads(reading, pair)
-        texts = {"query": quoted(found.query_text), "key": quoted(found.key_text)}
+        texts = {"query": quoted_word(found.query_text), "key": quoted_word(found.key_text)}
         text = tr("Which head links {query} and {key}?", **texts)
         yield Question("head", text, ("heads", "corpus"), partial(ask_which_head, reading, found))
         first = found.heads[0].head

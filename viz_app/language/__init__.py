@@ -204,6 +204,11 @@ def joined(parts: Iterable[str]) -> str:
     return mark.join(listed)
 
 
+def quoted(text: str) -> str:
+    """Return a text in the quotation marks of the visitor's language."""
+    return tr("\u201c{text}\u201d", text=text)
+
+
 def capital(name: str) -> str:
     """Return a name with a capital at its beginning, as it stands alone; other languages may have none."""
     return name[:1].upper() + name[1:]

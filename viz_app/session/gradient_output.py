@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from core.analysis.tokens.words import readable, word, word_groups
 from viz_app.drawing.display_text import isolated
-from viz_app.language import joined, marked, tr, tr_count
+from viz_app.language import joined, marked, quoted, tr, tr_count
 
 if TYPE_CHECKING:
     from core import Explanation
@@ -55,5 +55,5 @@ def _names(tokens: Sequence[str], output: Output) -> list[str]:
     for group in word_groups(tokens):
         if pieces := [tokens[position] for position in group if position in output]:
             text = readable(word(pieces)) if len(pieces) == len(group) else " ".join(map(readable, pieces))
-            names.append(f"\u201c{isolated(text)}\u201d")
+            names.append(quoted(isolated(text)))
     return names

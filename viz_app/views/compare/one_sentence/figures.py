@@ -3,7 +3,7 @@
 from core.analysis.comparison import Difference, largest_differences
 from core.analysis.tokens.words import readable
 from viz_app.drawing.display_text import isolated, plain
-from viz_app.language import joined, localized, marked, tr
+from viz_app.language import joined, localized, marked, quoted, tr
 
 MORE, LESS = marked("{query} attends to {key} {amount} more"), marked("{query} attends to {key} {amount} less")
 
@@ -37,4 +37,4 @@ def in_words(difference: Difference, head: int) -> str:
 
 def named(token: str) -> str:
     """Quote a token for use in a sentence."""
-    return f"\u201c{isolated(plain(readable(token)))}\u201d"
+    return quoted(isolated(plain(readable(token))))

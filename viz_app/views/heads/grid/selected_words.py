@@ -12,7 +12,7 @@ from core.drawing.drawing_data import shown_weights
 from viz_app.components.highlight import Axis, Highlight
 from viz_app.controls.tables import decimals, show_table
 from viz_app.drawing.display_text import isolated, plain
-from viz_app.language import joined, marked, tr
+from viz_app.language import joined, marked, quoted, tr
 
 TITLES: dict[Axis, str] = {
     "query": marked("Mean of {count} selected rows"),
@@ -42,7 +42,7 @@ def tables(heads: Sequence[tuple[AttentionMap, int]], selected: Highlight, name:
 
 def draw_table(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: Sequence[int], name: Name) -> None:
     """Draw the table of one axis."""
-    names = [f"\u201c{isolated(plain(text))}\u201d" for text in axis_names(heads[0][0], axis, indices)]
+    names = [quoted(isolated(plain(text))) for text in axis_names(heads[0][0], axis, indices)]
     named = joined(names[:MAX_NAMED])
     if len(names) > MAX_NAMED:
         named = tr("{words} and {count} more", words=named, count=len(names) - MAX_NAMED)
