@@ -1,6 +1,7 @@
 """The README, the guides and the set-up are consistent with the project."""
 
 import argparse
+import ast
 import os
 import re
 import shutil
@@ -26,6 +27,18 @@ WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
 README = (ROOT / "README.md").read_text("utf-8")
 # A link to a file of the project, with or without a place in it; not within code
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+# Of other programs, which texts name, too: the app, torchrun, git, a measurement of docs/.
+OTHER_OPTIONS = {
+    "--address",
+    "--port",
+    "--server",
+    "--porcelain",
+    "--ordinary",
+    "--count",
+    "--nnodes",
+    "--max-restarts",
+}
+OTHER_OPTIONS |= {"--nnodes", "--max-restarts", "--nproc-per-node", "--rdzv-endpoint", "--rdzv-id", "--rdzv-backend"}
 BLEU_SETS = ("multi30k-test2016", "multi30k-test2017", "tatoeba-dev", "newstest2014")
 
 
@@ -372,6 +385,17 @@ def test_every_number_of_a_command_has_a_range(capsys: pytest.CaptureFixture[str
                 parser.parse_args([f"{option}={text}"])
             assert f"argument {option}: {text} must be {allowed}" in capsys.readouterr().err, name
     assert compared > 100
+
+
+def test_options_that_texts_of_the_program_name_exist() -> None:
+    """In errors, help and explanations, so that none recommends what no command has."""
+    known = OTHER_OPTIONS | {option for parser in parsers().values() for option in parser._option_string_actions}
+    for package in ("core", "train"):
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w-]|\(|:)", node.value))
+                    assert named <= known, f"{path}, line {node.lineno}"
 
 
 @pytest.mark.parametrize("guide", texts(), ids=lambda guide: str(guide.relative_to(ROOT)))

@@ -35,14 +35,32 @@ def writing(path: Path) -> Generator[None]:
         raise NotWrittenError(path, error) from error
 
 
+def kind_of(path: Path) -> str:
+    """What is at a path where a file was expected, for a message."""
+    return "a folder" if path.is_dir() else "not a regular file"
+
+
+def refuse_device(path: Path) -> None:
+    """Refuse a device that may have no end, such as /dev/zero; a pipe, a terminal and /dev/null have one.
+
+    Raises:
+        ValueError: the path is such a device.
+    """
+    if (path.is_char_device() or path.is_block_device()) and not path.samefile(os.devnull):
+        with open(path, "rb") as file:
+            if not file.isatty():
+                raise ValueError(f"{path} is not a regular file: give a file or a pipe")
+
+
 @contextlib.contextmanager
 def reading(path: Path) -> Generator[None]:
     """Name the file in errors of reading it in the block.
 
     Raises:
         OSError: of the system, with the name.
-        ValueError: the file is text, but not in UTF-8.
+        ValueError: the file is text, but not in UTF-8, or `refuse_device`.
     """
+    refuse_device(path)
     try:
         yield
     except UnicodeDecodeError as error:

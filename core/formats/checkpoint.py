@@ -16,7 +16,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.files.budget import MAX_HEADER_BYTES, MAX_TOKENIZER_BYTES
-from core.files.file_writing import NotWrittenError, reading, write_atomically
+from core.files.file_writing import NotWrittenError, kind_of, reading, write_atomically
 from core.files.strict_json import json_text
 from core.formats.refused_formats import refuse_adapter, refuse_file
 from core.formats.untrusted_parameters import ADVICE, CheckpointError, as_parameter, fill_model, meta_model
@@ -166,7 +166,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
 def check_header(path: Path) -> None:
     """Check the first bytes, before the declared length is trusted."""
     if path.exists() and not path.is_file():
-        raise CheckpointError(f"{path.name} is a folder, expected a .safetensors file: {CONVERSION}")
+        raise CheckpointError(f"{path.name} is {kind_of(path)}, expected a .safetensors file: {CONVERSION}")
     size = path.stat().st_size
     with reading(path), open(path, "rb") as file:
         start = file.read(9)

@@ -35,6 +35,7 @@ from core.text.dictionary_tokenizer import (
 )
 from core.text.marian_tokenizer import (
     END,
+    NORMALISES,
     PAD,
     SOURCE_MODEL,
     TARGET_MODEL,
@@ -43,6 +44,7 @@ from core.text.marian_tokenizer import (
     VOCABULARY,
     MarianTokenizer,
 )
+from core.text.marian_tokenizer import SETTINGS as MARIAN_SETTINGS
 from core.text.piece_splitting import SENTENCEPIECE
 from core.text.text_files import split_lines
 from core.text.tokenizer import load_sentencepiece
@@ -292,6 +294,7 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> MarianTokenizer
                 )
             contents = {name: files.read(name) for name in (SOURCE_MODEL, TARGET_MODEL) if name in files.names}
             contents[VOCABULARY] = _vocabulary(files, source, config)
+            contents[MARIAN_SETTINGS] = json_text({NORMALISES: True}).encode()  # as their scripts do before training
             if target != source:
                 contents[TARGET_VOCABULARY] = _vocabulary(files, target, config)
             tokenizer = MarianTokenizer(contents, config.vocab_size, config.target_size, config.bos_id)

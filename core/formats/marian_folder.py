@@ -33,7 +33,7 @@ from core.formats.output_folder import (
 from core.formats.parameter_names import stack_names
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.text.marian_tokenizer import NORMALISES, SETTINGS, TARGET_VOCABULARY, VOCABULARY
+from core.text.marian_tokenizer import SETTINGS, TARGET_VOCABULARY, VOCABULARY
 from core.text.tokenizer import Tokenizer
 
 LAYOUT = "Hugging Face's layout of Marian"
@@ -231,7 +231,6 @@ def _tokenizer_files(tokenizer: Tokenizer) -> dict[str, bytes]:
         "model_max_length": MAX_LENGTH,
         "separate_vocabs": len(sides) > 1,
         "clean_up_tokenization_spaces": False,
-        NORMALISES: False,
     }
     ids = {name: {piece: token_id for token_id, piece in enumerate(pieces)} for name, pieces in sides.items()}
     return {name: _json(values) for name, values in ({SETTINGS: settings} | ids).items()}

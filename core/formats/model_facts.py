@@ -6,6 +6,7 @@ from core.inference.cpu_inference import computation
 from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
+from core.text.marian_tokenizer import MarianTokenizer
 from core.text.phrases import Number, Phrase, listed, marked
 from core.text.tokenizer import Tokenizer
 
@@ -68,6 +69,7 @@ def model_facts(model: Transformer, tokenizer: Tokenizer, training: dict[str, An
         **architecture_facts(model.config),
         **token_facts(model.config),
         **_forced_language(tokenizer),
+        **_punctuation(tokenizer),
         marked("source prefix"): listed(prefixes, "{first}, or {rest}") if prefixes else "",
         marked("computation"): computation(model),
         marked("search of the source"): search or (Phrase("not given") if imported else ""),
@@ -199,6 +201,15 @@ def _forced_language(tokenizer: Tokenizer) -> dict[str, str]:
         return {}
     token = tokenizer.target.piece(first)
     return {"first token": Phrase("the language: {token}, or the one that a text names", token=token)}
+
+
+def _punctuation(tokenizer: Tokenizer) -> dict[str, str]:
+    """Whether punctuation is normalised, of a tokenizer that can do it."""
+    if not isinstance(tokenizer, MarianTokenizer):
+        return {}
+    if tokenizer.normalises:
+        return {marked("punctuation"): Phrase("normalised, as `normalize` of transformers' MarianTokenizer does")}
+    return {marked("punctuation"): Phrase("unchanged, as in transformers unless `normalize` is called")}
 
 
 def task_of(training: dict[str, Any]) -> str:

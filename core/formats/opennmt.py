@@ -171,9 +171,11 @@ def _parts(name: str, content: object) -> tuple[Settings, Mapping[Any, Any] | li
     options, vocabulary = values.get("opt"), values.get("vocab")
     if not isinstance(options, Inert) or not isinstance(vocabulary, Mapping | list):
         refuse_wrapper(values, name)
+        is_bare = bool(values) and all(isinstance(value, Tensor) for value in values.values())
+        what = "a state dict, parameters without a description" if is_bare else "a PyTorch file of no known format"
         raise CheckpointError(
-            f"{name} is not a file of OpenNMT-py: it has no 'opt' with 'vocab'. If it is of fairseq, give its "
-            f"dict.*.txt, too; if it has the parameters of a torch.nn.Transformer, a config.json (docs/formats.md)"
+            f"{name} is {what}: `python -m core inspect FILE --draft config.json` writes a description to fill in, "
+            f"with which it opens. If it is of fairseq, give its dict.*.txt, too"
         )
     return Settings(name, {key: value for key, value in options.state.items() if isinstance(key, str)}), vocabulary
 

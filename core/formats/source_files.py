@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.files.budget import MAX_ENTRIES, MAX_SMALL_FILE, check_unpacked
 from core.files.damaged_archives import DAMAGE
-from core.files.file_writing import reading, writing
+from core.files.file_writing import kind_of, reading, writing
 from core.formats.checkpoint import ADVICE, CheckpointError
 from core.formats.refused_formats import refuse_file
 from core.text.text_files import NotTextError, require_utf8
@@ -133,7 +133,7 @@ def open_source(paths: Sequence[str | Path], model: str = "") -> Generator[Sourc
         label = ", ".join(path.name for path in given[:3]) + (", ..." if len(given) > 3 else "")
         for path in given:
             if not path.is_file():
-                raise CheckpointError(f"{path.name} is not a file: give one folder, one archive, or files")
+                raise CheckpointError(f"{path.name} is {kind_of(path)}: give one folder, one archive, or files")
         by_name = {path.name: path for path in given}
         if len(by_name) < len(given):
             raise CheckpointError(f"{label}: two files have the same name")

@@ -1,8 +1,8 @@
 """Tokenizer of OPUS-MT models: a SentencePiece model per side, and vocabularies that number the pieces.
 
 A text is split by the SentencePiece model of its side; the ids come from a vocabulary file and have nothing to do with
-SentencePiece's own. Punctuation is normalised before, as in the training of these models, by the rules of Moses
-(`normalize-punctuation.perl`; Koehn et al. 2007).
+SentencePiece's own. On request punctuation is normalised before by the rules of Moses (`normalize-punctuation.perl`;
+Koehn et al. 2007), as `MarianTokenizer.normalize` of transformers does, which its tokenizer itself does not call.
 """
 
 import re
@@ -18,7 +18,7 @@ from core.text.traced_text import Span, Text, TracedText, changed
 SOURCE_MODEL, TARGET_MODEL = "source.spm", "target.spm"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 SETTINGS = "tokenizer_config.json"
-NORMALISES = "normalize_punctuation"  # in `SETTINGS`, of Headlight: false for models trained on unchanged punctuation
+NORMALISES = "normalize_punctuation"  # in `SETTINGS`, of Headlight: true to normalise
 REQUIRED = (SOURCE_MODEL, TARGET_MODEL, VOCABULARY)
 OPTIONAL = (TARGET_VOCABULARY, SETTINGS)
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
@@ -35,7 +35,7 @@ class MarianTokenizer:
         bos_id: the decoder's start, which has no piece of its own.
 
     Attributes:
-        normalises: whether punctuation is normalised, as it is unless `tokenizer_config.json` says otherwise.
+        normalises: whether punctuation is normalised, as `tokenizer_config.json` says; by default it is not.
         language_codes: codes of target languages such as `>>fra<<`, one of which begins a source of a model with
             several.
 
@@ -71,7 +71,7 @@ class MarianTokenizer:
             source if isinstance(source, str) else "",
             target if isinstance(target, str) else "",
         )
-        self.normalises = settings.get(NORMALISES) is not False
+        self.normalises = settings.get(NORMALISES) is True
         language = settings.get("target_lang" if is_target else "source_lang")
         self._steps = moses_normalisation(language if isinstance(language, str) else "") if self.normalises else []
         self.bos_id = bos_id

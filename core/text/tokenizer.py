@@ -1,6 +1,7 @@
 """Tokenizer: one SentencePiece model (Kudo & Richardson 2018) for both languages (3.4, 5.1)."""
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, cast
@@ -142,7 +143,10 @@ class SentencePieceTokenizer:
                 minloglevel=2,
             )
         except RuntimeError as error:
-            raise ValueError(f"no vocabulary of {vocab_size} pieces can be learned from this text: {error}") from error
+            least = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
+            most = re.search(r"value <= (\d+)", str(error))
+            advice = f"give at least {least[1]}" if least else f"give at most {most[1]}" if most else "give more text"
+            raise ValueError(f"no vocabulary of {vocab_size} pieces can be learned from this text: {advice}") from error
         return cls(model.getvalue())
 
     @classmethod

@@ -17,6 +17,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, cast
 
+from core.files.file_writing import refuse_device
 from core.text.text_files import NotTextError, decode_lines
 from train.data.token_shards import DataError
 
@@ -57,6 +58,7 @@ def open_text(path: Path) -> IO[bytes]:
     Raises:
         DataError: there is no such file, or it is a folder.
     """
+    refuse_device(path)
     try:
         match path.suffix:
             case ".gz":

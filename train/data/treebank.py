@@ -148,15 +148,8 @@ def prepare_trees(
         write_text(text / name, lines)
     train, valid = (ParallelText([text / f"{part}.source"], [text / f"{part}.target"]) for part in ("train", "valid"))
     symbols = {symbol for tree in trees["train"] for symbol in linearise(tree, leaves)}
-    try:
-        pieces = [SPACE_MARK + symbol for symbol in sorted(symbols)]
-        return prepare(folder, Preparation(train, valid, vocab_size, symbols=pieces), overwrite=overwrite)
-    except DataError:
-        raise
-    except ValueError as error:
-        raise ValueError(
-            f"{error}; {len(trees['train']):,} trees are little text: give a smaller --vocab-size, such as 4000"
-        ) from error
+    pieces = [SPACE_MARK + symbol for symbol in sorted(symbols)]
+    return prepare(folder, Preparation(train, valid, vocab_size, symbols=pieces), overwrite=overwrite)
 
 
 def _trees_of(part: str, treebank: Treebank) -> list[Tree]:

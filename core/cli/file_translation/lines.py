@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from core.files.file_writing import refuse_device
 from core.text.sentences import split_sentences
 from core.text.text_files import BOM, decode_line, require_utf8, without_bom
 from core.translator import Translator
@@ -50,6 +51,7 @@ def open_input(path: Path) -> Generator[BinaryIO]:
         ValueError: inside the block, if a compressed file is damaged.
         OSError: the file cannot be read.
     """
+    refuse_device(path)
     try:
         with cast("BinaryIO", DECOMPRESS.get(path.suffix, io.open)(path, "rb")) as stream:
             yield stream

@@ -20,6 +20,7 @@ from core.formats.importing import import_checkpoint
 from core.formats.opening import content_digest
 from core.formats.progress import reporting
 from core.text.byte_pieces import is_special
+from core.text.marian_tokenizer import MarianTokenizer
 from core.translator import Translator
 from tests.core.formats.marian_models import Pairs, short_pairs, without_padding, write_model
 from tests.core.formats.small_models import LEARNED
@@ -104,7 +105,7 @@ def test_the_same_translations_as_generate(tmp_path: Path, parallel_text: Pairs)
     translator = Translator.from_checkpoint(tmp_path / "out.safetensors")
     tokenizer = transformers.MarianTokenizer.from_pretrained(tmp_path / "model")
     texts = [text for text, _ in pairs[:LEARNED]]
-    batch = tokenizer([tokenizer.normalize(text) for text in texts], return_tensors="pt", padding=True)
+    batch = tokenizer(texts, return_tensors="pt", padding=True)
     with torch.inference_mode():
         expected = [without_padding(ids, tokenizer.eos_token_id) for ids in reference.generate(**batch).tolist()]
     translations = translator.translate_batch(texts, beam_size=4, length_penalty=1.0)
@@ -152,9 +153,14 @@ def test_the_same_tokens_as_transformers(two: bool, with_codes: Path, tmp_path: 
         ">>deu<< The sea.",
         ">>fra<<The sea.",
     ]
+    settings = {**json.loads((folder / "tokenizer_config.json").read_bytes()), "normalize_punctuation": True}
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    files["tokenizer_config.json"] = json.dumps(settings).encode()
+    normalising = MarianTokenizer(files, found.vocab_size, found.target.vocab_size, found.bos_id)
     for text in texts:
-        normal = reference.normalize(text)
-        assert found.encode(text) == reference(normal).input_ids[:-1], text
+        assert found.encode(text) == reference(text).input_ids[:-1], text
+        assert normalising.encode(text) == reference(reference.normalize(text)).input_ids[:-1], text
+    assert any(found.encode(text) != normalising.encode(text) for text in texts)
     for _, text in parallel_text:
         ids = reference(text_target=text).input_ids
         assert found.target.encode(text) == ids[:-1]

@@ -215,7 +215,7 @@ def test_what_cannot_be_imported_is_refused(options: dict[str, Any], message: st
 @pytest.mark.parametrize(
     ("vocabulary", "message"),
     [
-        (5, r"^model.pt is not a file of OpenNMT-py: it has no 'opt' with 'vocab'. If it is of fairseq, give its"),
+        (5, r"^model.pt is a PyTorch file of no known format: `python -m core inspect FILE --draft"),
         ({"src": [], "tgt": []}, r"^model.pt: its vocab has no list of pieces for 'src'$"),
         ([5], r"^model.pt: its vocab is \[5\], expected vocabularies by name$"),
         (

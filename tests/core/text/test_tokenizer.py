@@ -190,13 +190,17 @@ def test_parts_of_a_line_have_all_of_it(line: str, most: int) -> None:
         assert " ".join(parts) == line
 
 
-def test_too_little_text_to_learn_from() -> None:
-    with pytest.raises(ValueError, match="no vocabulary of 5000 pieces can be learned from this text"):
-        SentencePieceTokenizer.train(["a few words only"], vocab_size=5000)
-    with pytest.raises(ValueError, match="no vocabulary of 400 pieces can be learned from this text"):
-        SentencePieceTokenizer.train([], vocab_size=400)
-    with pytest.raises(ValueError, match="no vocabulary of 100 pieces can be learned from this text"):
-        SentencePieceTokenizer.train(["the bytes alone are 256 pieces"], vocab_size=100)
+@pytest.mark.parametrize(
+    ("text", "size", "advice"),
+    [
+        (["a few words only"], 5000, r"give at most \d+"),
+        ([], 400, "give more text"),
+        (["the bytes alone are 256 pieces"], 100, r"give at least 2\d\d"),
+    ],
+)
+def test_too_little_text_to_learn_from(text: list[str], size: int, advice: str) -> None:
+    with pytest.raises(ValueError, match=rf"^no vocabulary of {size} pieces can be learned from this text: {advice}$"):
+        SentencePieceTokenizer.train(text, vocab_size=size)
 
 
 @pytest.mark.parametrize("token_id", [-1, 400])
