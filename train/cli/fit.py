@@ -4,6 +4,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from core.files.number_range import NumberRange
 from core.inference.device import best_device
 from core.model.preset_configs import PRESETS
 from train.cli.shared_options import Commands, add_device_option, add_recipe_options, command_parser, given_recipe
@@ -31,6 +32,12 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--init", type=Path, metavar="FILE", help="start from the parameters of this checkpoint (default: random ones)"
     )
+    parser.add_argument(
+        "--dropout",
+        type=NumberRange(float, 0, 1, below=True),
+        metavar="FLOAT",
+        help="dropout of the model (default: the preset's; base 0.1, big 0.3, big-en-fr 0.1)",
+    )
     add_device_option(parser)
     parser.add_argument(
         "--compile",
@@ -43,6 +50,8 @@ def add_command(commands: Commands) -> None:
 
 def _fit(options: argparse.Namespace) -> None:
     config = replace(PRESETS[options.preset], vocab_size=read_manifest(options.data)["vocab_size"])
+    if options.dropout is not None:
+        config = replace(config, dropout=options.dropout)
     recipe = replace(recipe_for(options.preset), **given_recipe(options))
     if options.compile and recipe.bucketing != "packed":
         raise ValueError(

@@ -3,7 +3,7 @@ import os
 import re
 import signal
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ import train.cli.presets
 import train.presets
 from core.formats.checkpoint import load_checkpoint
 from core.model.preset_configs import PRESETS
+from train.data.token_shards import read_manifest
 from train.recipe import Recipe, recipe_for
 from train.runs.stop_signals import StoppedError
 
@@ -35,15 +36,11 @@ def fit_arguments(prepared: Path, folder: Path, *more: str) -> list[str]:
 
 
 def test_fit_takes_every_field_of_the_recipe(tmp_path: Path, prepared: Path) -> None:
-    assert (
-        command.main(
-            fit_arguments(
-                prepared, tmp_path / "run", "--precision", "float32", "--rate-scale", "0.5", "--bucketing", "target"
-            )
-        )
-        == 0
-    )
-    recipe = load_checkpoint(tmp_path / "run" / "best.safetensors").training["recipe"]
+    more = ("--precision", "float32", "--rate-scale", "0.5", "--bucketing", "target", "--dropout", "0.25")
+    assert command.main(fit_arguments(prepared, tmp_path / "run", *more)) == 0
+    best = load_checkpoint(tmp_path / "run" / "best.safetensors")
+    assert best.model.config == replace(PRESETS["tiny"], vocab_size=read_manifest(prepared)["vocab_size"], dropout=0.25)
+    recipe = best.training["recipe"]
     assert (recipe["precision"], recipe["rate_scale"], recipe["bucketing"], recipe["steps"]) == (
         "float32",
         0.5,
