@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from core.analysis.training_cost import PAPER_HOURS, estimated_flops, training_cost
 from core.files.console import command_line
 from core.files.file_writing import write_atomically, write_text
 from core.files.runlog import LogLine, format_log, of_kind, read_log, thin_log
@@ -92,6 +93,7 @@ def write_card(
             "## Training",
             _training(facts),
             _rebuilding(path.name, facts),
+            _cost(checkpoint),
         ]
         scores = ["## Scores", _scores(facts["scores"])] if facts.get("scores") else []
         "".join((*sections, *scores)).encode()  # raises for a lone surrogate
@@ -261,6 +263,19 @@ def _rebuilding(name: str, facts: dict[str, Any]) -> str:
             "\n".join(("```sh", *commands, "```")),
             _table(("part", "steps", "hours", "hardware", "date"), rows),
         )
+    )
+
+
+def _cost(checkpoint: Checkpoint) -> str:
+    """Return a sentence on the operations of all runs, beside those of the paper; "" if they are not recorded."""
+    cost = training_cost(checkpoint.model.config, checkpoint.training)
+    if cost is None:
+        return ""
+    rate = f" ({cost.flops / cost.hours / 3600:.1e} a second)" if cost.hours else ""
+    paper = " and ".join(f"{estimated_flops(hours):.1e} for its {name} model" for name, hours in PAPER_HOURS.items())
+    return (
+        f"At most {cost.flops:.1e} floating-point operations in matrix products{rate}, counted as if every batch was "
+        f"full. The paper estimates {paper} (Table 2)."
     )
 
 

@@ -109,6 +109,7 @@ PAGES = (
             View("paper_figures", "paper/paper_figures", marked("Figures"), NEXT_TOKENS, has_sentence=False),
             View("positions", "paper/positions", marked("Positions"), NEXT_TOKENS),
             View("why", "paper/table1", marked("Table 1"), ANY, has_sentence=False),
+            View("table_2", "paper/table2", marked("Table 2"), ANY, has_sentence=False),
         ),
     ),
     AppPage(

@@ -202,11 +202,18 @@ SECTIONS = (
         number="5.2",
         title=marked("Hardware and schedule"),
         about=marked("Eight P100 GPUs: 100,000 steps in 12 hours for the base model, 3.5 days for the big one."),
-        code=("train.loop.fit", "train.recipe.Recipe", "train.distributed.World", "train.precision.resolve_precision"),
-        see=marked("What the shipped model took: its hardware, hours and steps, beside its scores."),
-        page="training",
-        link=marked("The card of the shipped model"),
-        settings={"training_view": "card"},
+        code=(
+            "core.analysis.training_cost.counted_flops",
+            "train.loop.fit",
+            "train.recipe.Recipe",
+            "train.distributed.World",
+            "train.precision.resolve_precision",
+        ),
+        see=marked(
+            "Hours, devices and operations of the paper\u2019s models and of the shipped ones, beside their scores."
+        ),
+        page="table_2",
+        link=marked("Table 2, with the cost of training"),
     ),
     PaperSection(
         number="5.3",

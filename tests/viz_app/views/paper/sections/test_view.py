@@ -19,7 +19,7 @@ SHOWN = {  # the drawing that the section is about
     "3.5": "plotly_chart",
     "4": "plotly_chart",
     "5.1": "step_walk",
-    "5.2": "markdown",
+    "5.2": "dataframe",
     "5.3": "plotly_chart",
     "5.4": "token_steps",
     "6.1": "beam_tree",
@@ -33,7 +33,7 @@ SHOWN = {  # the drawing that the section is about
 def drawings(app: AppTest) -> list[str]:
     """The components of a page, and the kinds of its other elements."""
     components = [each.proto.component_name.removeprefix("headlight_") for each in app.get("bidi_component")]
-    return [*components, *(kind for kind in ("plotly_chart", "html", "code", "markdown") if app.main.get(kind))]
+    return [*components, *(kind for kind in ("plotly_chart", "html", "code", "dataframe") if app.main.get(kind))]
 
 
 @pytest.mark.usefixtures("small_pages")
