@@ -11,10 +11,10 @@ from viz_app.views.paper.table2.training_costs import training_costs
 
 ABOUT = marked("""
 BLEU on newstest2014 is of tokenized text with compounds split, as in the paper; the last column has the signature of a
-score that was measured here. The paper **estimates** the floating-point operations of a training as time \u00d7 devices
-\u00d7 what a device sustains, 9.5e12 a second for a P100. **Counted** are those of all matrix products, with full batches:
-at most. How many the processors of the shipped models sustain was not measured, so their estimate is left out; the
-counted ones by the time of a device are in its place.
+score that was measured here. The paper **estimates** the floating-point operations of a training: the time, times the
+devices, times what one sustains, 9.5e12 a second for a P100. **Counted** are those of all matrix products, with full
+batches: at most. How many the processors of the shipped models sustain was not measured, so their estimate is left out;
+the counted ones by the time of a device are in its place.
 """)
 
 
