@@ -93,7 +93,7 @@ def write_card(
             "## Training",
             _training(facts),
             _rebuilding(path.name, facts),
-            _cost(checkpoint),
+            operations(checkpoint),
         ]
         scores = ["## Scores", _scores(facts["scores"])] if facts.get("scores") else []
         "".join((*sections, *scores)).encode()  # raises for a lone surrogate
@@ -266,7 +266,7 @@ def _rebuilding(name: str, facts: dict[str, Any]) -> str:
     )
 
 
-def _cost(checkpoint: Checkpoint) -> str:
+def operations(checkpoint: Checkpoint) -> str:
     """Return a sentence on the operations of all runs, beside those of the paper; "" if they are not recorded."""
     cost = training_cost(checkpoint.model.config, checkpoint.training)
     if cost is None:

@@ -104,10 +104,10 @@ def training_cost(config: TransformerConfig, training: dict[str, Any]) -> Traini
         TypeError: the facts, which are untrusted, are not as `train` writes them; or ValueError, LookupError.
     """
     steps = steps_of_runs(training)
-    recipe, sizes = training.get("recipe"), training.get("manifest", {}).get("train")
-    if not recipe or not sizes or None in steps:
+    recipe, sizes = training.get("recipe", {}), training.get("manifest", {}).get("train")
+    if "batch_tokens" not in recipe or not sizes or None in steps:
         return None
-    tokens = recipe["batch_tokens"] * recipe["accumulate"]
+    tokens = recipe["batch_tokens"] * recipe.get("accumulate", 1)
     length = max(sizes["source_tokens"], sizes["target_tokens"]) / sizes["pairs"]
     total = sum(each for each in steps if each is not None)
     hours = [run.get("hours") for run in training_runs(training)]

@@ -10,7 +10,7 @@ from safetensors import safe_open
 from core.files.runlog import read_log
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
 from train.__main__ import main
-from train.card import draw_curves, record_scores, write_card
+from train.card import draw_curves, operations, record_scores, write_card
 from train.eval.line_scores import LineScore
 from train.eval.translation_scores import Score
 
@@ -303,3 +303,10 @@ def test_texts_of_a_card_are_utf8(tmp_path: Path, tiny_checkpoint: Path, capsys:
     )
     expected = "text.md is not UTF-8 text: byte 0xe9 in line 1; convert it to UTF-8"
     assert capsys.readouterr().err == f"python -m train card: {expected}\n"
+
+
+def test_the_shipped_cards_have_the_operations_of_their_trainings() -> None:
+    for card in SHIPPED.glob("*.md"):
+        text = operations(load_checkpoint(card.with_suffix(".safetensors")))
+        assert text
+        assert text in card.read_text("utf-8")

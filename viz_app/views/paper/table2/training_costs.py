@@ -24,24 +24,28 @@ from core.model.preset_configs import PRESETS
 SHIPPED = {"en-de": "bleu_de", "en-fr": "bleu_fr"}  # and the column of their score
 TEST_SET = "newstest2014"
 P100 = f"{PAPER_DEVICES} x P100"
-COLUMNS = (
-    "model", "bleu_de", "bleu_fr", "pairs", "hours", "devices", "flops_de", "flops_fr", "counted_flops",
-    "flops_per_second", "signature",
-)  # fmt: skip
 
 
 def training_costs() -> pd.DataFrame:
     """Return a row a model, `<NA>` where a number is not known.
 
     Columns: `model`, `bleu_de` and `bleu_fr` on newstest2014, of tokenized text with compounds split, as in the paper;
-    `pairs` of training text; `hours` and `devices` of the training; its FLOPs, estimated by the paper (`flops_de`,
-    `flops_fr`) and counted (`counted_flops`), see `core.analysis.training_cost`; `flops_per_second`, the counted ones
-    by the time of a device; `signature` of a score that was measured here.
+    10^18 FLOPs of the training, estimated by the paper (`exaflops_de`, `exaflops_fr`) and counted (`counted_exaflops`),
+    see `core.analysis.training_cost`; `teraflops_per_second`, the counted ones by the time of a device; `pairs` of
+    training text; `hours` and `devices`; `signature` of a score that was measured here.
     """
     rows = [*map(_of_paper, TABLE_2), *filter(None, map(_shipped, SHIPPED))]
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    table = pd.DataFrame(rows)
     seconds = table["hours"] * 3600 * table["devices"].map(lambda name: PAPER_DEVICES if name == P100 else 1)
-    return table.assign(flops_per_second=table["counted_flops"] / seconds)[list(COLUMNS)]
+    return pd.DataFrame(
+        {
+            **{name: table[name] for name in ("model", "bleu_de", "bleu_fr")},
+            **{f"exaflops_{side}": table[f"flops_{side}"] / 1e18 for side in ("de", "fr")},
+            "counted_exaflops": table["counted_flops"] / 1e18,
+            "teraflops_per_second": table["counted_flops"] / seconds / 1e12,
+            **{name: table[name] for name in ("pairs", "hours", "devices", "signature")},
+        }
+    )
 
 
 def _of_paper(result: Result) -> dict[str, Any]:

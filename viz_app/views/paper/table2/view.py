@@ -11,10 +11,10 @@ from viz_app.views.paper.table2.training_costs import training_costs
 
 ABOUT = marked("""
 BLEU on newstest2014 is of tokenized text with compounds split, as in the paper; the last column has the signature of a
-score that was measured here. The paper **estimates** the floating-point operations of a training: the time, times the
-devices, times what one sustains, 9.5e12 a second for a P100. **Counted** are those of all matrix products, with full
-batches: at most. How many the processors of the shipped models sustain was not measured, so their estimate is left out;
-the counted ones by the time of a device are in its place.
+score that was measured here. The paper **estimates** the floating-point operations of a training, here in 10¹⁸: the
+time, times the devices, times what one sustains, 9.5 · 10¹² a second for a P100. **Counted** are those of all matrix
+products, with full batches: at most. **By time** are the counted ones of one device in a second, in 10¹². How many the
+processors of the shipped models sustain was not measured, so they have no estimate.
 """)
 
 
@@ -31,21 +31,21 @@ def page() -> None:
         tr("**Table 2**: scores and cost of training, of the paper\u2019s models and of those that are shipped."),
         help=tr(ABOUT),
     )
-    number, flops = st.column_config.NumberColumn, {"format": "scientific"}
+    number = st.column_config.NumberColumn
     show_table(
         found,
-        height=40 + 35 * len(found),
+        height="content",
         column_config={
             "model": tr("Model"),
             "bleu_de": number(tr("BLEU, German"), **decimals(2)),
             "bleu_fr": number(tr("BLEU, French"), **decimals(2)),
-            "pairs": number(tr("Sentence pairs"), **decimals(0)),
+            "exaflops_de": number(tr("Estimated, German"), **decimals(2)),
+            "exaflops_fr": number(tr("Estimated, French"), **decimals(2)),
+            "counted_exaflops": number(tr("Counted"), **decimals(3)),
+            "teraflops_per_second": number(tr("By time"), **decimals(2)),
+            "pairs": number(tr("Pairs"), **decimals(0), width=80),
             "hours": number(tr("Hours"), **decimals(1)),
             "devices": tr("Devices"),
-            "flops_de": number(tr("Estimated, German"), **flops),
-            "flops_fr": number(tr("Estimated, French"), **flops),
-            "counted_flops": number(tr("Counted"), **flops),
-            "flops_per_second": number(tr("Counted, a second and device"), **flops),
             "signature": tr("Signature"),
         },
     )
