@@ -282,7 +282,7 @@ SECTIONS = (
             "train.data.treebank.prepare_trees",
             "train.eval.parseval.parseval",
         ),
-        sentence="The old man sleeps in the garden.",
+        sentence="The old man walked to the bank.",
         see=marked(
             "The tree of the sentence. Click a bracket to see which words the heads attended to when it was written."
         ),

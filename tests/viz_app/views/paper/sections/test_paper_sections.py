@@ -8,6 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from core.files.shipped_files import shipped_checkpoint
+from core.parsing.parser import Parser
+from core.translator import Translator
 from viz_app.session.fields import FIELDS
 from viz_app.views.paper.sections.paper_sections import SECTIONS
 
@@ -51,3 +54,11 @@ def test_the_documentation_has_the_same_sections_and_code() -> None:
         for code in re.findall(r"^Code: (.+)$", part, re.MULTILINE)
     }
     assert described == {section.number: section.code for section in SECTIONS}
+
+
+def test_the_sentence_for_parsing_has_its_tree() -> None:
+    (section,) = [each for each in SECTIONS if each.page == "parsing"]
+    tree = Parser(Translator.from_checkpoint(shipped_checkpoint("parsing"))).parse(section.sentence).tree
+    assert str(tree) == (
+        "(S (NP (DT The) (JJ old) (NN man)) (VP (VBD walked) (PP (TO to) (NP (DT the) (NN bank)))) (. .))"
+    )
