@@ -12,7 +12,7 @@ from core.files.process_memory import PROCESS
 from core.model import Transformer
 from core.model.config import TransformerConfig
 from core.model.restricted_attention import causal_neighbourhood, centred_neighbourhood
-from core.trace import KINDS, Edit, Kind, attention_place, edit, places, stack_of, unchanged
+from core.trace import KINDS, Edit, Kind, attention_place, edit, stack_of
 
 Replace = Callable[[str, Tensor], Tensor | None]
 _PATHS = {kind: f"{stack_of(kind)}.layers.{{}}.{'cross' if kind == 'cross' else 'self'}_attention" for kind in KINDS}
@@ -166,16 +166,6 @@ def capture_attention(model: Transformer, replace: Replace | None = None) -> Ite
             f"{', ...' if len(unseen) > 3 else ''}): run the whole model inside the block, and not through "
             f"torch.compile"
         )
-
-
-@contextmanager
-def explicit_attention(model: Transformer) -> Iterator[Transformer]:
-    """Let the model's own softmax (`AttentionWeights`) compute inside the block, as under `capture_attention`.
-
-    Otherwise a fused kernel may take its place. The conditions are those of `capture_attention`; nothing is recorded.
-    """
-    with edit(model, dict.fromkeys(places(model, "*_attention.weights"), unchanged)):
-        yield model
 
 
 def attention_maps(

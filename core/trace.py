@@ -142,6 +142,21 @@ def places(model: Transformer, pattern: str = "*") -> list[str]:
 
 
 @contextmanager
+def explicit_attention(model: nn.Module) -> Generator[None]:
+    """Let the model's own softmax (`AttentionWeights`) compute inside the block, in all layers of attention.
+
+    Elsewhere a fused kernel takes its place. Whoever sees, sets or analyses values comes through here: `edit`, `record`
+    and `Translator.inspect`. So a change of `core.model` changes every number of a pass, hooked or not. The model
+    itself must not be compiled, see `record`.
+    """
+    with ExitStack() as hooks:
+        for module in model.modules():
+            if isinstance(module, AttentionWeights):  # one that is hooked is called
+                hooks.enter_context(module.register_forward_hook(lambda *_: None))
+        yield
+
+
+@contextmanager
 def record(model: Transformer, places: Iterable[str]) -> Generator[dict[str, Tensor]]:
     """Record values of forward passes inside the block.
 
@@ -189,8 +204,9 @@ def record(model: Transformer, places: Iterable[str]) -> Generator[dict[str, Ten
 def edit(model: Transformer, functions: Mapping[str, Edit]) -> Generator[None]:
     """Change values of forward passes inside the block; the model goes on from what the functions return.
 
-    Functions of one place act in the order of their blocks, and of the mapping. The conditions are those of `record`,
-    but a value that no pass computes is left alone without an error.
+    All attention is explicit, whatever is changed (`explicit_attention`). Functions of one place act in the order of
+    their blocks, and of the mapping. The conditions are those of `record`, but a value that no pass computes is left
+    alone without an error.
 
     Args:
         functions: called with the value of a place; None as a result leaves it unchanged. The result has the shape of
@@ -201,9 +217,9 @@ def edit(model: Transformer, functions: Mapping[str, Edit]) -> Generator[None]:
     """
     seams = _seams(model)
     with ExitStack() as hooks:
+        hooks.enter_context(explicit_attention(model))
         for place, function in functions.items():
-            for handle in _hooked(place, *_found(seams, place), function):
-                hooks.enter_context(handle)
+            hooks.enter_context(_hooked(place, *_found(seams, place), function))
         yield
 
 
@@ -228,10 +244,6 @@ def record_calls(module: nn.Module) -> Generator[list[LayerCall]]:
         yield calls
     finally:
         handle.remove()
-
-
-def unchanged(_: Tensor) -> None:
-    """An edit that leaves its value as it is: the model then computes the value, where a fused kernel would not."""
 
 
 # --- Hooks ----------------------------------------------------------------------------------------------------------
@@ -313,7 +325,7 @@ def _found(seams: Mapping[str, _Seam], place: str) -> tuple[_Seam, int | None]:
     raise ValueError(f"this model has no place {place!r}: the nearest names are {nearest}, and `places` lists all")
 
 
-def _hooked(place: str, seam: _Seam, head: int | None, function: Edit) -> list[RemovableHandle]:
+def _hooked(place: str, seam: _Seam, head: int | None, function: Edit) -> RemovableHandle:
     """Hook a module so that a function sees a value and may change it."""
 
     def changed(value: Tensor) -> Tensor | None:
@@ -340,8 +352,5 @@ def _hooked(place: str, seam: _Seam, head: int | None, function: Edit) -> list[R
         return changed(output)
 
     if seam.argument is None:
-        return [seam.module.register_forward_hook(after)]
-    handles = [seam.module.register_forward_pre_hook(before)]
-    if isinstance(seam.module, AttentionWeights):  # scores are computed only if a hook waits for the weights
-        handles.append(seam.module.register_forward_hook(lambda *_: None))
-    return handles
+        return seam.module.register_forward_hook(after)
+    return seam.module.register_forward_pre_hook(before)

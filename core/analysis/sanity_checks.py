@@ -74,7 +74,7 @@ def check_explanation(
 def _check_model(translator: Translator, explanation: Explanation, hypothesis: ScoredText | None) -> Iterator[Check]:
     target = explanation.target if hypothesis is None else hypothesis.token_ids
     ids = translator.token_ids(explanation.source, target)
-    with translator.inspect() as model, torch.inference_mode():
+    with translator.held() as model, torch.inference_mode():
         source, target_ids = translator.batch([ids.source]), translator.batch([ids.fed])
         fused = model(source, target_ids)[0].float().log_softmax(-1)
         with capture_attention(model) as captured:

@@ -30,6 +30,7 @@ from core.model.half_precision import is_large, weight_bytes
 from core.results import ScoredText, TextTranslation, Translation
 from core.text.sentences import space_after, split_sentences, with_language_codes
 from core.text.tokenizer import Tokenizer
+from core.trace import explicit_attention
 
 BATCH_TOKENS = 1024  # source tokens of a batch, padding included
 SCORED_TOKENS = 4096  # tokens a side of a batch of given targets, padding included
@@ -59,11 +60,17 @@ class BatchTranslator(TextCodec):
         """Precision of the search."""
         return self._shared.precision
 
-    def inspect(self) -> AbstractContextManager[Transformer]:
-        """Hold the model for this thread, to hook and run it.
+    @contextmanager
+    def inspect(self) -> Generator[Transformer]:
+        """Hold the model for this thread, to hook and run it, with all attention explicit (`core.trace`).
 
         Inside the block, this thread may also call the translator's methods.
         """
+        with self.held() as model, explicit_attention(model):
+            yield model
+
+    def held(self) -> AbstractContextManager[Transformer]:
+        """As `inspect`, with the model as it is for others: fused kernels compute attention."""
         return self._shared.held()
 
     def batch(self, rows: Sequence[Source]) -> Tensor:

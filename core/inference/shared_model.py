@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from core.capture import capture_attention, explicit_attention
+from core.capture import capture_attention
 from core.decoding import ChainLogits, Length, MaskedLogits, NextLogits, NonFiniteError
 from core.decoding.cache import cached_decoder, chain_decoder
 from core.inference.cpu_inference import PackedTransformer, packable
@@ -23,6 +23,7 @@ from core.inference.device import Precision
 from core.inference.fair_lock import FairLock
 from core.inference.reserved_passes import reserved_passes
 from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, Transformer
+from core.trace import explicit_attention
 
 CHUNK_LOGITS = 2**23  # in memory at once for `log_probs`: 32 MiB
 MANY_ROWS = 100  # from which oneDNN multiplies faster: with 30 as fast, with 186 in 0.7 of the time (AMD EPYC, Zen 4)
@@ -96,7 +97,7 @@ class SharedModel:
         numbers = {source: number for number, source in enumerate(dict.fromkeys(map(tuple, sources)))}
         places = [numbers[tuple(source)] for source in sources]
         products = onednn_products() if sum(map(len, fed)) >= MANY_ROWS else nullcontext()
-        with self.held(), explicit_attention(self.model) as model, products:
+        with self.held() as model, explicit_attention(model), products:
             source_ids = self.batch(list(numbers))
             memory, memory_mask = model.encode(source_ids)[places], model.source_mask(source_ids)[places]
             states = model.decode(self.batch(fed), memory, memory_mask)  # [B, T, D]

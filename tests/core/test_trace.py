@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from core.model import Transformer
+from core.model import AttentionWeights, Transformer
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
-from core.trace import Edit, edit, places, record
+from core.trace import edit, explicit_attention, places, record
 
 BASE = replace(
     PRESETS["tiny"],
@@ -46,13 +46,8 @@ def model(request: pytest.FixtureRequest) -> Transformer:
     return made(CONFIGS[request.param])
 
 
-def explicit(model: Transformer) -> dict[str, Edit]:
-    """Edits that change nothing, so that attention weights are computed rather than the fused kernel used."""
-    return dict.fromkeys(places(model, "*_attention.weights"), lambda _: None)
-
-
 def explicit_logits(model: Transformer) -> Tensor:
-    with edit(model, explicit(model)):
+    with edit(model, {}):
         return model(SOURCE, TARGET)
 
 
@@ -133,6 +128,23 @@ def test_recording_and_identities_leave_the_pass_bit_for_bit(model: Transformer)
 
 
 @torch.no_grad()
+def test_one_place_makes_all_attention_explicit(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a changed softmax acts in layers without a hook of their own."""
+    layers, calls = len(places(model, "*_attention.weights")), list[Tensor]()
+    monkeypatch.setattr(AttentionWeights, "forward", lambda _, scores: calls.append(scores) or scores.softmax(-1))
+    fused = CONFIGS["neighbourhood"] != model.config  # which has no fused kernel for self-attention
+    with record(model, ["logits"]):
+        model(SOURCE, TARGET)
+    assert len(calls) == layers
+    with explicit_attention(model):
+        model(SOURCE, TARGET)
+    assert len(calls) == 2 * layers
+    model(SOURCE, TARGET)
+    assert (len(calls) == 2 * layers) == fused
+    assert hooks(model) == 0
+
+
+@torch.no_grad()
 def test_an_edit_at_any_place_changes_the_logits(model: Transformer) -> None:
     expected = explicit_logits(model)
 
@@ -144,7 +156,7 @@ def test_an_edit_at_any_place_changes_the_logits(model: Transformer) -> None:
             continue  # head 0 stands for all
         is_of_keys = place.endswith(".keys")  # a constant that is the same for all keys is cancelled by the softmax
         change = changed if not is_of_keys else Tensor.neg
-        with edit(model, explicit(model)), edit(model, {place: change}):
+        with edit(model, {place: change}):
             logits = model(SOURCE, TARGET)
         assert not torch.equal(logits[REAL], expected[REAL]), place
 
@@ -261,7 +273,7 @@ def test_gradients_by_a_place_are_those_through_it_alone(model: Transformer) -> 
         step = 1e-6 * direction
 
         def moved(change: Tensor, place: str = place) -> float:
-            with torch.no_grad(), edit(model, explicit(model)), edit(model, {place: lambda was: was + change}):
+            with torch.no_grad(), edit(model, {place: lambda was: was + change}):
                 return float(loss(model(SOURCE, TARGET)))
 
         slope = (moved(step) - moved(-step)) / 2e-6

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 
 from core.analysis.linear_norm import FrozenNorm, frozen
-from core.capture import explicit_attention
 from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
 from core.results import Explanation
 from core.trace import SUBLAYERS, Kind, places, record
@@ -110,8 +109,7 @@ def trace_logits(
             if explanation is None:
                 explanation = translator.explain(source, target)
             else:
-                with explicit_attention(model):
-                    model(translator.batch([source_ids]), translator.batch([fed]))
+                model(translator.batch([source_ids]), translator.batch([fed]))
         values = {place: value[0] for place, value in recorded.items()}
         entered = values["decoder.input"].double()
         embedding, output_bias = model.fed_embedding, model.output_bias

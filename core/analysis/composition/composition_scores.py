@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from core.analysis.composition.edges import Edge, Input, SubLayerPlace, norm_of, place_of, sublayers
+from core.analysis.heads.head import head_matrices
 from core.analysis.interventions.pair_runs import PairRuns, component_modules, side_of
 from core.model import MultiHeadAttention, Norm, Transformer
 
@@ -65,7 +66,7 @@ def _by_head(model: Transformer, place: SubLayerPlace) -> dict[str, Tensor]:
     assert isinstance(module, MultiHeadAttention)
     projections = {"query": module.q_proj, "key": module.k_proj, "value": module.v_proj}
     matrices = {name: each.weight.unflatten(0, (module.num_heads, -1)) for name, each in projections.items()}
-    matrices["out"] = module.out_proj.weight.unflatten(1, (module.num_heads, -1)).transpose(0, 1)
+    matrices["out"] = head_matrices(module).transpose(0, 1)
     return matrices
 
 

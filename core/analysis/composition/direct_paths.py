@@ -17,14 +17,14 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from core.analysis.composition.edges import EMBEDDINGS, Input, Node, SubLayerPlace, norm_of, place_of, sublayers
 from core.analysis.composition.replacement import Replacement
+from core.analysis.heads.head import head_matrices
 from core.analysis.interventions.continued_runs import block_of
-from core.analysis.interventions.pair_runs import PairRuns, component_modules
-from core.model import MultiHeadAttention, Transformer
-from core.trace import KINDS, Stack
+from core.analysis.interventions.pair_runs import PairRuns, component_modules, component_place
+from core.model import KeysValues, MultiHeadAttention, Transformer
+from core.trace import KINDS, Stack, record
 
 Changes = Mapping[int, Tensor]  # [W, L, D] added to what is written at a place; -1 is the embedding
 
@@ -38,14 +38,14 @@ class ReceiverOutputs:
         outputs: [W, H, L, d_v] of its heads, before W_O; of a network [W, 1, L, D]; of the decoder's last state the
             metric [W, 1, 1, 1].
         recorded: [H, L, d_v] and so on, in the recorded run.
-        read: queries, keys and values [1 or W, H, L, E] of heads; empty for others.
+        keys_values: [1 or W, H, L, E] each, of heads; None for others.
     """
 
     place: SubLayerPlace | None
     input: Input
     outputs: Tensor
     recorded: Tensor
-    read: tuple[Tensor, ...] = ()
+    keys_values: KeysValues | None = None
 
 
 def sender_index(runs: PairRuns, side: Stack, sender: Node) -> int:
@@ -55,7 +55,7 @@ def sender_index(runs: PairRuns, side: Stack, sender: Node) -> int:
 
 
 def receiver_outputs(run: Replacement, model: Transformer, side: Stack, changes: Changes) -> Iterator[ReceiverOutputs]:
-    """Outputs of every sub-layer that reads one side's stream after the first change.
+    """Outputs of every sub-layer that reads one side's stream after the first change, computed by the model's modules.
 
     Args:
         model: held by this thread.
@@ -63,71 +63,82 @@ def receiver_outputs(run: Replacement, model: Transformer, side: Stack, changes:
     """
     runs, steps = run.runs, sublayers(run.runs, side)
     first, norm_first = min(changes), model.config.norm == "pre"
-    x = runs.entered[side][:1]
-    if -1 in changes:
-        x = x + changes[-1]
-    for index, place in enumerate(steps):
-        block, norm = block_of(model, side, place.layer), norm_of(model, place)
-        if index > first:
-            yield from _outputs(runs, model, place, norm(x) if norm_first else x)
-        written = runs.outputs[place][:1] + changes.get(index, 0)
-        x = block.residual(x, lambda _, written=written: written, norm, block.dropout)
-    if side == "encoder":
-        memory = model.encoder.output_norm(x)
-        for place in sublayers(runs, "decoder"):
-            if place.component == "cross":
-                yield from _attention(runs, model, place, None, memory)
-        return
+    of_memory = [place for place in sublayers(runs, "decoder") if place.component == "cross"] * (side == "encoder")
+    attentions = [place for place in steps[first + 1 :] if place.component in KINDS] + of_memory
+    with record(model, [component_place(*place, "heads") for place in attentions]) as heads:
+        x = runs.entered[side][:1]
+        if -1 in changes:
+            x = x + changes[-1]
+        for index, place in enumerate(steps):
+            block, norm = block_of(model, side, place.layer), norm_of(model, place)
+            if index > first:
+                yield from _outputs(runs, model, place, norm(x) if norm_first else x, heads)
+            written = runs.outputs[place][:1] + changes.get(index, 0)
+            x = block.residual(x, lambda _, written=written: written, norm, block.dropout)
+        if side == "encoder":
+            memory = model.encoder.output_norm(x)
+            for place in of_memory:
+                yield from _attention(runs, model, place, None, memory, heads)
+            return
     metric = runs.measured(model.project(model.decoder.output_norm(x)[:, -1]).float())
     yield ReceiverOutputs(None, "input", metric[:, None, None, None], runs.measured(runs.logits[:1])[:, None, None])
 
 
-def _outputs(runs: PairRuns, model: Transformer, place: SubLayerPlace, read: Tensor) -> Iterator[ReceiverOutputs]:
+def _outputs(
+    runs: PairRuns, model: Transformer, place: SubLayerPlace, read: Tensor, heads: Mapping[str, Tensor]
+) -> Iterator[ReceiverOutputs]:
     """Outputs of a sub-layer that reads other states [W, L, D]."""
     if place.component in KINDS:
-        yield from _attention(runs, model, place, read, None if place.component == "cross" else read)
+        yield from _attention(runs, model, place, read, None if place.component == "cross" else read, heads)
     else:
         network = component_modules(model, place.component)[place.layer]
         yield ReceiverOutputs(place, "input", network(read)[:, None], runs.outputs[place][:1])
 
 
 def _attention(
-    runs: PairRuns, model: Transformer, place: SubLayerPlace, queries: Tensor | None, memory: Tensor | None
+    runs: PairRuns,
+    model: Transformer,
+    place: SubLayerPlace,
+    queries: Tensor | None,
+    memory: Tensor | None,
+    heads: Mapping[str, Tensor],
 ) -> Iterator[ReceiverOutputs]:
-    """Outputs of heads whose queries, keys or values come from other states.
+    """Outputs of heads whose queries, keys or values come from other states, one of these at a time.
 
     Args:
         queries, memory: None where they do not change.
+        heads: outputs of the heads in the last pass of each layer, by place.
     """
-    recorded = runs.of_heads(*place)[0].transpose(0, 1)  # [H, L, d_v]
-    for which, (q, k, v) in attention_inputs(runs, model, place, queries, memory):
-        rows = max(len(q), len(k), len(v))
-        wide = [each.expand(rows, -1, -1, -1) for each in (q, k, v)]
-        outputs = F.scaled_dot_product_attention(*wide, attn_mask=attention_mask(runs, place))
-        yield ReceiverOutputs(place, which, outputs, recorded, (q, k, v))
+    recorded, name = runs.of_heads(*place)[0].transpose(0, 1), component_place(*place, "heads")  # [H, L, d_v]
+    read, own = recorded_inputs(runs, model, place)
+    inputs: dict[Input, tuple[Tensor, KeysValues]] = {}
+    if queries is not None:
+        inputs["query"] = queries, own
+    if memory is not None:
+        keys, values = attention_of(model, place).keys_values(memory)
+        inputs |= {"key": (read, (keys, own[1])), "value": (read, (own[0], values))}
+    for which, (queried, keys_values) in inputs.items():
+        attend(runs, model, place, queried, keys_values)
+        yield ReceiverOutputs(place, which, heads[name], recorded, keys_values)
 
 
-def attention_inputs(
-    runs: PairRuns, model: Transformer, place: SubLayerPlace, queries: Tensor | None, memory: Tensor | None
-) -> Iterator[tuple[Input, tuple[Tensor, Tensor, Tensor]]]:
-    """Queries, keys and values [1 or W, H, L, E] of a layer, one of them computed from other states each time."""
+def attend(
+    runs: PairRuns, model: Transformer, place: SubLayerPlace, queried: Tensor, keys_values: KeysValues
+) -> Tensor:
+    """Run an attention layer on other states [1 or W, L, D] of the queries, with other keys and values."""
+    mask = next(mask for kind, mask in runs.masks.items() if kind == place.component)
+    return attention_of(model, place)(queried, queried, mask, lambda _: keys_values)
+
+
+def attention_of(model: Transformer, place: SubLayerPlace) -> MultiHeadAttention:
+    """The module of an attention layer."""
     module = component_modules(model, place.component)[place.layer]
     assert isinstance(module, MultiHeadAttention)
-    read, attended = recorded_inputs(runs, model, place)
-    own_queries, own_keys_values = module.project_qkv(read, attended)
-    own_keys, own_values = own_keys_values()
-    if queries is not None:
-        yield "query", (module.project_qkv(queries, attended)[0], own_keys, own_values)
-    if memory is not None:
-        keys, values = module.keys_values(memory)
-        yield "key", (own_queries, keys, own_values)
-        yield "value", (own_queries, own_keys, values)
+    return module
 
 
-def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) -> tuple[Tensor, Tensor]:
-    """States from which an attention layer is computed, [1, L, D] each: those of the queries, then of the keys and
-    values.
-    """
+def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) -> tuple[Tensor, KeysValues]:
+    """State [1, L, D] that the queries of an attention layer are computed from, and its keys and values."""
     component, layer = place
     side: Stack = "encoder" if component == "encoder_self" else "decoder"
     x = runs.entering(side, layer)[:1]
@@ -136,12 +147,7 @@ def recorded_inputs(runs: PairRuns, model: Transformer, place: SubLayerPlace) ->
         x = block.residual(x, lambda _: runs.attended("decoder", layer)[:1], block.self_attention_norm, block.dropout)
         memory = runs.memory[:1]
     read = norm(x) if model.config.norm == "pre" else x
-    return read, read if memory is None else memory
-
-
-def attention_mask(runs: PairRuns, place: SubLayerPlace) -> Tensor:
-    """Mask and relative positions of an attention layer; broadcasts to [W, H, Q, K]."""
-    return next(mask for kind, mask in runs.masks.items() if kind == place.component)
+    return read, attention_of(model, place).keys_values(read if memory is None else memory)
 
 
 def sender_changes(
@@ -167,9 +173,8 @@ def all_changes(run: Replacement, model: Transformer, side: Stack) -> Changes:
         own, other = run.runs.outputs[place]
         if place.component in KINDS:
             heads = run.runs.of_heads(*place)
-            module = component_modules(model, place.component)[place.layer]
-            assert isinstance(module, MultiHeadAttention)
-            changes[index] = F.linear((heads[1] - heads[0]).flatten(1), module.out_proj.weight)[None]
+            matrices = head_matrices(attention_of(model, place))
+            changes[index] = torch.einsum("lhv,dhv->ld", heads[1] - heads[0], matrices)[None]
         else:
             changes[index] = (other - own)[None]
     return changes

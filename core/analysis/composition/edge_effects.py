@@ -19,7 +19,6 @@ Attribution patching (Nanda 2023) and edge attribution patching (Syed et al. 202
 receiver's input on, so their softmax is linear, too. The last edges, to the logit, have no approximation.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.analysis.composition.direct_paths import attention_mask, receiver_outputs, recorded_inputs, sender_changes
+from core.analysis.composition.direct_paths import attend, receiver_outputs, recorded_inputs, sender_changes
 from core.analysis.composition.edges import (
     EMBEDDINGS,
     Edge,
@@ -40,13 +39,13 @@ from core.analysis.composition.edges import (
 )
 from core.analysis.composition.replacement import Replacement
 from core.analysis.interventions.continued_runs import SubLayerFunction, changed_layer, head_matrix, logits_after
-from core.analysis.interventions.pair_runs import Component, PairRuns, component_modules, component_place, side_of
+from core.analysis.interventions.pair_runs import Component, PairRuns, component_place, side_of
 from core.analysis.interventions.patching import blocks
 from core.analysis.interventions.path_patching import Receiver, path_effects
 from core.analysis.relative_scores import relative_scores
 from core.analysis.token_path.score_products import ScoreProducts, exact
 from core.inference.cpu_products import onednn_products
-from core.model import MultiHeadAttention, Transformer, masked_scores
+from core.model import Transformer
 from core.trace import KINDS, STACKS, Kind, Stack, record
 
 Gradients = dict[SubLayerPlace, Tensor]
@@ -218,7 +217,7 @@ class EdgeFlow:
     Attributes:
         queries: [2, Q, d_k] before and after the change.
         keys: [2, K, d_k]
-        scores: [2, Q, K] minus infinity where the mask hides a key.
+        scores, weights: [2, Q, K] as the model computes them; scores are minus infinity where the mask hides a key.
         values: [K] length of the change of each value, relative to the value; 0 unless the edge leads to the values.
         relative: [Q, K] part of the scores that belongs to distances; None without relative positions.
     """
@@ -226,13 +225,9 @@ class EdgeFlow:
     queries: Tensor
     keys: Tensor
     scores: Tensor
+    weights: Tensor
     values: Tensor
     relative: Tensor | None
-
-    @property
-    def weights(self) -> Tensor:
-        """[2, Q, K] attention weights before and after the change."""
-        return self.scores.softmax(-1)
 
     def products(self, moment: int, query: int, key: int) -> ScoreProducts:
         """Products behind the score of two tokens: 0 before the change, 1 after."""
@@ -252,25 +247,25 @@ def edge_flow(run: Replacement, edge: Edge) -> EdgeFlow:
     place, head, side = place_of(edge.receiver), edge.receiver.head, sender_side(edge.sender)
     if place is None or head is None:
         raise ValueError(f"{edge.receiver} has no attention weights: give an edge to a head")
-    with run.runs.translator.inspect() as model:
-        for each in receiver_outputs(run, model, side, sender_changes(run, model, [(edge.sender, None)], side)):
-            if (each.place, each.input) == (place, edge.input):
-                module = component_modules(model, place.component)[place.layer]
-                assert isinstance(module, MultiHeadAttention)
-                queried, attended = recorded_inputs(run.runs, model, place)
-                queries, keys_values = module.project_qkv(queried, attended)
-                before = (queries, *keys_values())
-                queries, keys = (torch.stack([moment[i][0, head] for moment in (before, each.read)]) for i in (0, 1))
-                scores = queries @ keys.mT / math.sqrt(keys.size(-1))
-                mask = attention_mask(run.runs, place)[0].expand(module.num_heads, -1, -1)[head]  # [1 or Q, K]
-                kind: Kind = next(kind for kind in KINDS if kind == place.component)
-                relative = relative_scores(model, kind, keys.size(1))
-                relative = None if relative is None else relative[head]
-                scores = masked_scores(scores, mask)
-                value, own = each.read[2][0, head], before[2][0, head]
-                change = (value - own).norm(dim=-1) / own.norm(dim=-1).clamp_min(1e-12)
-                return EdgeFlow(queries, keys, scores, change, relative)
-    raise ValueError(no_edge_message(edge))
+    names = [component_place(*place, each) for each in ("queries", "scores", "weights")]
+    with run.runs.translator.inspect() as model, record(model, names) as values:
+        changes = sender_changes(run, model, [(edge.sender, None)], side)
+        for each in receiver_outputs(run, model, side, changes):  # after each of which its pass is the last one
+            if (each.place, each.input) == (place, edge.input) and each.keys_values:
+                after = [values[name][0, head] for name in names]
+                break
+        else:
+            raise ValueError(no_edge_message(edge))
+        queried, own = recorded_inputs(run.runs, model, place)
+        attend(run.runs, model, place, queried, own)
+        before = [values[name][0, head] for name in names]
+        kind: Kind = next(kind for kind in KINDS if kind == place.component)
+        relative = relative_scores(model, kind, own[0].size(2))
+    queries, scores, weights = (torch.stack(both) for both in zip(before, after, strict=True))
+    (keys, value), (own_keys, own_value) = ([both[0, head] for both in moment] for moment in (each.keys_values, own))
+    change = (value - own_value).norm(dim=-1) / own_value.norm(dim=-1).clamp_min(1e-12)
+    keys, relative = torch.stack((own_keys, keys)), None if relative is None else relative[head]
+    return EdgeFlow(queries, keys, scores, weights, change, relative)
 
 
 def no_edge_message(edge: Edge) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from torch import Tensor
+
 from core.capture import AttentionMap, attention_path
 from core.model import MultiHeadAttention, Transformer
 from core.trace import KINDS, Head, Kind
@@ -23,6 +25,11 @@ def attention_layers(model: Transformer) -> dict[tuple[Kind, int], MultiHeadAtte
             assert isinstance(module, MultiHeadAttention)
             layers[kind, layer] = module
     return layers
+
+
+def head_matrices(attention: MultiHeadAttention) -> Tensor:
+    """Columns of W_O that belong to each head: [D, H, d_v]."""
+    return attention.out_proj.weight.unflatten(1, (attention.num_heads, -1))
 
 
 def all_heads(model: Transformer) -> list[Head]:

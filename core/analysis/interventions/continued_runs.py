@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from core.analysis.heads.head import head_matrices
 from core.analysis.interventions.pair_runs import Component, PairRuns, Patch, component_modules, side_of
 from core.model import DecoderLayer, EncoderLayer, KeysValues, MultiHeadAttention, Transformer
 from core.trace import Stack
@@ -216,4 +217,4 @@ def head_matrix(model: Transformer, component: Component, layer: int, head: int)
     """Columns of W_O that belong to a head: [D, d_v]."""
     module = component_modules(model, component)[layer]
     assert isinstance(module, MultiHeadAttention)
-    return module.out_proj.weight.unflatten(1, (module.num_heads, -1))[:, head]
+    return head_matrices(module)[:, head]

@@ -25,7 +25,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from core.analysis.heads.head import attention_layers
+from core.analysis.heads.head import attention_layers, head_matrices
 from core.analysis.interventions.continued_runs import SharedMemory
 from core.analysis.interventions.pair_runs import (
     Component,
@@ -193,7 +193,7 @@ def _held_output(
     if senders and isinstance(module, MultiHeadAttention):
         heads = runs.of_heads(component, layer)
         change = heads[1 - base] - heads[base]  # [L, H, d_v]
-        matrices = module.out_proj.weight.unflatten(1, (module.num_heads, -1))  # [D, H, d_v]
+        matrices = head_matrices(module)
         for number, row in senders:
             positions = slice(None) if row.position is None else slice(row.position, row.position + 1)
             held[number, positions] += change[positions, row.head] @ matrices[:, row.head].T

@@ -39,7 +39,7 @@ from core.model import Transformer
 from core.model.half_precision import LARGE, is_large, kept_types
 from core.model.schedule import learning_rate
 from core.model.training import LABEL_SMOOTHING, WARMUP, smoothed_nll
-from core.trace import record_calls
+from core.trace import explicit_attention, record_calls
 from core.translator import Translator
 
 COUNT = 10  # most probable tokens of a smoothed label
@@ -92,9 +92,10 @@ def training_step(
         parse_weight(options.weight, translator.model)  # before anything is computed
     own = translator.model_log_probs(ids.source, ids.predicted)
     with _one_at_a_time, torch.inference_mode(False), torch.enable_grad():
-        with translator.inspect() as shared:  # whose hooks another thread may set
+        with translator.held() as shared:  # whose hooks another thread may set
             model = copy.deepcopy(shared).cpu().double().eval().requires_grad_(False)
-        return _Step(translator, model, ids, translator.num_forced(ids.predicted, source), options).run(own)
+        with explicit_attention(model):
+            return _Step(translator, model, ids, translator.num_forced(ids.predicted, source), options).run(own)
 
 
 def _require_trainable(model: Transformer) -> None:
