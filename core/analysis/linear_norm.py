@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from core.analysis.agreement import require_agreement
 from core.model import Norm
 
 
@@ -54,7 +55,14 @@ class FrozenNorm:
         return centred(self.norm, self.gain * direction) / self.sigma[row]  # subtracting a mean is its own transpose
 
 
-def frozen(norm: Norm, layer: int, entered: Tensor) -> FrozenNorm:
-    """A norm on the stream, with the scale that [T, D] gives it."""
+def frozen(norm: Norm, layer: int, entered: Tensor, left: Tensor) -> FrozenNorm:
+    """A norm on the stream, with the scale that its input [T, D] gives it.
+
+    Raises:
+        DisagreementError: its output [T, D] is another one.
+    """
     sigma = squared_scale(norm, entered.double())[..., 0].sqrt()
-    return FrozenNorm(norm, layer, norm.weight.double(), norm_bias(norm).double(), sigma)
+    found = FrozenNorm(norm, layer, norm.weight.double(), norm_bias(norm).double(), sigma)
+    of_parameters = found.unscaled(entered.double()) / sigma[:, None] + found.bias
+    require_agreement(f"a norm of layer {layer}, by its parameters", of_parameters, left, depth=1)
+    return found

@@ -14,6 +14,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from core.analysis.agreement import require_agreement
 from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.heads.head import attention_layers
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
@@ -91,6 +92,7 @@ def score_parts(
     Raises:
         ValueError: as `Translator.explain`; or the model normalises the sum twice, after which the terms of its biases
             depend on both tokens.
+        DisagreementError: the parts do not sum to the scores.
     """
     source_ids, fed, _ = translator.token_ids(source, target)
     token_ids = source_ids if kind == "encoder_self" else fed
@@ -133,13 +135,14 @@ def score_parts(
     }
     if relative is not None:
         parts = {name: {**parts, "relative": relative}[name] for name in RELATIVE_PARTS}
-    return ScoreParts(
-        kind,
-        translator.source_pieces(token_ids) if kind == "encoder_self" else translator.fed_pieces(token_ids),
-        {name: part.float().cpu() for name, part in parts.items()},
-        scores - row_constant.float().cpu(),
-        scores[0] > -math.inf,
-    )
+    tokens = translator.source_pieces(token_ids) if kind == "encoder_self" else translator.fed_pieces(token_ids)
+    allowed = scores[0] > -math.inf
+    by_name: dict[ScorePart, Tensor] = {name: part.float().cpu() for name, part in parts.items()}
+    found = ScoreParts(kind, tokens, by_name, scores - row_constant.float().cpu(), allowed)
+    size = max(1.0, *(float(part.abs().max()) for part in by_name.values()))
+    total, of_model = (each[:, allowed] for each in (found.total, found.scores))
+    require_agreement("scores of the first layer, as the sum of their parts", total, of_model, 2, size)
+    return found
 
 
 def _normalised(norms: Sequence[Norm], content: Tensor, position: Tensor) -> tuple[Tensor, Tensor, Tensor]:

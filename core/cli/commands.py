@@ -16,6 +16,7 @@ from core.analysis.attribution.logit_lexicon import LEXICON
 from core.analysis.attribution.score_components import SCORE_COMPONENTS
 from core.analysis.composition.paths import PATHS
 from core.analysis.corpus import cli as corpus_cli
+from core.analysis.declaration import Analysis
 from core.analysis.heads.attention_distance import DISTANCE
 from core.analysis.heads.nearest_heads import NEAREST
 from core.analysis.heads.word_pair import PAIR
@@ -200,6 +201,28 @@ def _lines(facts: dict[str, Any]) -> Iterator[str]:
             yield from (f"  {line}" for line in _lines(nested))
 
 
+ANALYSES: tuple[Analysis, ...] = (
+    SCORE,
+    SIGN_THRESHOLDS,
+    COMPARE,
+    ALIGN,
+    CONTRIBUTIONS,
+    LEXICON,
+    SCORE_COMPONENTS,
+    ATTRIBUTE,
+    FAITHFULNESS,
+    LENS,
+    DISTANCE,
+    PAIR,
+    NEAREST,
+    OVER_TRAINING,
+    STEP,
+    TRAINING_STEP,
+    CUT,
+    PATCH,
+    PATHS,
+    LAYER_TYPES,
+)
 Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int | None]]
 COMMANDS: dict[str, Command] = {
     "translate": ("translate a file or standard input, line by line", translate_cli.add_arguments, translate_cli.run),
@@ -211,29 +234,10 @@ COMMANDS: dict[str, Command] = {
         explain_cli.add_array_arguments,
         explain_cli.run_arrays,
     ),
-    SCORE.name: SCORE.command,
-    SIGN_THRESHOLDS.name: SIGN_THRESHOLDS.command,
-    COMPARE.name: COMPARE.command,
     "corpus": (
         "index the strongest examples of all heads and neurons over a file of sentences",
         corpus_cli.add_arguments,
         corpus_cli.run,
     ),
-    ALIGN.name: ALIGN.command,
-    CONTRIBUTIONS.name: CONTRIBUTIONS.command,
-    LEXICON.name: LEXICON.command,
-    SCORE_COMPONENTS.name: SCORE_COMPONENTS.command,
-    ATTRIBUTE.name: ATTRIBUTE.command,
-    FAITHFULNESS.name: FAITHFULNESS.command,
-    LENS.name: LENS.command,
-    DISTANCE.name: DISTANCE.command,
-    PAIR.name: PAIR.command,
-    NEAREST.name: NEAREST.command,
-    OVER_TRAINING.name: OVER_TRAINING.command,
-    STEP.name: STEP.command,
-    TRAINING_STEP.name: TRAINING_STEP.command,
-    CUT.name: CUT.command,
-    PATCH.name: PATCH.command,
-    PATHS.name: PATHS.command,
-    LAYER_TYPES.name: LAYER_TYPES.command,
+    **{each.name: each.command for each in ANALYSES},
 }

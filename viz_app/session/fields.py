@@ -20,6 +20,8 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from core.analysis.agreement import DisagreementError
+from viz_app.drawing.display_text import sentence_case
 from viz_app.page_list import VIEWS
 from viz_app.session import next_page
 from viz_app.session.address_codecs import Codec
@@ -336,7 +338,8 @@ def end_part() -> None:
 def part(function: Callable[P, None], *, key: str = "", run_every: float | None = None) -> Callable[P, None]:
     """Make a function a part of a page that can run alone, as `st.fragment` does.
 
-    Then it, too, writes the address, and goes to the page that a click in it leads to.
+    Then it, too, writes the address, and goes to the page that a click in it leads to. An analysis that the model
+    disagrees with is an error in its place.
 
     Args:
         key: tells the parts of one function apart.
@@ -364,6 +367,8 @@ def _within(name: str) -> Generator[None]:
     token = _parts.set((*parts, name))
     try:
         yield
+    except DisagreementError as error:  # a changed model: no number of it is shown
+        st.error(sentence_case(str(error)))
     finally:
         _parts.reset(token)
     if not parts:

@@ -49,7 +49,7 @@ def method_maps(
 
     Raises:
         ValueError: as `Translator.explain`; `output` with another method than the gradient, or not of this target.
-        RuntimeError: the method cannot be applied to this model.
+        DisagreementError: the method cannot be applied to this model.
         ModelError: there is no model, and the method needs one.
     """
     if output is not None and method != "gradient":

@@ -193,7 +193,7 @@ class Reading:
             method, output: as for `method_maps`.
 
         Raises:
-            RuntimeError: the method cannot be applied to this model.
+            DisagreementError: the method cannot be applied to this model.
         """
         return _shown_maps(self, kind, tokens, method, output)
 

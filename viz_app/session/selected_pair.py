@@ -24,7 +24,7 @@ def linking_heads(about: Reading, pair: "WordPair", weights: MethodChoice = WEIG
     """Order the heads by their weight between two words, by any attribution method.
 
     Raises:
-        RuntimeError: as `Reading.method_maps`.
+        ValueError: as `Reading.method_maps`.
     """
     if weights.method == "attention":
         return rank_heads(about.explain(), pair)

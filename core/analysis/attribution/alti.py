@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.analysis.agreement import require_agreement
 from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer
 from core.analysis.attribution.rollout import (
     RolledMaps,
@@ -25,7 +26,7 @@ from core.analysis.attribution.rollout import (
     single_head_map,
 )
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
-from core.trace import Kind
+from core.trace import Kind, attention_place
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def decompose(sublayer: SubLayer) -> Decomposition:
     """Decompose the output of a sub-layer.
 
     Raises:
-        RuntimeError: the parts do not sum to the model's output: the sub-layer computes something else.
+        DisagreementError: the parts do not sum to the model's output: the sub-layer computes something else.
     """
     norm, bias = sublayer.norm, sublayer.bias
     transformed, x = sublayer.transformed(), sublayer.x
@@ -80,13 +81,8 @@ def decompose(sublayer: SubLayer) -> Decomposition:
     scale = squared_scale(norm, before).rsqrt() if norm else torch.ones_like(before[:, :1])
     constant = linear(bias) * scale + (norm_bias(norm) if norm else 0)
     total = linear(before - bias) * scale + constant
-    if not torch.allclose(total, sublayer.output, rtol=1e-3, atol=1e-3):
-        worst = float((total - sublayer.output).abs().max())
-        where = f"layer {sublayer.map.layer} of {sublayer.map.kind}"
-        raise RuntimeError(
-            f"the parts of {where} differ from its output by up to {worst:.2g}: expected a layer that computes "
-            f"Norm(x + Attention(x)), or x + Attention(Norm(x))"
-        )
+    place = attention_place(sublayer.map.kind, sublayer.map.layer, "residual_after")
+    require_agreement(f"{place}, as the sum of its parts", total, sublayer.output, depth=3)
     return Decomposition(sublayer, linear(transformed), linear(x), scale, constant)
 
 
@@ -102,7 +98,7 @@ def contributions(sublayer: SubLayer) -> Tensor:
         [Q, Q] in self-attention, [Q, K + 1] in cross-attention with the residual last; rows sum to 1.
 
     Raises:
-        RuntimeError: as `decompose`.
+        DisagreementError: as `decompose`.
     """
     whole = decompose(sublayer)
     blocks: list[Tensor] = []
@@ -139,7 +135,7 @@ def contribution_maps(trace: ForwardTrace) -> tuple[RolledMaps, RolledMaps]:
         The maps within layers, and the rolled-out maps.
 
     Raises:
-        RuntimeError: as `decompose`.
+        DisagreementError: as `decompose`.
     """
     by_kind: dict[Kind, list[Tensor]] = {
         kind: [contributions(sublayer) for sublayer in layers] for kind, layers in trace.sublayers.items()

@@ -55,7 +55,7 @@ def attribute(
     """Attribute a predicted token, rather than another, to source and prefix tokens.
 
     Raises:
-        ValueError, RuntimeError: as `attribute_contrast`.
+        ValueError: as `attribute_contrast`.
     """
     against = options.against
     if against is None and not options.alone:

@@ -149,7 +149,7 @@ def attribute_contrast(
     Raises:
         ValueError: as `contrast_at`; a method is unknown, or does not apply to the model.
         NonFiniteError: an output or a gradient of the model is not finite.
-        RuntimeError: ALTI cannot decompose this model, see `decompose`.
+        DisagreementError: ALTI cannot decompose this model, see `decompose`.
     """
     *_, attribution = contrast_steps(translator, source, target, position, token, against, methods, progress)
     return attribution

@@ -6,9 +6,9 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from core.analysis.heads.head import attention_layers
+from core.analysis.agreement import require_agreement
+from core.analysis.heads.head import attention_layers, head_matrices, key_outputs
 from core.capture import AttentionMap, attention_path
 from core.model import MultiHeadAttention, Norm
 from core.trace import Kind, attention_place, record
@@ -30,6 +30,7 @@ class SubLayer:
         norm: the norm of the sum; None if the sum is the output.
         x: [Q, D] input on the side of the queries, carried by the residual connection.
         memory: [K, D] input of the projections to keys and values.
+        values: [H, K, d_v] what each head puts out for a key at weight 1: x_j W_V + b_V.
         output: [Q, D] output of the sub-layer.
     """
 
@@ -38,6 +39,7 @@ class SubLayer:
     norm: Norm | None
     x: Tensor
     memory: Tensor
+    values: Tensor
     output: Tensor
 
     @property
@@ -56,7 +58,7 @@ class SubLayer:
         Returns:
             [H, K, D]: the vector that each head adds for each key at weight 1.
         """
-        return transformed(self.attention, self.memory[None])[0]
+        return transformed(self.attention, self.values)
 
     def row_blocks(self) -> Iterator[slice]:
         """Slices of the queries that keep a tensor [rows, K, D] within `BLOCK_NUMBERS`."""
@@ -64,16 +66,9 @@ class SubLayer:
         return (slice(start, start + step) for start in range(0, len(self.x), step))
 
 
-def transformed(attention: MultiHeadAttention, memory: Tensor) -> Tensor:
-    """`SubLayer.transformed` of a batch: [B, K, D] -> [B, H, K, D].
-
-    It is computed from the parameters, as another thread that holds the model may have hooked its modules.
-    """
-    projection = attention.v_proj
-    values = F.linear(memory, projection.weight, projection.bias)  # [B, K, H * d_v]
-    values = values.unflatten(-1, (attention.num_heads, -1)).transpose(1, 2)  # [B, H, K, d_v]
-    columns = attention.out_proj.weight.view(-1, attention.num_heads, values.size(-1))  # [D, H, d_v]
-    return torch.einsum("bhkv,dhv->bhkd", values, columns)
+def transformed(attention: MultiHeadAttention, values: Tensor) -> Tensor:
+    """`SubLayer.transformed` of any batch: [..., H, K, d_v] -> [..., H, K, D]."""
+    return torch.einsum("...hkv,dhv->...hkd", values, head_matrices(attention))
 
 
 def added_bias(layer: nn.Linear) -> Tensor:
@@ -99,20 +94,34 @@ def trace_forward(translator: Translator, source: str, target: str | Sequence[in
 
     Raises:
         ValueError: as `Translator.explain`.
+        DisagreementError: heads do not add up what their keys give them.
     """
     with translator.inspect() as model:
         attentions = attention_layers(model)
-        wanted = ("residual_before", "memory", "residual_after")
-        with record(model, [attention_place(*key, each) for key in attentions for each in wanted]) as values:
+        wanted = ("residual_before", "memory", "residual_after", "heads")
+        with record(model, [attention_place(*key, each) for key in attentions for each in wanted]) as recorded:
             explanation = translator.explain(source, target)
+        found = {key: [recorded[attention_place(*key, each)] for each in wanted] for key in attentions}
+        values = key_outputs(model, {key: memory for key, (_, memory, *_) in found.items()})
 
     def sublayer(attention_map: AttentionMap) -> SubLayer:
         key = (attention_map.kind, attention_map.layer)
         norm = model.get_submodule(f"{attention_path(*key)}_norm") if model.config.norm == "post" else None
         assert norm is None or isinstance(norm, Norm)
-        x, memory, output = (values[attention_place(*key, each)][0] for each in wanted)
-        return SubLayer(attention_map, attentions[key], norm, x, memory, output)
+        x, memory, output, heads = (each[0] for each in found[key])
+        of_layer = SubLayer(attention_map, attentions[key], norm, x, memory, values[key][0], output)
+        require_weighted_sums(attention_place(*key, "heads"), of_layer.weights, of_layer.values, heads)
+        return of_layer
 
     return ForwardTrace(
         explanation, {kind: tuple(sublayer(layer) for layer in layers) for kind, layers in explanation.maps.items()}
     )
+
+
+def require_weighted_sums(place: str, weights: Tensor, values: Tensor, heads: Tensor) -> None:
+    """Check that heads [H, Q, d_v] are the sums of the values of their keys, [H, K, d_v], with weights [H, Q, K].
+
+    Raises:
+        DisagreementError: they are not.
+    """
+    require_agreement(place, weights @ values, heads, depth=1)

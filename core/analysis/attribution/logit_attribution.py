@@ -29,6 +29,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from core.analysis.agreement import require_agreement
 from core.analysis.attribution.logit_trace import (
     AttentionWrite,
     FeedForwardWrite,
@@ -43,7 +44,6 @@ from core.files.number_range import COUNTED_FROM_1
 from core.trace import Head, Kind
 from core.translator import Translator
 
-TOLERANCE = 1e-3  # largest gap to the model's logit, as a share of the sum of absolute terms
 Against = int | Literal["mean"] | None
 
 
@@ -177,7 +177,7 @@ def attribute_logit(
 
     Raises:
         ValueError: there is no such position or token.
-        RuntimeError: the terms do not sum to the logit: the model is neither post-norm nor pre-norm.
+        DisagreementError: the terms do not sum to the logit: the model is neither post-norm nor pre-norm.
     """
     _check_place(trace, position, token, against)
     token = trace.predicted_ids[position] if token is None else token
@@ -218,11 +218,8 @@ def attribute_logit(
         },
         piece=trace.piece,
     )
-    if not terms.gap <= TOLERANCE * max(1.0, terms.size):
-        raise RuntimeError(
-            f"the terms sum to {terms.total:.4f} but the logit is {terms.logit:.4f}: logits can be split for post-norm "
-            f"and pre-norm decoders with LayerNorm or RMSNorm, and this model is neither"
-        )
+    depth, size = 3 * trace.num_layers + 1, max(1.0, terms.size)
+    require_agreement("the logit, as the sum of its terms", terms.total, terms.logit, depth, size)
     return terms
 
 
@@ -282,7 +279,7 @@ def contributions(
 
     Raises:
         ValueError: as `Translator.explain`.
-        RuntimeError: as `attribute_logit`.
+        DisagreementError: as `attribute_logit`.
     """
     trace = trace_logits(translator, source, target)
     return attribute_logit(trace, options.token, options.piece, options.against)

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from core.analysis.attribution.forward_trace import require_weighted_sums
+from core.analysis.heads.head import attention_layers, constant_outputs, head_matrices, key_outputs
 from core.analysis.linear_norm import FrozenNorm, frozen
-from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
+from core.model import MultiHeadAttention, Norm, Transformer
 from core.results import Explanation
-from core.trace import SUBLAYERS, Kind, places, record
+from core.trace import SUBLAYERS, Kind, attention_place, places, record
 from core.translator import Translator
 
 
@@ -99,11 +101,12 @@ def trace_logits(
 
     Raises:
         ValueError: as `Translator.explain`.
+        DisagreementError: as `_stream`.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
     with translator.inspect() as model:
-        wanted = ["decoder.input", "decoder.output"]
-        for each in ("memory", "output", "norm_input", "residual_after"):
+        wanted = ["decoder.input", "decoder.output", "decoder.0.self_attention.residual_before"]
+        for each in ("memory", "heads", "output", "norm_input", "norm_output", "residual_after"):
             wanted += [place for place in places(model, f"decoder.*.{each}") if place.count(".") == 3]
         with record(model, wanted) as recorded:
             if explanation is None:
@@ -139,33 +142,33 @@ def _stream(
 
     Args:
         values: of the places of the decoder, without the batch axis.
+
+    Raises:
+        DisagreementError: heads do not add up their values, or a norm is not that of its parameters.
     """
-    last = len(model.decoder.layers) - 1
+    keys: list[tuple[Kind, int]] = [(kind, layer) for kind, layer in attention_layers(model) if kind != "encoder_self"]
+    own = key_outputs(model, {key: values[attention_place(*key, "memory")][None] for key in keys})
+    constants, last = constant_outputs(model, "decoder"), len(model.decoder.layers) - 1
     if isinstance(model.decoder.input_norm, Norm):
-        yield frozen(model.decoder.input_norm, 0, values["decoder.input"])
+        entered = values["decoder.0.self_attention.residual_before"]
+        yield frozen(model.decoder.input_norm, 0, values["decoder.input"], entered)
     for layer, block in enumerate(model.decoder.layers):
         for name in SUBLAYERS["decoder"]:
             path, sublayer = f"decoder.{layer}.{name}", block.get_submodule(name)
             if isinstance(sublayer, MultiHeadAttention):
                 kind: Kind = "cross" if name == "cross_attention" else "decoder_self"
-                memory = values[f"{path}.memory"]
-                weights = explanation.maps[kind][layer].weights.to(memory.device).double()
-                keys_values = sublayer.keys_values(memory[None])[1][0].double()
-                columns = sublayer.out_proj.weight.double().unflatten(1, (sublayer.num_heads, -1))
-                yield AttentionWrite(kind, layer, weights, keys_values, columns, _bias(sublayer.out_proj))
+                of_keys, heads = own[kind, layer][0].double(), values[f"{path}.heads"]
+                weights = explanation.maps[kind][layer].weights.to(of_keys)
+                require_weighted_sums(f"{path}.heads", weights, of_keys, heads)
+                columns = head_matrices(sublayer).double()
+                yield AttentionWrite(kind, layer, weights, of_keys, columns, constants[path].double())
             else:
-                assert isinstance(sublayer, FeedForward)
-                bias = _bias(sublayer.outer)
+                bias = constants[path].double()
                 yield FeedForwardWrite(layer, values[f"{path}.output"].double() - bias, bias)
             if model.config.norm == "post":
                 norm = block.get_submodule(f"{name}_norm")
                 assert isinstance(norm, Norm)
-                yield frozen(norm, layer, values[f"{path}.norm_input"])
+                yield frozen(norm, layer, *(values[f"{path}.norm_{each}"] for each in ("input", "output")))
     if isinstance(model.decoder.output_norm, Norm):
-        yield frozen(model.decoder.output_norm, last, values[f"decoder.{last}.feed_forward.residual_after"])
-
-
-def _bias(module: nn.Linear) -> Tensor:
-    """[D] bias in float64; zeros if there is none."""
-    bias: Tensor | None = module.bias
-    return module.weight.new_zeros(module.weight.size(0), dtype=torch.float64) if bias is None else bias.double()  # pyright: ignore[reportUnnecessaryComparison]
+        left = values[f"decoder.{last}.feed_forward.residual_after"]
+        yield frozen(model.decoder.output_norm, last, left, values["decoder.output"])

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from core.analysis.attribution.forward_trace import added_bias
+from core.analysis.heads.head import constant_outputs
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
 from core.model import FeedForward, MultiHeadAttention, Norm, Transformer
 from core.trace import KINDS, SUBLAYERS, Stack, attention_place
@@ -22,10 +22,12 @@ class StreamStep(NamedTuple):
     Attributes:
         place: of the heads before W_O, of the network's output, or of the norm's input.
         part, layer: of a sub-layer; without meaning for a norm.
+        constant: [D] of a sub-layer, see `constant_outputs`; of a norm its bias.
     """
 
     module: MultiHeadAttention | FeedForward | Norm
     place: str
+    constant: Tensor
     part: Part = "constant"
     layer: int | None = None
 
@@ -62,18 +64,15 @@ class ReadStream:
         """
         written: dict[Summand, Tensor] = {}  # the last one first
         constant = read.new_zeros(len(read))
-        for module, place, part, layer in reversed(self.steps):
+        for module, place, own, part, layer in reversed(self.steps):
+            constant = constant + read @ own
             if isinstance(module, MultiHeadAttention):
                 by_head = (read @ exact(module.out_proj.weight)).unflatten(1, (module.num_heads, -1))  # [L, H, d_v]
                 of_heads = torch.einsum("lhv,hlv->hl", by_head, values[place][:, rows])
                 written |= {(part, layer, head): of_heads[head] for head in reversed(range(module.num_heads))}
-                constant = constant + read @ exact(added_bias(module.out_proj))
             elif isinstance(module, FeedForward):
-                bias = exact(added_bias(module.outer))
-                written[part, layer, None] = ((values[place][rows] - bias) * read).sum(1)
-                constant = constant + read @ bias
+                written[part, layer, None] = ((values[place][rows] - own) * read).sum(1)
             else:
-                constant = constant + read @ exact(norm_bias(module))
                 scale = squared_scale(module, values[place][rows]).rsqrt()
                 read = centred(module, exact(module.weight) * read) * scale  # subtracting a mean is its own transpose
         tokens, entered = values[f"{self.stack}.tokens"][rows], values[f"{self.stack}.input"][rows]
@@ -87,10 +86,11 @@ def read_stream(model: Transformer, stack: Stack, reader: tuple[int, str] | None
     """The stream that a sub-layer reads, given by its layer and its name; None: the output of the stack."""
     whole = model.encoder if stack == "encoder" else model.decoder
     steps: list[StreamStep] = []
+    constants = {place: exact(each) for place, each in constant_outputs(model, stack).items()}
 
     def add(norm: nn.Module, place: str) -> None:
         if isinstance(norm, Norm):
-            steps.append(StreamStep(norm, place))
+            steps.append(StreamStep(norm, place, exact(norm_bias(norm))))
 
     add(whole.input_norm, f"{stack}.input")
     place = ""
@@ -103,9 +103,9 @@ def read_stream(model: Transformer, stack: Stack, reader: tuple[int, str] | None
             break
         if isinstance(module, MultiHeadAttention):
             kind: Part = next(each for each in KINDS if attention_place(each, layer, "heads") == f"{place}.heads")
-            steps.append(StreamStep(module, f"{place}.heads", kind, layer))
+            steps.append(StreamStep(module, f"{place}.heads", constants[place], kind, layer))
         elif isinstance(module, FeedForward):
-            steps.append(StreamStep(module, f"{place}.output", "feed_forward", layer))
+            steps.append(StreamStep(module, f"{place}.output", constants[place], "feed_forward", layer))
         if model.config.norm == "post":
             add(norm, f"{place}.norm_input")
     else:

@@ -32,6 +32,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.attribution.read_stream import Part, ReadStream, Summand, exact, read_stream
 from core.analysis.declaration import Analysis, Columns, option
@@ -42,7 +43,6 @@ from core.trace import Head, parse_head, record, stack_of
 from core.translator import Translator
 
 Side = Literal["key", "query"]
-TOLERANCE = 1e-3  # largest gap to the model's score, as a share of the sum of absolute terms
 
 
 class ScoreTerm(NamedTuple):
@@ -138,7 +138,7 @@ def score_components(
 
     Raises:
         ValueError: as `Translator.explain`; the model has no such head, or its row no such key.
-        RuntimeError: the terms do not sum to the score.
+        DisagreementError: the terms do not sum to the score.
     """
     source_ids, fed, _ = translator.token_ids(source, target)
     head = options.head
@@ -181,13 +181,14 @@ def score_components(
         score=float(values[head.place("scores")][options.query].masked_fill(compared == 0, 0) @ compared),
         weights=tuple(values[head.place("weights")][options.query].tolist()),
     )
-    size = max(math.fsum(abs(term.value) for term in of_side) for of_side in found.terms.values())
-    if not found.gap <= TOLERANCE * max(1.0, size):
-        raise RuntimeError(
-            f"the parts of the key sum to {found.total('key'):.4f}, those of the query to {found.total('query'):.4f}, "
-            f"but the score is {found.score:.4f}: scores can be split for post-norm and pre-norm models with LayerNorm "
-            f"or RMSNorm, and this model is neither"
-        )
+    for side, of_side in found.terms.items():
+        size = max(1.0, math.fsum(abs(term.value) for term in of_side))
+        what = f"the score of {head}, as the sum over the parts of the {side}"
+        require_agreement(what, found.total(side), found.score, depth_of(model.config), size)
+    here, there = (found.weights[each] for each in (options.key, others[0]))
+    if options.instead_of is not None and min(here, there) > 1e-30:
+        of_weights, size = math.log(here / there), max(1.0, float(values[head.place("scores")][options.query].max()))
+        require_agreement("the score, from the logarithms of both weights", of_weights, found.score, 1, size)
     return found
 
 

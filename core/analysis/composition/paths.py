@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.analysis.composition.edge_effects import repeated_with_hooks
+from core.analysis.composition.edges import Edge
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
 from core.analysis.composition.survey import Survey, survey
 from core.analysis.declaration import Analysis, Columns, option
@@ -50,11 +50,13 @@ class HeadPaths:
     Attributes:
         run: the sentence, and the replacements of the outputs of senders.
         edges: with their estimates, and the effects of the strongest.
+        checked: see `Survey.checked_edge`.
         all: whether the table has those without a measured effect, too.
     """
 
     run: Replacement
     edges: Survey
+    checked: tuple[Edge, float] | None = None
     all: bool = False
 
     def table(self) -> Columns:
@@ -70,10 +72,9 @@ class HeadPaths:
         lines.append(f"rank correlation of estimates and effects: {edges.estimate_agreement():.3f}")
         for which, (count, value) in edges.composition_agreement().items():
             lines.append(f"rank correlation of {which} composition by weights and change, {count} edges: {value:.3f}")
-        checked = edges.checked_edge()
-        if checked is not None:
-            gap = abs(repeated_with_hooks(self.run, checked) - edges.effects[checked])
-            lines.append(f"{checked} repeated with hooks: gap {gap:.1g}")
+        if self.checked:
+            edge, gap = self.checked
+            lines.append(f"{edge} repeated with hooks: gap {gap:.1g}")
         return "\n".join(lines)
 
 
@@ -82,11 +83,13 @@ def paths(translator: Translator, source: str, target: str | Sequence[int], opti
 
     Raises:
         ValueError: as `record_replacement`.
+        DisagreementError: as `Survey.checked_edge`.
     """
     by = options.replaced_by or ("mean" if options.corrupted is None else "sentence")
     changed = by, options.corrupted, None, options.against, options.metric
     run = record_replacement(translator, source, target, options.token, *changed)
-    return HeadPaths(run, survey(run, options.strongest), options.all)
+    edges = survey(run, options.strongest)
+    return HeadPaths(run, edges, edges.checked_edge(run), options.all)
 
 
 PATHS = Analysis(

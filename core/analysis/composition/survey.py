@@ -3,11 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.composition.composition_scores import composition_scores
 from core.analysis.composition.edge_effects import (
     MeasuredEdge,
     estimated_edges,
     exact_effects,
+    repeated_with_hooks,
     sender_groups,
     strongest,
 )
@@ -64,9 +66,18 @@ class Survey:
                 agreement[which] = len(pairs), spearman(*zip(*pairs, strict=True))
         return agreement
 
-    def checked_edge(self) -> Edge | None:
-        """The first measured edge between two heads, for `repeated_with_hooks`."""
-        return next((edge for edge in self.effects if edge.sender.as_head and edge.receiver.as_head), None)
+    def checked_edge(self, run: Replacement) -> tuple[Edge, float] | None:
+        """The first measured edge between two heads, if any, and its gap in nats when it is repeated with hooks.
+
+        Raises:
+            DisagreementError: the repetition has another effect.
+        """
+        edge = next((edge for edge in self.effects if edge.sender.as_head and edge.receiver.as_head), None)
+        if edge is None:
+            return None
+        repeated, size = repeated_with_hooks(run, edge), max(1.0, float(run.runs.logits.abs().max()))
+        what, depth = f"the effect of {edge}, repeated with hooks", depth_of(run.runs.config)
+        return edge, require_agreement(what, self.effects[edge], repeated, depth, size)
 
     def table(self) -> Columns:
         """A row for each measured edge, the strongest first, see `columns`."""

@@ -149,16 +149,16 @@ class CorpusPass:
             for row, maps in enumerate(recorded.maps)
         ]
         self._distributions.sample(numbers)
-        for (kind, layer), memory in recorded.memories.items():
-            norms = transformed(attention_layers(self._translator.model)[kind, layer], memory).norm(dim=-1)
+        for (kind, layer), values in recorded.values.items():
+            norms = transformed(attention_layers(self._translator.model)[kind, layer], values).norm(dim=-1)
             norms = norms.float().cpu()  # [B, H, K]
-            promoted = self._promoted(kind, layer, memory, first) if kind != "encoder_self" else {}
+            promoted = self._promoted(kind, layer, values, first) if kind != "encoder_self" else {}
             for row, number in enumerate(numbers):
                 attention = recorded.maps[row][kind][layer]
                 self._add_heads(attention, norms[row], number, promoted.get(row), counted[row][kind])
         self._add_neurons(numbers, recorded)
 
-    def _promoted(self, kind: Kind, layer: int, memory: Tensor, ids: Mapping[int, PassIds]) -> dict[int, _Promoted]:
+    def _promoted(self, kind: Kind, layer: int, values: Tensor, ids: Mapping[int, PassIds]) -> dict[int, _Promoted]:
         """Arguments of `promotes`.
 
         Args:
@@ -167,7 +167,7 @@ class CorpusPass:
         translator = self._translator
         if not ids:
             return {}
-        promoted = promoted_tokens(translator.model, kind, layer, memory[list(ids)])  # [rows, H, K, n]
+        promoted = promoted_tokens(translator.model, kind, layer, values[list(ids)])  # [rows, H, K, n]
         is_joint = translator.model.target_embedding is None and translator.tokenizer.target is translator.tokenizer
         arguments: dict[int, _Promoted] = {}
         for (row, (source, fed, predicted)), each in zip(ids.items(), promoted, strict=True):

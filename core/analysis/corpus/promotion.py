@@ -31,16 +31,16 @@ SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")  # of a decode
 
 
 @torch.inference_mode()
-def promoted_tokens(model: Transformer, kind: Kind, layer: int, memory: Tensor) -> Tensor:
+def promoted_tokens(model: Transformer, kind: Kind, layer: int, values: Tensor) -> Tensor:
     """Ids of the tokens that the heads of a decoder layer promote most for each key.
 
     Args:
-        memory: [B, K, D] input of the keys and values.
+        values: [B, H, K, d_v] of the keys, see `key_outputs`.
 
     Returns:
         [B, H, K, MOST_PROMOTED], best first.
     """
-    vectors = transformed(attention_layers(model)[kind, layer], memory)  # [B, H, K, D]
+    vectors = transformed(attention_layers(model)[kind, layer], values)  # [B, H, K, D]
     sublayer = "cross_attention" if kind == "cross" else "self_attention"
     # one sentence at a time: [H, K, V] takes 3 MB for 12 tokens and 8,000 pieces
     best = [_logits(model, layer, sublayer, each).topk(_most(model, MOST_PROMOTED)).indices for each in vectors]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.heads.corpus_maps import batch_maps
-from core.analysis.heads.head import Maps, attention_layers
+from core.analysis.heads.head import Maps, attention_layers, key_outputs
 from core.model import FeedForward, Transformer
 from core.trace import STACKS, Kind, Stack, attention_place, record
 from core.translator import Translator
@@ -34,12 +34,12 @@ class RecordedBatch:
 
     Attributes:
         maps: the attention maps of each sentence, without padding.
-        memories: [B, K, D] input of the keys and values of every attention layer.
+        values: [B, H, K, d_v] of the keys of every attention layer, see `key_outputs`.
         activations: [B, L, d_ff] of every feed-forward network, see `FeedForward.hidden`.
     """
 
     maps: list[Maps]
-    memories: dict[tuple[Kind, int], Tensor]
+    values: dict[tuple[Kind, int], Tensor]
     activations: dict[tuple[Stack, int], Tensor]
 
 
@@ -53,13 +53,10 @@ def record_batch(translator: Translator, pairs: Sequence[Pair]) -> RecordedBatch
     with translator.inspect() as model:
         memories = {key: attention_place(*key, "memory") for key in attention_layers(model)}
         activations = {key: hidden_place(*key) for key in feed_forward_networks(model)}
-        with record(model, [*memories.values(), *activations.values()]) as values:
+        with record(model, [*memories.values(), *activations.values()]) as recorded:
             maps = batch_maps(translator, pairs)
-    return RecordedBatch(
-        maps,
-        {key: values[place] for key, place in memories.items()},
-        {key: values[place] for key, place in activations.items()},
-    )
+        values = key_outputs(model, {key: recorded[place] for key, place in memories.items()})
+    return RecordedBatch(maps, values, {key: recorded[place] for key, place in activations.items()})
 
 
 def hidden_place(stack: Stack, layer: int) -> str:

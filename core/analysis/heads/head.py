@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+import torch
 from torch import Tensor
 
 from core.capture import AttentionMap, attention_path
-from core.model import MultiHeadAttention, Transformer
-from core.trace import KINDS, Head, Kind
+from core.model import FeedForward, MultiHeadAttention, Transformer
+from core.trace import KINDS, SUBLAYERS, Head, Kind, Stack, attention_place, edit, record
 
 Maps = Mapping[Kind, Sequence[AttentionMap]]  # as `Explanation.maps`: one map per layer, by kind
 
@@ -30,6 +31,53 @@ def attention_layers(model: Transformer) -> dict[tuple[Kind, int], MultiHeadAtte
 def head_matrices(attention: MultiHeadAttention) -> Tensor:
     """Columns of W_O that belong to each head: [D, H, d_v]."""
     return attention.out_proj.weight.unflatten(1, (attention.num_heads, -1))
+
+
+@torch.inference_mode()
+def key_outputs(model: Transformer, memories: Mapping[tuple[Kind, int], Tensor]) -> dict[tuple[Kind, int], Tensor]:
+    """What each head puts out for every key alone, at weight 1: x W_V + b_V in the paper, computed by the layers.
+
+    They run with the identity in place of their attention weights.
+
+    Args:
+        model: held by this thread.
+        memories: [B, K, D] input of the keys and values of each layer.
+
+    Returns:
+        [B, H, K, d_v] for each layer.
+    """
+    layers = attention_layers(model)
+    heads = {key: attention_place(*key, "heads") for key in memories}
+    alone = {
+        attention_place(*key, "weights"): lambda weights: torch.eye(weights.size(-1)).to(weights).expand_as(weights)
+        for key in memories
+    }
+    with edit(model, alone), record(model, heads.values()) as values:
+        for key, memory in memories.items():
+            layers[key](memory, memory, torch.ones(1, 1, 1, memory.size(1), dtype=torch.bool, device=memory.device))
+    return {key: values[place] for key, place in heads.items()}
+
+
+@torch.inference_mode()
+def constant_outputs(model: Transformer, stack: Stack) -> dict[str, Tensor]:
+    """What each sub-layer of a stack adds without its heads or hidden units: its bias, computed by the sub-layers.
+
+    Args:
+        model: held by this thread.
+
+    Returns:
+        [D] by the sub-layer's place, `decoder.0.feed_forward`.
+    """
+    layers = (model.encoder if stack == "encoder" else model.decoder).layers
+    names = [(name, layer) for layer in range(len(layers)) for name in SUBLAYERS[stack]]
+    sublayers = {f"{stack}.{layer}.{name}": layers[layer].get_submodule(name) for name, layer in names}
+    off = {f"{each}.{'hidden' if each.endswith('feed_forward') else 'heads'}": torch.zeros_like for each in sublayers}
+    x = torch.zeros_like(model.fed_embedding.tokens(torch.zeros(1, 1, dtype=torch.long, device=model.device)))
+    with edit(model, off):
+        return {
+            place: (each(x) if isinstance(each, FeedForward) else each(x, x, torch.ones_like(x[..., :1]).bool()))[0, 0]
+            for place, each in sublayers.items()
+        }
 
 
 def all_heads(model: Transformer) -> list[Head]:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.analysis.agreement import require_agreement
 from core.analysis.declaration import Columns
 from core.analysis.heads.head import attention_layers
 from core.capture import attention_mask, full_mask
@@ -274,7 +275,9 @@ def cut_effect(translator: Translator, source: str, target: str | Sequence[int],
     check_positions(cuts, before)
     with cut_translator(translator, cuts):
         after = translator.explain(source, target)
-    return CutEffect(before, after)
+    effect = CutEffect(before, after)
+    require_agreement("weights as set, minus those of the pass", effect.gap(cuts), 0.0, depth=1)
+    return effect
 
 
 def check_positions(cuts: Sequence[Cut], explanation: Explanation) -> None:

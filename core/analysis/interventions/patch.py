@@ -227,6 +227,8 @@ def patch(
         raise ValueError(f"{len(options.corrupted)} sentences are given: --heads and --paths-to patch one pair")
     place = options.token, None, options.against, options.metric
     pairs = [record_runs(translator, source, text, target, *place) for text in options.corrupted]
+    for each in pairs:
+        all_patched(each)
     runs, into = pairs[0], options.into
     if options.heads is not None:
         kind, layer = options.heads

@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.interventions.continued_runs import SharedMemory, logits_with_patches
 from core.analysis.interventions.pair_runs import (
     COMPONENTS,
@@ -154,9 +155,16 @@ def head_effects(runs: PairRuns, kind: Kind, layer: int, position: int, into: In
 
 
 def all_patched(runs: PairRuns, into: Into = "corrupted") -> float:
-    """Metric with everything patched, at all positions, which equals the donor's."""
+    """Metric with everything patched, at all positions, which equals the donor's.
+
+    Raises:
+        DisagreementError: it does not.
+    """
     everything = [Patch(component, layer) for component in COMPONENTS for layer in range(runs.num_layers(component))]
-    return float(patched_metric(runs, [everything], into)[0])
+    metric, donor = float(patched_metric(runs, [everything], into)[0]), (runs.clean, runs.corrupted)[into == "clean"]
+    size = max(1.0, float(runs.logits.abs().max()))
+    require_agreement("the metric with everything patched", metric, donor, depth_of(runs.config), size)
+    return metric
 
 
 # --- Runs with patches ----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
 from core.analysis.lens.level_states import level_places
@@ -96,6 +97,7 @@ def logit_lens(translator: Translator, source: str, target: str | Sequence[int],
 
     Raises:
         ValueError: as `Translator.explain`.
+        DisagreementError: the last level does not predict what the model does.
     """
     predicted = translator.token_ids(source, target).predicted
     with translator.inspect() as model:
@@ -108,6 +110,9 @@ def logit_lens(translator: Translator, source: str, target: str | Sequence[int],
     wanted = torch.tensor(predicted, device=levels[0].device)[:, None]
     best = [level.topk(min(count, level.size(-1))) for level in levels]
     own = [level.gather(1, wanted) for level in levels]  # [T, 1]
+    forced = explanation.num_forced
+    of_model, last = torch.tensor(explanation.log_probs)[forced:], own[-1][forced:, 0]
+    require_agreement("log-probabilities from the last layer", last, of_model, depth_of(translator.config))
     ranks = [1 + (level > value).sum(-1) for level, value in zip(levels, own, strict=True)]
     return LogitLens(
         explanation,

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from core.analysis.agreement import require_agreement
 from core.analysis.heads.head import attention_layers
 from core.analysis.relative_scores import relative_scores
 from core.trace import Head, record
@@ -30,6 +31,9 @@ class ScoreProducts:
         own_score: score that the model computed; minus infinity where the mask hides the key.
         weight: attention weight that the model computed.
         relative: score of the distance, in self-attention of a model with relative positions; else None.
+
+    Raises:
+        DisagreementError: the products do not sum to the score.
     """
 
     query: Tensor
@@ -37,6 +41,11 @@ class ScoreProducts:
     own_score: float
     weight: float
     relative: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.is_hidden:
+            size = max(1.0, float(self.products.abs().sum()))
+            require_agreement("the score, as the sum of its products", self.score, self.own_score, 1, size)
 
     @property
     def products(self) -> Tensor:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+from core.analysis.agreement import require_agreement
 from core.analysis.attribution.forward_trace import added_bias
 from core.analysis.linear_norm import norm_bias
 from core.analysis.relative_scores import relative_scores
@@ -57,6 +58,7 @@ def follow_token(
 
     Raises:
         ValueError: as `Translator.explain`; or there is no such position, layer or head.
+        DisagreementError: the formulas do not give the model's own numbers.
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
     ids = source_ids if stack == "encoder" else fed
@@ -145,9 +147,13 @@ class _Walk:
         return self.own[place][self.position]
 
     def compare(self, part: str, quantity: str, computed: Tensor, own: Tensor) -> None:
-        """Record how far a quantity is from the model's own, see `TokenPath.differences`."""
-        largest = max(1.0, float(own.abs().max()))
-        self.differences[f"{part}.{quantity}"] = float((computed - own).abs().max()) / largest
+        """Record how far a quantity is from the model's own, see `TokenPath.differences`.
+
+        Raises:
+            DisagreementError: further than rounding explains.
+        """
+        name, largest = f"{part}.{quantity}", max(1.0, float(own.abs().max()))
+        self.differences[name] = require_agreement(name, computed, own, 3, largest) / largest
 
     def _norm_of_stack(self, name: str, after: str, x: Tensor) -> Tensor:
         """The state after a norm of the stack, the value of a place; the same if it has none."""

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from core.analysis.agreement import depth_of, require_agreement
 from core.analysis.declaration import Analysis, option
 from core.analysis.predicted_position import check_position
 from core.analysis.training_step.adam import first_adam_step
@@ -84,6 +85,7 @@ def training_step(
         ValueError: as `Translator.explain`; there is no such token or weight; or the model cannot be trained so: it has
             no causal mask, or is too large to be copied.
         NonFiniteError: the loss or a gradient is not finite.
+        DisagreementError: the log-probabilities are not the model's, or the uses do not sum to the gradient.
     """
     ids = translator.token_ids(source, target)
     check_position(options.token, len(ids.predicted))
@@ -154,8 +156,10 @@ class _Step:
             for each, parameter in parameters.items():
                 parameter += first_adam_step(gradients[each], rate).change
             after_nll, _, after_losses = self._losses(self._pass()[1])
-        log_probs = (-label_nll).tolist()
-        compared = [abs(a - b) for a, b in zip(log_probs[self.num_forced :], own[self.num_forced :], strict=True)]
+        log_probs, size = (-label_nll).tolist(), sum(abs(use.product) for use in uses)
+        ours, theirs = (torch.tensor(each[self.num_forced :], dtype=torch.float64) for each in (log_probs, own))
+        gap = require_agreement("log-probabilities of the labels", ours, theirs, depth_of(self.model.config))
+        require_agreement(f"the gradient of {name}, as the sum over its uses", weight.total, weight.gradient, 1, size)
         neighbourhood = self.model.config.neighbourhood
         restricted = attention_mask("decoder_self", length, neighbourhood)
         return TrainingStep(
@@ -176,7 +180,7 @@ class _Step:
             log_probs=tuple(log_probs),
             log_probs_after=tuple((-after_nll).tolist()),
             loss_after=float(after_losses.sum()) / (length - self.num_forced),
-            gap=max(compared),
+            gap=gap,
             part=options.part,
         )
 

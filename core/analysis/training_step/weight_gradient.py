@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.func import functional_call
 
 from core.model import LearnedPositions, Transformer
 from core.model.training import is_trained
@@ -174,9 +174,7 @@ def _products(
         factors = torch.ones_like(own)
     elif isinstance(module, nn.Linear):
         factors = call.argument[0, :, last]
-    elif isinstance(module, nn.LayerNorm):
-        factors = F.layer_norm(call.argument, module.normalized_shape, eps=module.eps)[0, :, last]
-    else:
-        assert isinstance(module, nn.RMSNorm)
-        factors = F.rms_norm(call.argument, list(module.normalized_shape), eps=module.eps)[0, :, last]
+    else:  # a norm, with a gain of 1 and no bias
+        plain = {each: torch.full_like(value, each == "weight") for each, value in module.named_parameters()}
+        factors = functional_call(module, plain, call.argument)[0, :, last]
     return list(zip(range(len(own)), own.tolist(), factors.tolist(), strict=True))

@@ -19,10 +19,10 @@ SOURCE, TARGET = (
 PRE_NORM = {"norm": "pre", "final_norm": True}
 
 
-def random_translator(tokenizer: SentencePieceTokenizer, **changes: Any) -> Translator:
-    """Three heads, in the decoder four, d_k and d_v free of d_model, two encoder and three decoder layers, every
-    bias and gain random.
-    """
+def random_translator(
+    tokenizer: SentencePieceTokenizer, num_encoder_layers: int = 2, num_decoder_layers: int = 3, **changes: Any
+) -> Translator:
+    """Three heads, in the decoder four, d_k and d_v free of d_model, every bias and gain random."""
     config = TransformerConfig(
         vocab_size=tokenizer.vocab_size,
         d_model=32,
@@ -31,8 +31,8 @@ def random_translator(tokenizer: SentencePieceTokenizer, **changes: Any) -> Tran
         num_decoder_heads=4,
         d_k=5,
         d_v=7,
-        num_encoder_layers=2,
-        num_decoder_layers=3,
+        num_encoder_layers=num_encoder_layers,
+        num_decoder_layers=num_decoder_layers,
         **changes,
     )
     with torch.random.fork_rng():

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+from core.analysis.agreement import DisagreementError
 from core.analysis.attribution import forward_trace as trace_module
 from core.analysis.attribution.alti import contribution_maps, contributions, decompose
 from core.analysis.attribution.forward_trace import ForwardTrace, SubLayer, trace_forward
@@ -142,5 +143,6 @@ def test_rows_and_causality(traced: ForwardTrace):
 
 def test_a_layer_of_another_make_is_refused(traced: ForwardTrace):
     sublayer = traced.sublayers["cross"][1]
-    with pytest.raises(RuntimeError, match="the parts of layer 1 of cross differ from its output by up to"):
+    refused = r"^decoder\.1\.cross_attention\.residual_after, as the sum of its parts: the analysis computes"
+    with pytest.raises(DisagreementError, match=refused):
         contributions(replace(sublayer, output=sublayer.output + 1))

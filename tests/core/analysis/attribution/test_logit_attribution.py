@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from core.analysis.agreement import DisagreementError
 from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, LogitTrace, trace_logits
 from core.analysis.linear_norm import FrozenNorm
@@ -167,9 +168,7 @@ def test_other_decoders_are_refused(tokenizer: SentencePieceTokenizer):
     other = random_translator(tokenizer, **PRE_NORM)
     other.model.decoder.output_norm = Norm()
     trace = trace_logits(other, SOURCE, TARGET)
-    with pytest.raises(
-        RuntimeError, match="post-norm and pre-norm decoders with LayerNorm or RMSNorm, and this model is neither"
-    ):
+    with pytest.raises(DisagreementError, match=r"^the logit, as the sum of its terms: the analysis computes"):
         attribute_logit(trace, 0)
 
 

@@ -17,7 +17,7 @@ def hand_made() -> SubLayer:
     weights = torch.tensor([[[0.5, 0.5], [1.0, 0.0]], [[0.25, 0.75], [0.0, 1.0]]])
     x = torch.tensor([[1.0, 1.0], [2.0, -2.0]])
     attention_map = AttentionMap("encoder_self", 0, weights, ("a", "b"), ("a", "b"))
-    return SubLayer(attention_map, attention, torch.nn.LayerNorm(2), x, x, x)
+    return SubLayer(attention_map, attention, torch.nn.LayerNorm(2), x, x, attention.keys_values(x[None])[1][0], x)
 
 
 def test_by_hand():
@@ -28,15 +28,6 @@ def test_by_hand():
     assert torch.allclose(
         layer_norms(hand_made())[0], torch.tensor([(1.5**2 + 2.5**2) ** 0.5, (3**2 + 3.25**2) ** 0.5])
     )
-
-
-def test_another_threads_hooks_change_nothing():
-    """They are on the modules while that thread holds the model; norms are computed without holding it."""
-    sublayer = hand_made()
-    expected = head_norms(sublayer)
-    handle = sublayer.attention.v_proj.register_forward_hook(lambda _module, _inputs, output: 0 * output)
-    assert torch.equal(head_norms(sublayer), expected)
-    handle.remove()
 
 
 def test_transformed_vectors_sum_to_the_attention_s_output(traced: ForwardTrace):

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from core.analysis.agreement import DisagreementError
 from core.analysis.attribution.read_stream import Part
 from core.analysis.attribution.score_components import (
     ScoreComponents,
@@ -286,7 +287,7 @@ def test_what_is_not_there_is_refused(translator: Translator) -> None:
 def test_a_model_with_another_norm_is_refused(tokenizer: SentencePieceTokenizer) -> None:
     other = random_translator(tokenizer)
     other.model.encoder.layers[0].self_attention_norm = nn.Sequential(nn.Tanh())
-    with pytest.raises(RuntimeError, match=r"but the score is .* LayerNorm or RMSNorm, and this model is neither"):
+    with pytest.raises(DisagreementError, match=r"^the score of encoder L2 H1, as the sum over the parts of"):
         asked(other, head=Head("encoder_self", 1, 0))
 
 

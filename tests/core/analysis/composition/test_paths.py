@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,19 @@ from core.analysis.composition.edge_effects import exact_effects
 from core.analysis.composition.edges import Edge, Node
 from core.analysis.composition.replacement import record_replacement
 from core.cli.commands import main
+from core.model import MultiHeadAttention
 from core.translator import Translator
 from tests.core.analysis.interventions.conftest import CLEAN, CORRUPTED
 
 TARGET = "Das alte Haus"
 
 
+def command(checkpoint: Path, *options: str) -> list[str]:
+    return ["paths", "--checkpoint", str(checkpoint), "--text", CLEAN, "--target", TARGET, "--token", "3", *options]
+
+
 def printed(checkpoint: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[list[dict[str, str]], str]:
-    arguments = ["--checkpoint", str(checkpoint), "--text", CLEAN, "--target", TARGET, "--token", "3"]
-    assert main(["paths", *arguments, *options]) == 0
+    assert main(command(checkpoint, *options)) == 0
     output = capsys.readouterr()
     return list(csv.DictReader(io.StringIO(output.out))), output.err
 
@@ -49,3 +54,16 @@ def test_all_edges_and_a_check_with_hooks(tiny_checkpoint: Path, capsys: pytest.
     assert sum(measured) == 60 < len(rows)
     assert f"{len(rows)} edges, {sum(measured)} measured exactly" in said
     assert float(said.rsplit("gap ", 1)[1]) < 1e-3
+
+
+def test_a_model_whose_layers_are_not_linear_in_their_heads_is_refused(
+    tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    own = MultiHeadAttention.forward
+    monkeypatch.setattr(MultiHeadAttention, "forward", lambda *inputs: 9 * own(*inputs).tanh())
+    assert main(command(tiny_checkpoint, "--strongest", "60")) == 1
+    table, message = capsys.readouterr()
+    assert not table
+    assert re.search(
+        r"^python -m core paths: the effect of .* > .*, repeated with hooks: the analysis computes", message
+    )

@@ -18,10 +18,10 @@ SOURCE, TARGET = "The old house.", "Das alte Haus."
 @pytest.mark.parametrize("name", ["translator", "norm_first", "like_t5"])
 def test_promoted_tokens_are_those_of_the_lexicon(name: str, request: pytest.FixtureRequest):
     translator: Translator = request.getfixturevalue(name)
-    memories = record_batch(translator, [(SOURCE, translator.target_ids(TARGET))]).memories
+    values = record_batch(translator, [(SOURCE, translator.target_ids(TARGET))]).values
     trace = trace_logits(translator, SOURCE, TARGET)
     for layer in range(3):
-        found = promoted_tokens(translator.model, "cross", layer, memories["cross", layer])[0]
+        found = promoted_tokens(translator.model, "cross", layer, values["cross", layer])[0]
         for head in range(4):
             expected = head_lexicon(trace, Head("cross", layer, head), 5)
             assert found[head].tolist() == [[token_id for token_id, _ in entries] for entries in expected]

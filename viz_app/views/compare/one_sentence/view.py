@@ -77,7 +77,7 @@ def page() -> None:
         maps = [
             {each.layer: view.tokens.apply(each) for each in side.maps(method)[view.kind]} for side in (first, other)
         ]
-    except (ValueError, RuntimeError) as error:
+    except ValueError as error:
         st.error(sentence_case(str(error)))
         return
     selection = Selection(reading.explain(), view.kind, view.tokens, selected_names(reading))

@@ -7,7 +7,7 @@ from typing import get_args
 
 import streamlit as st
 
-from core.analysis.composition.edge_effects import EdgeFlow, edge_flow, exact_effects, repeated_with_hooks
+from core.analysis.composition.edge_effects import EdgeFlow, edge_flow, exact_effects
 from core.analysis.composition.edges import INPUTS, Edge, Input, Node, NodePart, sender_side
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
 from core.analysis.composition.survey import Survey, num_steps, survey, survey_steps
@@ -73,7 +73,7 @@ class QuestionSurvey:
     job: Job
     positions: dict[Edge, list[float]] = field(default_factory=dict[Edge, list[float]])
     flows: dict[Edge, EdgeFlow] = field(default_factory=dict[Edge, EdgeFlow])
-    gap: float | None = None
+    check: tuple[Edge, float] | None = None
 
     def by_position(self, edge: Edge) -> list[float]:
         """Return the effect of the sender's output at each position through an edge."""
@@ -89,13 +89,13 @@ class QuestionSurvey:
         return self.flows[edge]
 
     def checked(self) -> tuple[Edge, float] | None:
-        """Return an edge that was repeated with hooks, and its gap in nats; None until one is measured."""
-        edge = self.found.checked_edge()
-        if edge is None:
-            return None
-        if self.gap is None:
-            self.gap = abs(repeated_with_hooks(self.run, edge) - self.found.effects[edge])
-        return edge, self.gap
+        """Return an edge that was repeated with hooks, and its gap in nats; None until one is measured.
+
+        Raises:
+            DisagreementError: as `Survey.checked_edge`.
+        """
+        self.check = self.check or self.found.checked_edge(self.run)
+        return self.check
 
 
 class SurveySlot(JobSlot[QuestionSurvey]):

@@ -47,7 +47,6 @@ ABOUT_WEIGHTS = marked(
     "Spearman's rank correlation with the measured change of the receiver's output, over all edges between two heads."
 )
 INPUTS: dict[Input, str] = {"query": marked("query"), "key": marked("key"), "value": marked("value")}
-TOLERANCE = 1e-3  # nats
 
 
 @part
@@ -85,7 +84,7 @@ def headline(survey: QuestionSurvey) -> None:
 
 def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None:
     """Draw the strongest edges found so far, and the selected one."""
-    theme, state = page_theme(), paths_survey.selection()
+    theme, state, checked = page_theme(), paths_survey.selection(), survey.checked()
     ranked = survey.found.ranked()
     edges = {each.edge: each for each in ranked}
     edge = state.edge if state.edge in edges else None
@@ -116,11 +115,10 @@ def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None
     agreement(survey)
     with st.expander(tr("Table of the {count} strongest edges", count=min(count, len(ranked)))):
         table(survey, count)
-    checked = survey.checked()
     if checked is not None:
         name, gap = tr("an edge repeated with hooks"), checked[1]
         detail = tr("{edge}, gap {gap:.1g} nats", edge=figures.edge_title(checked[0]), gap=gap)
-        check_badge(name, gap < TOLERANCE, tr(ABOUT_BADGE), detail)
+        check_badge(name, True, tr(ABOUT_BADGE), detail)  # others are refused
 
 
 def one_edge(reading: readings.Reading, survey: QuestionSurvey, edge: Edge) -> None:

@@ -136,7 +136,7 @@ def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequen
         )
         try:
             cross = reading.method_maps(method)["cross"]
-        except (RuntimeError, ValueError) as error:
+        except ValueError as error:
             st.error(tr("{problem}. Attention weights are shown instead.", problem=sentence_case(str(error))))
             method, cross = "attention", reading.explain().maps["cross"]
         by_name = {aligner_name(place): place for place in all_aligners(cross)}
@@ -212,7 +212,7 @@ def shares(reading: readings.Reading) -> tuple[float, ...]:
         return ()
     try:
         rolled = reading.method_maps("rolled_contributions")
-    except (RuntimeError, ValueError) as error:
+    except ValueError as error:
         st.caption(sentence_case(str(error)))
         return ()
     return word_shares(source_share(rolled), reading.explain().predicted_tokens)

@@ -62,7 +62,7 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
         )
     try:
         joint = joint_map({kind: reading.maps(kind, tokens, method, output) for kind in KINDS}, layer, head)
-    except (RuntimeError, ValueError) as error:
+    except ValueError as error:
         st.error(sentence_case(str(error)))
         return
     if method == "gradient":

@@ -139,7 +139,7 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
         st.markdown(tr("**{kind} attention**: {text}", kind=name, text=text), help=tr(HOW_TO_READ))
         try:
             maps_of_heads = reading.maps(kind, tokens, method, output)
-        except (RuntimeError, ValueError) as error:
+        except ValueError as error:
             st.error(sentence_case(str(error)))
             return
         head_overview.about_method(reading, kind, weights)

@@ -115,7 +115,7 @@ def page() -> None:
         tokens = token_boxes()
     try:
         panels, name, maps = selection(tokens) if figure == SELECTION else paper_figure(figure, tokens)
-    except (ValueError, RuntimeError) as error:
+    except ValueError as error:
         st.error(sentence_case(str(error)))
         return
     if not panels or maps is None:

@@ -111,20 +111,17 @@ def _steps(about: Reading, position: int, against: int | None, known: Prediction
     """Compute the scores.
 
     Raises:
-        ValueError: as `contrast_steps`, and in place of its RuntimeError.
+        ValueError: as `contrast_steps`.
     """
     source, target = about.translation.source, about.hypothesis.token_ids
     methods = sorted(methods_of(about.model.translator.config), key=QUICKEST.index)
-    try:
-        if not known.is_whole:
-            for result in contrast_steps(
-                about.model.translator, source, target, position, against=against, methods=methods
-            ):
-                scores = {method: result.scores[method] for method in METHODS if method in result.scores}
-                known.found = replace(result, scores=scores)
-                yield int(len(scores) > 0)
-    except RuntimeError as error:
-        raise ValueError(str(error)) from error
+    if not known.is_whole:
+        for result in contrast_steps(
+            about.model.translator, source, target, position, against=against, methods=methods
+        ):
+            scores = {method: result.scores[method] for method in METHODS if method in result.scores}
+            known.found = replace(result, scores=scores)
+            yield int(len(scores) > 0)
     if known.found is not None and not known.has_curves:
         try:
             known.curves = curves_call(about, known.found).run()

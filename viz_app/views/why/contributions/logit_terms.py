@@ -74,7 +74,7 @@ def attributed(about: Reading, position: int, against: Against) -> LogitAttribut
     """Return the terms of the logit of a predicted token.
 
     Raises:
-        RuntimeError: as `attribute_logit`.
+        DisagreementError: as `attribute_logit`.
     """
     return terms_call(about, position, against).run()
 

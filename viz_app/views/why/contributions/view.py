@@ -69,7 +69,7 @@ def page() -> None:
         against = logit_terms.against_box(reading, position)
     try:
         terms = logit_terms.attributed(reading, position, against)
-    except RuntimeError as error:
+    except ValueError as error:
         st.error(sentence_case(str(error)))
         return
     minus = (logit_terms.AGAINST.value or "") if against is not None else ""

@@ -5,7 +5,6 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.attribution.score_components import (
-    TOLERANCE,
     ScoreComponents,
     ScoreComponentsOptions,
     Side,
@@ -84,7 +83,7 @@ def page() -> None:
     options = boxes(reading)
     try:
         found = components(reading, options)
-    except (RuntimeError, ValueError) as error:
+    except ValueError as error:
         st.error(sentence_case(str(error)))
         return
     headline(reading, found)
@@ -104,7 +103,7 @@ def page() -> None:
         score=found.score,
         gap=found.gap,
     )
-    check_badge(marked("bars sum to the score"), found.gap < TOLERANCE, ABOUT_BADGE, sums)
+    check_badge(marked("bars sum to the score"), True, ABOUT_BADGE, sums)  # others are refused
     st.caption(sums)
 
 
@@ -186,7 +185,7 @@ def components(reading: Reading, options: ScoreComponentsOptions) -> ScoreCompon
     """Return the terms of a score; the results of all sessions are shared.
 
     Raises:
-        RuntimeError, ValueError: as `score_components`.
+        ValueError: as `score_components`.
     """
     return components_call(reading, options).run()
 
