@@ -96,6 +96,8 @@ def training_step(
     with _one_at_a_time, torch.inference_mode(False), torch.enable_grad():
         with translator.held() as shared:  # whose hooks another thread may set
             model = copy.deepcopy(shared).cpu().double().eval().requires_grad_(False)
+        for module in model.modules():  # the copies of hooks that reserve memory would never give it back
+            module._forward_pre_hooks.clear()  # pyright: ignore[reportPrivateUsage]
         with explicit_attention(model):
             return _Step(translator, model, ids, translator.num_forced(ids.predicted, source), options).run(own)
 

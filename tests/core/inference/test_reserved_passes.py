@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from core import Translator
+from core.analysis.training_step.training_step import training_step
 from core.capture import capture_attention
 from core.files.budget import MIB
 from core.files.process_memory import PROCESS, NoRoomError
@@ -48,6 +49,12 @@ def test_a_pass_reserves_at_least_what_it_keeps(translator: Translator, asked: l
         with translator.inspect():
             translator.explain(SOURCE, SOURCE)  # of the same thread, counted once
         assert PROCESS._reserved == asked[-1]
+
+
+def test_the_copy_of_a_training_step_leaves_nothing_reserved(translator: Translator, asked: list[int]) -> None:
+    training_step(translator, SOURCE, "Ein Hund.")
+    assert PROCESS._reserved == 0
+    assert max(asked) > 0  # the pass of the model itself
 
 
 @pytest.mark.parametrize("grad", [False, True])
