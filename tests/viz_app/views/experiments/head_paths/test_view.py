@@ -49,8 +49,8 @@ def test_edges_are_estimated_measured_and_checked(start: Start) -> None:
     assert list(found.found.effects.values()) == pytest.approx(
         exact_effects(run, [(edge, None) for edge in edges]).tolist(), abs=1e-4
     )
-    assert found.gap is not None
-    assert found.gap < 1e-3
+    assert found.check is not None
+    assert found.check[1] < 1e-3
     assert "an edge repeated with hooks" in "\n".join(str(each) for each in app.get("badge")) + said(app)
     assert "Edges need not add up" in said(app)
     assert "Composition by weights alone and measured change, rank correlation: query" in said(app)

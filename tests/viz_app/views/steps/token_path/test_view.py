@@ -1,11 +1,13 @@
 """The page "Step by step" without a browser."""
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
 from core.analysis.joint_map import joint_map
 from core.capture import Kind
+from tests.changed_modules import change
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.components.sentence_bar import words_by_name
 from viz_app.session.readings import Current, SelectedWords
@@ -25,6 +27,15 @@ def test_the_page_follows_a_token_and_checks_the_numbers(app: AppTest) -> None:
     healthy(app.run())
     assert len(app.selectbox(key="followed").options) == len(reading(app).explain().source_tokens)
     assert any("Step by step" in each.value and "Encoder" in each.value for each in app.markdown)
+
+
+def test_a_model_that_the_formulas_do_not_describe_is_refused(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    st.cache_resource.clear()
+    change("softmax", monkeypatch)
+    opened(app, "step_through")
+    st.cache_resource.clear()
+    assert "the analysis computes" in app.error[0].value
+    assert not any("numbers equal the model's" in each.value for each in app.markdown)
 
 
 def test_the_address_holds_token_layer_head_step_and_row(start: Start) -> None:
