@@ -207,7 +207,6 @@ SECTIONS = (
             "train.loop.fit",
             "train.recipe.Recipe",
             "train.distributed.World",
-            "train.precision.resolve_precision",
         ),
         see=marked(
             "Hours, devices and operations of the paper\u2019s models and of the shipped ones, beside their scores."
