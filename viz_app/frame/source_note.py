@@ -1,24 +1,31 @@
 """Notes on a sentence whose translation means little, with a better input, or that was translated by another search."""
 
-import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from viz_app.drawing.display_text import isolated, plain, shortened
 from viz_app.language import joined, marked, tr, tr_count
-from viz_app.session import readings
+from viz_app.session import model_paths, readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import kept
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from core import Translation
-    from core.analysis.unfamiliar_source import SourceFamiliarity
+    from core.analysis.unfamiliar_source import SourceLanguage
 
 UNKNOWN = marked(
     "The model does not know most of these characters and reads them byte by byte: its translation means little."
+)
+OTHER_LANGUAGE = marked(
+    "Is this in the language that the model translates from? Its words, names left out, are spelled unlike those of "
+    "the sentences in the model's index. A model copies or makes up what it cannot read: translation and attention "
+    "then mean little."
+)
+CAPITALS = marked(
+    "This is in capitals, of which the model has learned from few: it may copy words that it knows in lower case."
 )
 BY_MODULES = marked(
     "The fast search computes something else here than the model, by more than rounding. So the model itself, which "
@@ -29,21 +36,30 @@ NAMED = 5  # characters that the vocabulary lacks
 SENTENCES_KEY = "sentence-by-sentence"
 
 
-@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
-def _familiarity(model: Model, source: str, _translation: "Translation") -> "SourceFamiliarity | None":
-    """Compare the source with its translation; None if the model cannot score the source as a translation."""
-    from core.analysis.unfamiliar_source import source_familiarity
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)
+def _source_language(model: Model) -> "SourceLanguage | None":
+    """The language that a model translates from; None if there is no index of it to know it by."""
+    from core.analysis.corpus.cli import index_beside
+    from core.analysis.corpus.index_file import load_index
+    from core.analysis.unfamiliar_source import SourceLanguage
 
+    beside = index_beside(Path(model.path))
     try:
-        return None if model.mask_predicts else source_familiarity(model.translator, _translation)
-    except ValueError:
+        path = model_paths.file_in(beside.parent, beside.name) if beside.is_absolute() else None
+        index = load_index(path) if path else None
+        if index is None or index.facts.digest != model.digest:
+            return None
+        decode = model.translator.tokenizer.target.decode
+        translations = (decode(list(each.target)) for each in index.sentences)
+        return SourceLanguage([each.source for each in index.sentences], translations)
+    except (ValueError, OSError):  # the page Corpus says why an index cannot be used
         return None
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
 def _unseen(model: Model, source: str) -> tuple[tuple[str, ...], str]:
     """Characters that the vocabulary lacks, and the source in a plainer form, if one can be read."""
-    from core.analysis.unfamiliar_source import UNKNOWN_SHARE
+    from core.analysis.unfamiliar_source import UNKNOWN_SHARE, without_capitals
     from core.analysis.unseen_characters import Alphabet
     from core.text.text_normalization import normalized
 
@@ -51,6 +67,7 @@ def _unseen(model: Model, source: str) -> tuple[tuple[str, ...], str]:
     plainer = alphabet.plain_form(source)
     lacking = {*alphabet.unseen(plainer)}
     is_unknown = sum(character in lacking for character in plainer) > UNKNOWN_SHARE * len(plainer)
+    plainer = without_capitals(plainer) or plainer
     return alphabet.unseen(source), "" if is_unknown or plainer == normalized(source) else plainer
 
 
@@ -91,29 +108,20 @@ def source_note(reading: readings.Reading, place: "DeltaGenerator") -> None:
 
 def _notes(reading: readings.Reading) -> tuple[str, str, bool]:
     """What there is to say of the source, a plainer form of it, and whether the translation has fewer sentences."""
+    from core.analysis.unfamiliar_source import UNKNOWN_SHARE, unknown_share, without_capitals
+
     unseen, plainer = _unseen(reading.model, reading.translation.source)
-    familiarity = _familiarity(reading.model, reading.translation.source, reading.translation)
+    source, language = reading.translation.source, _source_language(reading.model)
     text = ""
-    if familiarity and familiarity.is_unknown:
+    if unknown_share(reading.translation) > UNKNOWN_SHARE:
         text = f"{tr(UNKNOWN)} {_names(unseen)}".rstrip()
-    elif familiarity and familiarity.is_copied:
-        text = copied_text(familiarity)
+    elif without_capitals(source):
+        text = tr(CAPITALS)
+    elif language and language.is_other(source):
+        text = tr(OTHER_LANGUAGE)
     elif unseen:
         text = unseen_text(unseen)
     return text, plainer, _has_fewer_sentences(reading)
-
-
-def copied_text(familiarity: "SourceFamiliarity") -> str:
-    """Say by a ratio per token that the source is as probable as its translation."""
-    from core.analysis.unfamiliar_source import MARGIN
-
-    return tr(
-        "Is this in the language that the model translates from? Token for token, the translation is only {ratio:.1f} "
-        "times as probable as the unchanged sentence; ordinary sentences have more than {ordinary:.1f}. The model "
-        "copies what it cannot read: translation and attention then mean little.",
-        ratio=math.exp(familiarity.margin),
-        ordinary=math.exp(MARGIN),
-    )
 
 
 def unseen_text(characters: tuple[str, ...]) -> str:

@@ -1,14 +1,82 @@
 import math
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
 from core import Translator
-from core.analysis.unfamiliar_source import MARGIN, MIN_WORDS, PROBABLE, SourceFamiliarity, source_familiarity
+from core.analysis.corpus.index_file import load_index
+from core.analysis.unfamiliar_source import (
+    FEWEST_SENTENCES,
+    LETTERS,
+    MARGIN,
+    MIN_WORDS,
+    PROBABLE,
+    SourceFamiliarity,
+    SourceLanguage,
+    SpelledWords,
+    source_familiarity,
+    without_capitals,
+    words_but_names,
+)
+from core.formats.checkpoint import load_checkpoint
 from core.results import Translation
 from core.text.tokenizer import SentencePieceTokenizer
 from tests.core.analysis.conftest import random_translator
 
 pytestmark = pytest.mark.usefixtures("short_translations")
+
+
+CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
+SENTENCES = defaultdict[str, list[str]](list)  # English ones with names, and those of seven other languages
+for line in Path(__file__).with_name("source_languages.tsv").read_text(encoding="utf-8").splitlines():
+    SENTENCES[line.partition("\t")[0]].append(line.partition("\t")[2])
+
+
+@pytest.mark.parametrize("name", ["en-de", "en-fr"])
+def test_names_are_no_other_language_and_seven_others_are(name: str):
+    decode = load_checkpoint(CHECKPOINTS / f"{name}.safetensors").tokenizer.target.decode
+    index = load_index(CHECKPOINTS / f"{name}.corpus.npz").sentences
+    language = SourceLanguage([each.source for each in index], [decode(list(each.target)) for each in index])
+    assert [text for text in SENTENCES["names"] if language.is_other(text)] == []
+    assert not language.is_other("MARIE CURIE, 1903!")  # no word but names
+    others = [text for name, texts in SENTENCES.items() if name != "names" for text in texts]
+    assert len(SENTENCES) == 8
+    assert sum(map(language.is_other, others)) >= 0.95 * len(others)
+
+
+def test_the_letters_of_words_have_a_distribution():
+    words = ["sea", "sees", "ease", "as", "sea"]
+    model, letters = SpelledWords(words), sorted({*"".join(words), ">"})
+    for context in ("<<<", "<se", "zzz", "ase"):
+        seen = sum(model.probability(context, letter) for letter in letters)
+        assert seen + (LETTERS - len(letters)) * model.probability(context, "q") == pytest.approx(1)
+    assert model.strangeness(["sea", "as"]) == pytest.approx(-(model.log_prob("sea") + model.log_prob("as")) / 7)
+    assert model.strangeness(["sea"]) < model.strangeness(["esa"]) < model.strangeness(["xyz"])
+    assert model.strangeness([]) == 0
+
+
+def test_only_words_without_a_capital_are_judged():
+    words = words_but_names("Dr. Ana didn't see 3 \u72d7 in Rome, it's true")
+    assert words == ["didn't", "see", "\u72d7", "in", "it's", "true"]
+    with pytest.raises(ValueError, match=f"3 sentences say too little of their language: give {FEWEST_SENTENCES}"):
+        SourceLanguage(["a b"] * 3, ["c"] * 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("TWO MEN ARE SITTING.", "Two men are sitting."),
+        ("BREAKING NEWS: Two men ARE HERE", "Breaking news: two men are here"),
+        ("NASA AND ESA", "Nasa and esa"),
+        ("The NASA and the ESA met.", ""),
+        ("NATO", ""),
+        ("A. B. C. D.", ""),
+        ("\u4eca\u5929\u5f88\u597d", ""),
+    ],
+)
+def test_capitals_are_put_in_lower_case(text: str, plain: str):
+    assert without_capitals(text) == plain
 
 
 def found(translator: Translator, text: str) -> SourceFamiliarity:

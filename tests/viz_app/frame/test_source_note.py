@@ -1,16 +1,18 @@
 """The note below the sentence, on any page."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.analysis import unfamiliar_source
-from core.analysis.unfamiliar_source import SourceFamiliarity
+from core.files.file_writing import file_digest
+from core.formats.checkpoint import load_checkpoint
 from core.translator import Translator
 from tests.viz_app.pages import healthy
 from viz_app.drawing.display_text import plain
-from viz_app.frame.source_note import SENTENCES_KEY, UNKNOWN, copied_text, unseen_text
+from viz_app.frame import source_note
+from viz_app.frame.source_note import SENTENCES_KEY, UNKNOWN, unseen_text
 
 
 def notes(app: AppTest, text: str) -> list[str]:
@@ -18,19 +20,36 @@ def notes(app: AppTest, text: str) -> list[str]:
     return [warning.value for warning in healthy(app.run()).warning]
 
 
-def test_the_note_stands_for_unknown_characters_and_for_sources_that_are_copied(
+def test_the_note_stands_for_unknown_characters_and_for_other_languages(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not healthy(app.run()).warning
     (text,) = notes(app, "\U0001f600\U0001f436")
     assert text.startswith(UNKNOWN)
     assert r"\(U\+1F600\)" in text
-    with monkeypatch.context() as patch:
-        patch.setattr(unfamiliar_source, "MARGIN", 100.0)
-        patch.setattr(unfamiliar_source, "PROBABLE", -100.0)  # the model is untrained
-        (text,) = notes(app, "A dog sleeps.")
+    assert notes(app, "A dog runs.") == []  # there is no index to know the language by
+    monkeypatch.setattr(source_note, "_source_language", lambda _model: SimpleNamespace(is_other=lambda _text: True))
+    (text,) = notes(app, "A dog sleeps.")
     assert "Is this in the language" in text
-    assert notes(app, "A dog runs.") == []
+
+
+def test_lower_case_is_offered_for_capitals(app: AppTest) -> None:
+    app.run()
+    (text,) = notes(app, "A DOG RUNS HERE.")
+    assert text.startswith("This is in capitals")
+    (button,) = [button for button in app.button if button.label.startswith("Translate instead")]
+    healthy(button.click().run())
+    assert app.text_input(key="text").value == "A dog runs here."
+    assert not app.warning
+
+
+def test_a_shipped_model_knows_its_language_by_its_index() -> None:
+    path = Path(__file__).parents[3] / "checkpoints/en-de.safetensors"
+    model = SimpleNamespace(path=str(path), digest=file_digest(path), translator=load_checkpoint(path))
+    language = source_note._source_language.__wrapped__(model)
+    assert [language.is_other(text) for text in ("Wo ist der Bahnhof?", "Where is the station?")] == [True, False]
+    model.digest = "of another checkpoint"
+    assert source_note._source_language.__wrapped__(model) is None
 
 
 def test_a_sentence_of_known_characters_is_offered(app: AppTest) -> None:
@@ -66,8 +85,3 @@ def test_sentences_that_the_translation_lacks_are_translated_one_by_one(app: App
     healthy(button.click().run())
     assert app.text_input(key="text").value == "The sea."
     assert not app.warning
-
-
-def test_the_note_says_how_much_more_probable_the_translation_is() -> None:
-    text = copied_text(SourceFamiliarity(0.0, 0.2, -1.0))  # exp(0.2) = 1.22, exp(1.5) = 4.48
-    assert "only 1.2 times as probable as the unchanged sentence; ordinary sentences have more than 4.5" in text
