@@ -25,11 +25,14 @@ class _OfThread(threading.local):
     until = 0.0
     is_patient = False
 
+    def of_late(self) -> float:
+        """Seconds of holding locks, of which half are forgotten in `FORGOTTEN`."""
+        return self.held * 0.5 ** ((time.monotonic() - self.until) / FORGOTTEN)
+
     def note(self, since: float) -> None:
         """Note that a lock was held until now."""
         now = time.monotonic()
-        self.held = self.held * 0.5 ** ((now - self.until) / FORGOTTEN) + now - since
-        self.until = now
+        self.held, self.until = self.of_late() + now - since, now
 
 
 _own = _OfThread()
@@ -75,7 +78,7 @@ class FairLock:
                 self._since = self._since if self._depth else time.monotonic()
                 self._owner, self._depth = thread, self._depth + 1
                 return
-            waiting = _Waiting(thread, threading.Lock(), _own.is_patient or _own.held > LIGHT)
+            waiting = _Waiting(thread, threading.Lock(), _own.is_patient or _own.of_late() > LIGHT)
             waiting.turn.acquire()
             self._waiting.append(waiting)
         try:

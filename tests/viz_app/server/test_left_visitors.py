@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from viz_app.server import left_visitors
-from viz_app.server.left_visitors import LeftVisitors, keep_left_visitors
-from viz_app.session import model_memory
+from viz_app.server.left_visitors import LeftVisitors
 
 
 def left(storage: LeftVisitors, *names: str) -> list[Any]:
@@ -69,17 +68,3 @@ def test_the_number_of_kept_sessions_is_bounded(monkeypatch: pytest.MonkeyPatch)
         assert ended(left(LeftVisitors(asyncio.get_running_loop()), "a", "b", "c")) == [True, False, False]
 
     asyncio.run(run())
-
-
-def test_the_server_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    manager = SimpleNamespace(_session_storage=None)
-    monkeypatch.setattr(left_visitors.runtime, "exists", lambda: True)
-    monkeypatch.setattr(left_visitors.runtime, "get_instance", lambda: SimpleNamespace(_session_mgr=manager))
-    monkeypatch.setattr(model_memory, "end_left_visitor", None)
-
-    async def run() -> None:
-        keep_left_visitors()
-
-    asyncio.run(run())
-    assert isinstance(manager._session_storage, LeftVisitors)
-    assert model_memory.end_left_visitor == manager._session_storage.end_first
