@@ -53,8 +53,7 @@ def assert_other_maps(before: Explanation, after: Explanation) -> None:
 
 
 def assert_another(before: tuple[Translation, Explanation], after: tuple[Translation, Explanation]) -> None:
-    """Another translation, other scores and other maps of the same target."""
-    assert after[0].text != before[0].text
+    """Other scores of a translation, and other maps of the same target."""
     assert after[0].log_prob != pytest.approx(before[0].log_prob, abs=1e-2)
     assert after[1].predicted_tokens == before[1].predicted_tokens
     assert after[1].log_probs != pytest.approx(before[1].log_probs, abs=1e-2)
@@ -123,7 +122,6 @@ def test_in_a_notebook(checkpoint_of_any_kind: Path, changed: str, monkeypatch: 
 
     (before, maps), _ = shown(), change(changed, monkeypatch)
     after, others = shown()
-    assert after[0]["text"] != before[0]["text"]
     assert after[0]["numbers"] != before[0]["numbers"]
     assert others != maps
 

@@ -191,7 +191,7 @@ def runner_up(contrast: Contrast) -> int:
 
 def contrast_of(logits: Tensor, token: int, against: int | None) -> Tensor:
     """log p(A) - log p(B), or log p(A): logits [..., V] -> [...]."""
-    logits = logits.float()
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     minus = logits.logsumexp(-1) if against is None else logits[..., against]
     return logits[..., token] - minus
 

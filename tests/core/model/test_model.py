@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from core.model import Dropout
 from tests.core.tiny_models import PAD, TINY, tiny, unlike_fresh
+from tests.margins import assert_equal_to_rounding
 
 # --- What may depend on what ---------------------------------------------------------------------------------------
 
@@ -32,11 +33,11 @@ def test_padding_changes_no_real_logit(ids: tuple[Tensor, Tensor]) -> None:
     for row in range(len(source)):
         alone_source, alone_target = source[row][source[row] != PAD][None], target[row][target[row] != PAD][None]
         alone = model(alone_source, alone_target)[0]
-        torch.testing.assert_close(batched[row, : len(alone)], alone, rtol=0, atol=1e-5)
+        assert_equal_to_rounding(batched[row, : len(alone)], alone, model)
         padded = model(
             nn.functional.pad(alone_source, (0, 20), value=PAD), nn.functional.pad(alone_target, (0, 11), value=PAD)
         )[0]
-        torch.testing.assert_close(padded[: len(alone)], alone, rtol=0, atol=1e-5)
+        assert_equal_to_rounding(padded[: len(alone)], alone, model)
 
 
 @torch.no_grad()

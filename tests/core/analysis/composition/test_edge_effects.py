@@ -225,8 +225,11 @@ def test_in_a_linear_model_edges_add_up(translator: Translator):
 
 @pytest.mark.parametrize("changes", [{}, LIKE_T5])
 def test_estimates_are_derivatives(tokenizer: SentencePieceTokenizer, changes: dict[str, Any]):
-    """Central differences of effects and of estimates, for small steps from the recorded run to the replacement."""
-    whole = recorded(random_translator(tokenizer, **{**changes, "activation": "swish"}), "sentence")
+    """Central differences of effects and of estimates, for small steps from the recorded run to the replacement, in
+    float64: in float32 they drown in rounding, or are too large for strongly curved models.
+    """
+    model = random_translator(tokenizer, **{**changes, "activation": "swish"}).model.double()
+    whole = recorded(Translator(model, tokenizer), "sentence")
 
     def stepped(size: float) -> Replacement:
         def step(values: torch.Tensor) -> torch.Tensor:
@@ -237,12 +240,12 @@ def test_estimates_are_derivatives(tokenizer: SentencePieceTokenizer, changes: d
         changed = {name: {key: step(values) for key, values in found.items()} for name, found in kept.items()}
         return replace(whole, runs=replace(runs, **changed))
 
-    both = [stepped(size) for size in (0.02, -0.02)]
+    both = [stepped(size) for size in (1e-3, -1e-3)]
     forth, back = ({each.edge: each.estimate for part in estimated_edges(run) for each in part} for run in both)
     best = sorted((edge for edge in forth if edge.receiver.layer is not None), key=lambda edge: -abs(forth[edge]))[:12]
     exact = [exact_effects(run, [(edge, None) for edge in best]) for run in both]
     expected = [(forth[edge] - back[edge]) / 2 for edge in best]
-    assert ((exact[0] - exact[1]) / 2).tolist() == pytest.approx(expected, rel=0.03, abs=3e-5)
+    assert ((exact[0] - exact[1]) / 2).tolist() == pytest.approx(expected, rel=0.01)
 
 
 def test_changes_are_relative_to_the_output_and_estimates_follow_effects(run: Replacement):

@@ -7,6 +7,7 @@ from core.analysis.heads.gating import gated, head_gates
 from core.analysis.heads.head import all_heads
 from core.trace import Head
 from core.translator import Translator
+from tests.margins import assert_equal_to_rounding
 
 SOURCE, TARGET = "A dog runs through the green grass.", "Ein Hund läuft durch das grüne Gras."
 HEAD = Head("cross", 2, 1)
@@ -48,8 +49,8 @@ def test_gates_of_a_batch_go_to_their_rows(translator: Translator):
         whole, without = translator.model(source_ids, fed)
     with torch.inference_mode(), head_gates(translator.model, {HEAD: 0.0}):
         expected = translator.model(source_ids[:1], fed[:1])[0]
-    assert torch.allclose(without, expected, atol=1e-5)
-    assert torch.allclose(whole, translator.model(source_ids, fed)[0], atol=1e-5)
+    assert_equal_to_rounding(without, expected, translator.model)
+    assert_equal_to_rounding(whole, translator.model(source_ids, fed)[0], translator.model)
 
 
 def test_captured_rows_sum_to_the_gate_and_no_hook_stays(translator: Translator):

@@ -65,7 +65,7 @@ def test_a_row_of_one_patch_is_that_of_a_row_of_several(
     found = patched_metric(runs, [[patch] for patch in patches])
     expected = patched_metric(runs, [[patch, patch] for patch in patches])
     assert found.tolist() == pytest.approx(expected.tolist(), abs=2e-4)
-    assert len(set(found.tolist())) > len(patches) / 2
+    assert len(set(found.tolist())) > len(patches) / 4  # a neighbourhood leaves many without effect
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.analysis.conftest import random_translator
 from tests.core.tiny_models import LIKE_T5
+from tests.margins import assert_equal_to_rounding
 
 TEXT = "The old house on the hill."
 
@@ -31,7 +32,7 @@ def test_the_last_level_is_the_models_own_translation(other: Translator):
     own = other.translate(TEXT, beam_size=3).hypotheses[0]
     assert len(found) == other.model.config.num_encoder_layers + 1
     assert found[-1].token_ids == own.token_ids
-    assert found[-1].log_prob == pytest.approx(own.log_prob, abs=1e-4)
+    assert_equal_to_rounding(found[-1].log_prob, own.log_prob, other.model)
 
 
 def test_the_levels_are_the_states_between_the_layers(other: Translator):
