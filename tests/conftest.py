@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from collections.abc import Generator
+from functools import cache
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before torch is imported: tests run in parallel on tiny models
@@ -128,9 +129,26 @@ def pytest_make_collect_report(
     return report
 
 
+@cache
+def quick_file(folder: Path) -> Path:
+    """The smallest file of tests in a folder: marked `quick`, so that no folder is without, new ones included."""
+    return min(folder.glob("test_*.py"), key=lambda path: (path.stat().st_size, path))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `-m quick` import no other files, which takes longer than to run these."""
+    is_file_of_tests = collection_path.match("test_*.py")
+    return (config.option.markexpr == "quick" and is_file_of_tests and not is_quick(collection_path)) or None
+
+
+def is_quick(path: Path) -> bool:
+    """Whether the tests of a file are marked `quick`."""
+    return path == quick_file(path.parent)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Mark the tests of tests/e2e that use the `browser` fixture, and sort all files by `FOLDERS` and name.
+    """Mark the tests of the smallest files, and those of tests/e2e that use `browser`; sort all by `FOLDERS` and name.
 
     They are sorted twice: pytest groups tests by the parameters of their fixtures, beginning with the first, and would
     group them otherwise in a worker that has collected them from the last.
@@ -138,6 +156,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     In CI, one of the marked tests that fails is run once more; the summary of the run lists it.
     """
     for item in items:
+        if is_quick(item.path):
+            item.add_marker("quick")
         if item.nodeid.startswith(FOLDERS[0]) and "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
             if os.environ.get("CI"):

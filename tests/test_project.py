@@ -206,6 +206,15 @@ def test_browser_tests_and_no_others_are_run_again_in_ci(request: pytest.Fixture
         assert is_run_again == (is_browser_test and bool(os.environ.get("CI"))), item.nodeid
 
 
+def test_every_folder_has_quick_tests(request: pytest.FixtureRequest) -> None:
+    """Every one whose files are all collected, as they are with the whole suite and with `-m quick`."""
+    items = request.session.items
+    files = {item.path for item in items}
+    quick = {item.path.parent for item in items if item.get_closest_marker("quick")}
+    whole = {path.parent for path in files if set(path.parent.glob("test_*.py")) <= files}
+    assert sorted(whole - quick) == []
+
+
 def test_the_file_map_names_what_is_there() -> None:
     (file_map,) = blocks("", "docs/file_map.md")
     folder = ROOT
