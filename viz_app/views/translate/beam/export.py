@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from core.analysis.beam_tree import BeamNode, BeamTree
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved, short
-from viz_app.drawing.line_weights import line_style
+from viz_app.drawing.line_weights import SMALL_WEIGHT, line_style
 from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language import marked, tr_values
+from viz_app.language import localized, marked, tr, tr_values
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +54,7 @@ def export_tree(tree: BeamTree, file_format: Format, theme: Theme = LIGHT) -> by
         for node in nodes:
             _node(axes, node, fate_at_end(node, tree), node.token_ids in best, theme)
     legend = "   ".join(f"{MARKS[fate]} {name}" for fate, name in tr_values(NAMES).items())
+    legend += "   " + tr("dots: probability below {weight}", weight=localized(SMALL_WEIGHT, ".2f"))
     axes.text(-0.5, rows + 0.85, legend, va="center", color=theme.faint, fontsize=SMALL_POINTS)
     return saved(figure, file_format)
 

@@ -20,8 +20,8 @@ from viz_app.views.translate.translation.fan_rows import export_fan, fan_rows
 
 ABOUT = marked("""
 Translations **drawn at random**, a token at a time, each as often as the model finds it probable, beside the hypotheses
-of the beam. A row begins where it leaves the row that it hangs from; its branch is the thicker, the more samples it is.
-Click one to explain it on all pages.
+of the beam. A row begins where it leaves the row that it hangs from; its branch is the thicker, the more samples it is,
+and of dots below 5% of them. Click one to explain it on all pages.
 
 A search shows one corner of what the model finds probable. Over many samples most of the probability lies on
 translations that no beam returns, each of which is improbable by itself; they tell whether the model as a whole has
