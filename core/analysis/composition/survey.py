@@ -67,17 +67,19 @@ class Survey:
         return agreement
 
     def checked_edge(self, run: Replacement) -> tuple[Edge, float] | None:
-        """The first measured edge between two heads, if any, and its gap in nats when it is repeated with hooks.
+        """The strongest edge between two heads, if any, and its gap in nats when it is repeated with hooks.
 
         Raises:
             DisagreementError: the repetition has another effect.
         """
-        edge = next((edge for edge in self.effects if edge.sender.as_head and edge.receiver.as_head), None)
+        edges = (each.edge for each in self.ranked())
+        edge = next((each for each in edges if each.sender.as_head and each.receiver.as_head), None)
         if edge is None:
             return None
+        effect = self.effects[edge] if edge in self.effects else float(exact_effects(run, [(edge, None)]))
         repeated, size = repeated_with_hooks(run, edge), max(1.0, float(run.runs.logits.abs().max()))
         what, depth = f"the effect of {edge}, repeated with hooks", depth_of(run.runs.config)
-        return edge, require_agreement(what, self.effects[edge], repeated, depth, size)
+        return edge, require_agreement(what, effect, repeated, depth, size)
 
     def table(self) -> Columns:
         """A row for each measured edge, the strongest first, see `columns`."""

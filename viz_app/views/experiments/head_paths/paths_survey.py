@@ -89,7 +89,7 @@ class QuestionSurvey:
         return self.flows[edge]
 
     def checked(self) -> tuple[Edge, float] | None:
-        """Return an edge that was repeated with hooks, and its gap in nats; None until one is measured.
+        """Return an edge that was repeated with hooks, and its gap in nats; None until one is known.
 
         Raises:
             DisagreementError: as `Survey.checked_edge`.
