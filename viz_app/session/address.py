@@ -188,7 +188,7 @@ POSITION, OFFSET = Field("position", INTEGER, 3), Field("offset", INTEGER, 5)
 # Figures of the paper
 FIGURE = _one_of("figure", **{"3": "Figure 3", "4": "Figure 4", "5": "Figure 5"}, selection="Selection on Heads")
 PAPER_VIEW = _one_of("paper_view", picture="Picture", table="Table")
-PAPER_LAYER = _text("paper_layer")
+PAPER_LAYER = _text("paper_layer", is_preset=True)
 PAPER_TEXTS = {number: _text(f"paper_text_{number}") for number in "345"}
 PAPER_WORDS = {number: _text(f"paper_word_{number}") for number in "345"}
 PAPER_HEADS: dict[str, Field[list[str]]] = {

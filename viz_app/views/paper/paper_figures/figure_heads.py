@@ -1,15 +1,17 @@
 """The paper's figures 3 to 5, and the heads of another model to show in them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
+from core.analysis.heads.head import Head
 from core.analysis.heads.word_pair import WordPair, pair_weights, word_pair
-from core.analysis.tokens.words import is_special, text_word_groups, word
+from core.analysis.tokens.words import is_special, readable, text_word_groups, word
 from core.capture import AttentionMap
 from core.results import Explanation
-from viz_app.language import marked, tr
+from viz_app.language import marked
 from viz_app.session.model_passes import explanation
 from viz_app.session.models import Model
 from viz_app.views.paper.paper_figures.figures import LinePanel
@@ -34,12 +36,14 @@ class PaperFigure:
 
     Attributes:
         word: the word whose lines are drawn; None: all words.
+        towards: the words that these lines lead to in the paper.
         num_heads: number of heads shown; None: all of the layer.
         about: the content of the figure in the paper.
     """
 
     sentence: str
     word: str | None
+    towards: tuple[str, ...]
     num_heads: int | None
     about: str
 
@@ -48,6 +52,7 @@ FIGURES: dict[str, PaperFigure] = {
     marked("Figure 3"): PaperFigure(
         MAKING_SENTENCE,
         "making",
+        ("more", "difficult"),
         None,
         marked(
             "the lines from one word, all heads. In the paper, many of them link \u201cmaking\u201d to the distant "
@@ -57,6 +62,7 @@ FIGURES: dict[str, PaperFigure] = {
     marked("Figure 4"): PaperFigure(
         LAW_SENTENCE,
         "its",
+        ("Law",),
         2,
         marked(
             "at the top all lines of one head, below the lines from one word, two heads. In the paper, these attend "
@@ -66,6 +72,7 @@ FIGURES: dict[str, PaperFigure] = {
     marked("Figure 5"): PaperFigure(
         LAW_SENTENCE,
         None,
+        (),
         2,
         marked("all lines of two heads. In the paper, each follows the structure of the sentence in a different way"),
     ),
@@ -81,22 +88,49 @@ def encoder_maps(model: Model, sentence: str) -> Sequence[AttentionMap]:
     return explanation(model, sentence, "").maps["encoder_self"]
 
 
-def nearest_layer(num_layers: int) -> tuple[int, str]:
-    """Return the layer to show, counted from 0, and a note, "" if the model has as many layers as the paper's."""
-    layer = min(LAYER, num_layers)
-    if num_layers == PAPER_LAYERS:
-        return layer - 1, ""
-    return (
-        layer - 1,
-        tr(
-            "The paper shows layer {paper_layer} of {paper_layers}; this model's encoder has {layers}, so its layer "
-            "{layer} is drawn.",
-            paper_layer=LAYER,
-            paper_layers=PAPER_LAYERS,
-            layers=num_layers,
-            layer=layer,
-        ),
-    )
+def nearest_layer(num_layers: int) -> int:
+    """Return the layer that stands for the paper's, counted from 0: the same, or the last of a smaller model."""
+    return min(LAYER, num_layers) - 1
+
+
+@dataclass(frozen=True)
+class Linking:
+    """Weight of the lines from one word to others, in every head of the encoder.
+
+    Attributes:
+        weights: [layers, heads]
+        keys: positions of the other words: those that the figure is about, or the one that the best head attends to.
+    """
+
+    weights: Tensor
+    keys: tuple[int, ...]
+
+    def best(self, layer: int | None = None) -> Head:
+        """Return the head with the most weight, of all layers or of one."""
+        if layer is not None:
+            return Head("encoder_self", layer, int(self.weights[layer].argmax()))
+        return Head("encoder_self", *divmod(int(self.weights.argmax()), self.weights.size(1)))
+
+    def of(self, head: Head) -> float:
+        """Return the weight of a head."""
+        return float(self.weights[head.layer, head.head])
+
+
+def linking(figure: PaperFigure, maps: Sequence[AttentionMap], query: int) -> Linking:
+    """Weigh the lines from a word: to the words that the figure is about, if it is about this word, and summed; else to
+    any other word.
+    """
+    texts = [readable(token) for token in maps[0].key_tokens]
+    weights = torch.stack([each.weights[:, query] for each in maps])  # [layers, heads, keys]
+    if texts[query] == figure.word and set(figure.towards) <= set(texts):
+        keys = tuple(map(texts.index, figure.towards))
+        return Linking(weights[..., list(keys)].sum(-1), keys)
+    others = [key for key, token in enumerate(maps[0].key_tokens) if key != query and not is_special(token)]
+    if not others:
+        return Linking(weights.new_zeros(weights.shape[:2]), ())
+    largest = Linking(weights[..., others].amax(-1), ())
+    best = largest.best()
+    return replace(largest, keys=(others[int(weights[best.layer, best.head, others].argmax())],))
 
 
 def antecedent_pair(explanation: Explanation) -> WordPair | None:

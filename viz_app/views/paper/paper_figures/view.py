@@ -31,7 +31,7 @@ from viz_app.session.readings import Reading, TokenView
 from viz_app.session.selected_pair import linking_heads, selected_pair
 from viz_app.session.state import session_object
 from viz_app.views.paper.paper_figures import figure_heads
-from viz_app.views.paper.paper_figures.figure_heads import FIGURES
+from viz_app.views.paper.paper_figures.figure_heads import FIGURES, Linking
 from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_figure, appendix_table, figure_width
 
 SELECTION = marked("Selection on Heads")
@@ -45,8 +45,9 @@ As in the appendix of "Attention Is All You Need": the words above attend to the
 weight, a colour is a head. If only the lines of some words are drawn, each word below also has a square for every head,
 in the order of the names above.
 
-Which head does what depends on chance in training, so another model's heads have other numbers than the paper's. At
-first, the heads with the largest weights on one other word are shown; select any others. That a picture looks like the
+Which head does what depends on chance in training, so another model's heads have other layers and numbers than the
+paper's. At first, the layer is shown whose head has the most weight between the words of the figure, and of it the
+heads with the largest weights on one other word; select any others. That a picture looks like the
 paper's proves nothing by itself.
 """)
 
@@ -145,12 +146,39 @@ def page() -> None:
 
 
 def figure_caption(figure: str, panels: Sequence[LinePanel]) -> None:
-    """Say what a figure of the paper is about, below it as in the paper, and which layer stands for the paper's."""
+    """Say what a figure of the paper is about, below it as in the paper."""
     text = tr("**{name}**: {text}.", name=figure_name(figure), text=tr(FIGURES[figure].about))
     st.markdown(text, help=tr(HOW_TO_READ))
-    nearest, note = figure_heads.nearest_layer(len(readings.model().translator.model.encoder.layers))
-    if note and panels[0].attention.layer == nearest:
-        st.caption(note)
+
+
+def linking_caption(linking: Linking | None, attention: AttentionMap, query: int | None, layers: int) -> None:
+    """Name the head with the most weight between the words of a figure, and the paper's layer beside it."""
+    paper = {"paper_layer": figure_heads.LAYER, "paper_layers": figure_heads.PAPER_LAYERS, "layers": layers}
+    nearest = figure_heads.nearest_layer(layers)
+    if linking is None or query is None or not linking.keys:
+        if layers != figure_heads.PAPER_LAYERS:
+            note = tr(
+                "The paper shows layer {paper_layer} of {paper_layers}; of the {layers} layers of this encoder the "
+                "nearest is {layer}.",
+                **paper,
+                layer=nearest + 1,
+            )
+            st.caption(note)
+        return
+    best, of_paper = linking.best(), linking.best(nearest)
+    text = tr(
+        "From {word} to {keys}, {head} has the most weight of all layers: {weight:.2f}. The paper shows layer "
+        "{paper_layer} of {paper_layers}; in layer {layer} of {layers} here, {other} has the most: {second:.2f}.",
+        **paper,
+        word=f"*{plain(readable(attention.query_tokens[query]))}*",
+        keys=joined([f"*{plain(readable(attention.key_tokens[key]))}*" for key in linking.keys]),
+        head=head_names.name_of(best.layer, best.head),
+        weight=linking.of(best),
+        layer=nearest + 1,
+        other=head_names.name_of(of_paper.layer, of_paper.head),
+        second=linking.of(of_paper),
+    )
+    st.caption(text)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
@@ -230,17 +258,23 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
     else:
         answer = None
     maps = figure_heads.encoder_maps(model, sentence or "")
-    nearest, _ = figure_heads.nearest_layer(len(maps))
+    shown = [tokens.apply(each) for each in maps]
+    row = None if answer is None else answer.row(tokens)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        place, of_layer = st.container(width="content"), st.container(width="content")
         layers = [head_names.layer_name(layer, 0) for layer in range(len(maps))]
-        layer = layers.index(
-            address.PAPER_LAYER.draw(st.selectbox, tr("Encoder layer"), layers, default=layers[nearest], width=130)
-        )
-        attention = tokens.apply(maps[layer])
-        row = None if answer is None else answer.row(tokens)
-        query = word_box(attention, about.word, number, row if is_new else None) if about.word else None
+        with of_layer:
+            query = word_box(shown[0], about.word, number, row if is_new else None) if about.word else None
+        found = None if query is None else figure_heads.linking(about, shown, query)
+        nearest = figure_heads.nearest_layer(len(maps)) if found is None else found.best().layer
+        if answer is None:
+            address.PAPER_LAYER.preset_for((figure, sentence, query, model.digest), lambda: layers[nearest])
+        with place:
+            layer = layers.index(address.PAPER_LAYER.draw(st.selectbox, tr("Encoder layer"), layers, width=130))
+        attention = shown[layer]
         linking = () if answer is None or query != row else answer.heads(layer)
         heads = heads_box(attention, query, about.num_heads, number, (sentence, layer, query, model.digest), linking)
+    linking_caption(found, attention, query, len(maps))
     if not heads:
         st.caption(tr("Select a head to draw its lines."))
         return [], "", None

@@ -200,7 +200,7 @@ def pictures(app: AppTest) -> list[str]:
 def test_the_paper_s_figures_from_the_nearest_layer_and_the_selection(app: AppTest) -> None:
     app.query_params["paper_text_4"] = "A dog runs."
     opened(app, "paper_figures")
-    assert "this model's encoder has 3, so its layer 3 is drawn" in captions(app)
+    assert "The paper shows layer 5 of 6; in layer 3 of 3 here, L3" in captions(app)
     assert len(pictures(app)) == 1
     for figure in ("Figure 4", "Selection on Heads"):
         app.session_state["figure"] = figure

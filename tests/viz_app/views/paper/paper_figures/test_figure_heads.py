@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from core.analysis.tokens.words import merge_words
+from core.analysis.tokens.words import merge_words, readable
 from core.capture import AttentionMap
 from core.model import Transformer
 from core.results import Explanation
@@ -10,6 +10,7 @@ from core.translator import Translator
 from viz_app.views.paper.paper_figures.figure_heads import (
     FIGURES,
     antecedent_pair,
+    linking,
     nearest_layer,
     panels,
     sharpest_heads,
@@ -18,17 +19,25 @@ from viz_app.views.paper.paper_figures.figure_heads import (
 TOKENS = ("▁a", "▁b", "▁c", "</s>")
 
 
-@pytest.mark.parametrize(
-    ("num_layers", "layer", "said"), [(6, 4, False), (12, 4, True), (5, 4, True), (3, 2, True), (1, 0, True)]
-)
-def test_the_paper_s_layer_or_the_nearest_and_then_it_is_said(num_layers: int, layer: int, said: bool) -> None:
-    found, note = nearest_layer(num_layers)
-    assert found == layer
-    assert note == (
-        f"The paper shows layer 5 of 6; this model's encoder has {num_layers}, so its layer {layer + 1} is drawn."
-        if said
-        else ""
-    )
+@pytest.mark.parametrize(("num_layers", "layer"), [(6, 4), (12, 4), (5, 4), (3, 2), (1, 0)])
+def test_the_paper_s_layer_or_the_nearest(num_layers: int, layer: int) -> None:
+    assert nearest_layer(num_layers) == layer
+
+
+def test_the_head_with_the_most_weight_between_the_words_of_a_figure_is_found_in_any_layer() -> None:
+    tokens = ("\u2581making", "\u2581it", "\u2581more", "\u2581difficult", "</s>")
+    weights = torch.full((3, 2, 5, 5), 0.01)  # [layers, heads, queries, keys]
+    weights[1, 1, 0, 2], weights[1, 1, 0, 3] = 0.3, 0.25  # together the most
+    weights[2, 0, 0, 3] = 0.5
+    weights[0, 0, 0, 1], weights[0, 1, 0, 4], weights[0, 1, 0, 0] = 0.6, 0.9, 0.95  # to none of these words
+    maps = [AttentionMap("encoder_self", layer, each, tokens, tokens) for layer, each in enumerate(weights)]
+    found = linking(FIGURES["Figure 3"], maps, 0)
+    assert (found.keys, found.best(), found.best(2)) == ((2, 3), ("encoder_self", 1, 1), ("encoder_self", 2, 0))
+    assert found.of(found.best()) == pytest.approx(0.55)
+    other = linking(FIGURES["Figure 4"], maps, 0)  # is about other words: any but itself and `</s>`
+    assert (other.keys, other.best()) == ((1,), ("encoder_self", 0, 0))
+    alone = [AttentionMap("encoder_self", 0, torch.ones(1, 2, 2) / 2, ("\u2581Hi", "</s>"), ("\u2581Hi", "</s>"))]
+    assert linking(FIGURES["Figure 3"], alone, 0).keys == ()
 
 
 def test_the_heads_that_look_most_sharply_at_another_word_are_shown() -> None:
@@ -63,7 +72,7 @@ def test_the_paper_s_words_are_words_of_its_sentences(
     translator = Translator(tiny_model, tokenizer)
     for figure in FIGURES.values():
         words = merge_words(translator.explain(figure.sentence, "").maps["encoder_self"][0]).query_tokens
-        assert figure.word is None or figure.word in words
+        assert {figure.word, *figure.towards} - {None} <= {*map(readable, words)}
 
 
 def explained(text: str, *weights: tuple[int, int, float]) -> Explanation:
