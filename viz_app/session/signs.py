@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.analysis.signs.text_signs import TEXT_SIGNS
 from viz_app.drawing.display_text import plain
-from viz_app.language import marked, tr
+from viz_app.language import joined, marked, tr, tr_lower
 from viz_app.session import model_paths, readings
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
@@ -23,6 +24,8 @@ NAMES: "Mapping[SignName, str]" = {
     "detached": marked("Detached"),
     "repetition": marked("Repetition"),
     "numbers": marked("Numbers"),
+    "copied": marked("Copied words"),
+    "lost": marked("Lost on the way"),
     "doubtful": marked("Doubtful words"),
     "left_out": marked("Left-out words"),
 }
@@ -36,7 +39,16 @@ ABOUT: "Mapping[SignName, str]" = {
         "source."
     ),
     "numbers": marked(
-        "**Numbers**: where the digits of both sides differ, how improbable the word with the other number is, in nats."
+        "**Numbers**: numbers in digits that the other side lacks, whatever their notation; words may stand for them "
+        "in English, German and French."
+    ),
+    "copied": marked(
+        "**Copied words**: share of the words that came over from the source untranslated; numbers, addresses and, "
+        "unless the text is in capitals, what begins with a capital do not count."
+    ),
+    "lost": marked(
+        "**Lost on the way**: addresses, placeholders, tags, paths, options, codes and emoji of the source that the "
+        "translation does not have letter by letter."
     ),
     "doubtful": marked(
         "**Doubtful words**: how improbable a word is, and how much less probable the source makes it; the smaller of "
@@ -48,8 +60,8 @@ ABOUT: "Mapping[SignName, str]" = {
     ),
 }
 LIMITS = marked(
-    "These signs know five pathologies, not ordinary errors: sentences that people had to correct are told from others "
-    "with an AUROC of 0.59 at best (0.5 is chance; `python -m benchmarks.signs` on MLQE-PE, English to German)."
+    "These signs know seven pathologies, not ordinary errors: sentences that people had to correct are told from "
+    "others with an AUROC of 0.59 at best (0.5 is chance; `python -m benchmarks.signs` on MLQE-PE, English to German)."
 )
 
 
@@ -58,7 +70,46 @@ def about_sign(sign: "Sign", thresholds: "SignThresholds") -> str:
     threshold = thresholds[sign.name]
     assert threshold is not None
     values = tr("Here {value:.2f}; the threshold is {threshold:.2f}.", value=sign.value, threshold=threshold)
-    return " ".join([tr(ABOUT[sign.name]), values, about_thresholds(thresholds)])
+    origin = [] if sign.name in TEXT_SIGNS else [about_thresholds(thresholds)]
+    return " ".join([about_name(sign.name, thresholds), values, *origin])
+
+
+def about_name(name: "SignName", thresholds: "SignThresholds") -> str:
+    """Return what a sign looks at and how often it fires, as Markdown."""
+    own, right = thresholds.share(name, "own"), thresholds.share(name, "right")
+    if own is None or right is None:
+        return tr(ABOUT[name])
+    rates = tr(
+        "It fires on {own:.1%} of this model's own translations and on {right:.1%} of right ones by people ({sets}).",
+        own=own,
+        right=right,
+        sets=joined(list(map(plain, thresholds.rates))),
+    )
+    return f"{tr(ABOUT[name])} {rates}"
+
+
+def about_withheld(thresholds: "SignThresholds") -> str:
+    """Return which signs are not offered for translations that are not the model's own, as Markdown; "" if all are."""
+    if not (names := thresholds.withheld()):
+        return ""
+    return tr(
+        "Not offered for given translations: {names}. Right ones by people would show them too.",
+        names=joined([tr_lower(NAMES[name]) for name in names]),
+    )
+
+
+def limits(reading: Reading) -> "SignThresholds":
+    """Return the thresholds of the signs that are offered for a reading; without a model's own, those of the texts."""
+    from core.analysis.signs.thresholds import UNMEASURED
+
+    return (thresholds(reading.model) or UNMEASURED).offered(is_given(reading))
+
+
+def is_given(reading: Reading) -> bool:
+    """Return whether a translation was given, and is not one that the model found."""
+    found = {each.token_ids for each in reading.translation.hypotheses}
+    forced = reading.forced
+    return forced is not None and forced.target is not None and reading.hypothesis.token_ids not in found
 
 
 def about_thresholds(thresholds: "SignThresholds") -> str:

@@ -6,8 +6,7 @@ the model's, by forced decoding, and `</s>` stands for a source without words. T
     detached    -(1/T) [2 log P(y | x) - log P(y | </s>)]: how improbable the translation is, less what the source adds
                 (pointwise mutual information); in nats per token
     repetition  repeated pairs of neighbouring words, those of the translation minus those of the source
-    numbers     of pairs whose numbers differ, the largest -log P(w | x) among words with a number that the source
-                lacks; if there are none, as a number is missing or spelled, among all words; 0 if none differs; in nats
+    numbers, copied, lost   of the two texts alone, see `core.analysis.signs.text_signs`
     doubtful    the largest over words of min(-log P(w | x), log P(w | </s>) - log P(w | x)): the model finds the word
                 improbable, and more so because of the source; in nats
     left_out    the largest over spans of the source of what leaving them out adds to the mean log-probability of a
@@ -16,30 +15,28 @@ the model's, by forced decoding, and `</s>` stands for a source without words. T
 Mean log-probability and repeated n-grams are detectors that N. Guerreiro, E. Voita and A. Martins compare (Looking for
 a Needle in a Haystack, EACL 2023), the former the best of theirs. Attention is no part of any sign.
 
-The signs know these five pathologies, not ordinary errors: `python -m benchmarks.signs` measures both.
+The signs know these pathologies, not ordinary errors: `python -m benchmarks.signs` measures both.
 """
 
 import itertools
 import math
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
-from core.analysis.heads.word_pair import PlacedWord
-from core.analysis.tokens.words import spelled_words
+from core.analysis.heads.word_pair import PlacedWord, Side
+from core.analysis.signs.text_signs import MEASURES, TEXT_SIGNS, TextSignName
+from core.analysis.tokens.words import spelled_words, text_word_groups, word
 from core.decoding.text_codec import PassIds
 from core.text.byte_pieces import is_special
+from core.text.traced_text import Span
 from core.translator import Translator
 
-SignName = Literal["detached", "repetition", "numbers", "doubtful", "left_out"]
-SIGNS: tuple[SignName, ...] = get_args(SignName)
+SignName = Literal["detached", "repetition", TextSignName, "doubtful", "left_out"]
+SIGNS: tuple[SignName, ...] = ("detached", "repetition", *TEXT_SIGNS, "doubtful", "left_out")
 Pair = tuple[str, str | Sequence[int]]  # a source and its translation, as for `Translator.score`
 _Words = Sequence[tuple[range, str]]
 MOST_MARKED = 8  # words of a sign
-
-_SEPARATOR = re.compile(r"(?<=\d)[.,'\u2019\u00a0\u202f](?=\d{3}(?!\d))")  # of thousands
 
 
 class MarkedWord(NamedTuple):
@@ -86,6 +83,7 @@ class ForcedPair:
     """Forced decoding of one pair, with and without the words of the source.
 
     Attributes:
+        source, target: their texts.
         log_probs: of the T tokens of the translation, in nats.
         without_source: the same given `</s>` alone.
         num_forced: tokens at the start that are no predictions.
@@ -96,6 +94,8 @@ class ForcedPair:
     log_probs: tuple[float, ...]
     without_source: tuple[float, ...]
     num_forced: int = 0
+    source: str = ""
+    target: str = ""
 
     @property
     def words(self) -> list[tuple[range, str]]:
@@ -112,7 +112,7 @@ class ForcedPair:
 
 
 def pair_signs(translator: Translator, pairs: Sequence[Pair]) -> list[Mapping[SignName, Sign]]:
-    """The four signs of each pair that two passes tell: all but `left_out`.
+    """The signs of each pair that two passes or the texts tell: all but `left_out`.
 
     Raises:
         ValueError: as `Translator.score`.
@@ -121,8 +121,10 @@ def pair_signs(translator: Translator, pairs: Sequence[Pair]) -> list[Mapping[Si
 
 
 def signs_of(pair: ForcedPair) -> Mapping[SignName, Sign]:
-    """The signs that the forced decoding of a pair tells."""
-    return {name: measure(pair) for name, measure in _MEASURES.items()}
+    """The signs that the forced decoding of a pair and its texts tell."""
+    measured: dict[SignName, Sign] = {name: measure(pair) for name, measure in _MEASURES.items()}
+    measured |= {name: _text_sign(pair, name) for name in TEXT_SIGNS}
+    return {name: measured[name] for name in SIGNS if name in measured}
 
 
 def forced_pairs(translator: Translator, pairs: Sequence[Pair]) -> Iterator[ForcedPair]:
@@ -145,7 +147,10 @@ def forced_pairs(translator: Translator, pairs: Sequence[Pair]) -> Iterator[Forc
             for place in (number, number + len(given))
         )
         forced = translator.num_forced(predicted, source)
-        yield ForcedPair(tokens, translator.pieces(predicted), with_source, without, forced)
+        text = pairs[number][1]
+        if not isinstance(text, str):
+            text = translator.tokenizer.target.decode(ids.fed[1:])
+        yield ForcedPair(tokens, translator.pieces(predicted), with_source, without, forced, source, text)
 
 
 def _without_words(translator: Translator, ids: PassIds, tokens: Sequence[str]) -> list[int]:
@@ -183,33 +188,24 @@ def _repeated_pairs(words: _Words) -> list[int]:
     return repeated
 
 
-def _numbers(pair: ForcedPair) -> Sign:
-    words, source = pair.words, spelled_words(pair.source_tokens)
-    added, missing = _unmatched(words, source), _unmatched(source, words)
-    looked_at = added or ([group for group, _ in words] if missing else [])
-    marks = [MarkedWord(("target", group), pair.surprisal(group)) for group in looked_at]
-    value = max((mark.value for mark in marks), default=0.0)
-    if not added:  # of all words, those with the missing number stand in the source
-        marks = [MarkedWord(("source", group), value) for group in missing]
-    return Sign("numbers", value, tuple(marks))
+def _text_sign(pair: ForcedPair, name: TextSignName) -> Sign:
+    found = MEASURES[name](pair.source, pair.target)
+    places: list[PlacedWord] = [
+        *_words_at("source", pair.source_tokens, pair.source, found.source),
+        *_words_at("target", pair.tokens, pair.target, found.target),
+    ]
+    return Sign(name, found.value, tuple(MarkedWord(place, found.value) for place in places))
 
 
-def numbers_of(text: str) -> list[str]:
-    """The numbers in a text, in the digits 0 to 9 without separators of thousands."""
-    plain = "".join(str(int(each)) if each.isdecimal() else each for each in text)
-    return re.findall(r"\d+", _SEPARATOR.sub("", plain))
-
-
-def _unmatched(words: _Words, others: _Words) -> list[range]:
-    """Words with a number that the other side lacks; one that occurs twice is needed twice."""
-    left = Counter(number for _, text in others for number in numbers_of(text))
-    unmatched: list[range] = []
-    for group, text in words:
-        wanted = Counter(numbers_of(text))
-        if wanted - left:
-            unmatched.append(group)
-        left -= wanted
-    return unmatched
+def _words_at(side: Side, tokens: Sequence[str], text: str, spans: Sequence[Span]) -> Iterator[PlacedWord]:
+    """Words that have characters of a text."""
+    stop = 0
+    for group in text_word_groups(tokens) if spans else ():
+        label = word(tokens[group.start : group.stop])
+        if (start := text.find(label, stop)) >= 0:  # otherwise normalized
+            stop = start + len(label)
+            if any(first < stop and start < last for first, last in spans):
+                yield side, group
 
 
 def _doubtful(pair: ForcedPair) -> Sign:
@@ -221,6 +217,5 @@ def _doubtful(pair: ForcedPair) -> Sign:
 _MEASURES: Mapping[SignName, Callable[[ForcedPair], Sign]] = {
     "detached": _detached,
     "repetition": _repetition,
-    "numbers": _numbers,
     "doubtful": _doubtful,
 }

@@ -5,22 +5,26 @@ the sign is for. A sign fires from the value on that `CAUGHT` of the damaged tra
 
     detached    the translation of the next sentence
     repetition  a word in the middle of the translation follows three more times
-    numbers     the first number of the translation has another last digit
     doubtful    the translation of the next sentence
     left_out    the translation of the source without one of the spans of `core.analysis.signs.left_out`
 
 A model for which a sign also fires on more than `MOST_OWN` of its undamaged translations has no threshold for it. The
-thresholds of a checkpoint are in a file beside it, which names it by its digest.
+signs of the two texts alone have the same thresholds for all models (`core.analysis.signs.text_signs`).
+
+On sentences with right translations, `core.analysis.signs.rates` measures how often each sign fires. Of translations
+that are not the model's own, a sign is not offered that fires on more than `MOST_RIGHT` of the right ones; nor is
+`doubtful` before this was measured, as right words that the model would not have chosen are doubtful to it.
+
+The thresholds of a checkpoint and its rates are in a file beside it, which names it by its digest.
 """
 
 import dataclasses
 import math
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tqdm import tqdm
 
@@ -28,21 +32,24 @@ from core.analysis.declaration import Analysis, Columns, option, print_table
 from core.analysis.sample_sentences import SAMPLE
 from core.analysis.signs.left_out import left_out, spans
 from core.analysis.signs.pair_signs import SIGNS, Pair, SignName, pair_signs
+from core.analysis.signs.rates import SAMPLED, Rates, rate_steps, read_pairs, read_rates
+from core.analysis.signs.text_signs import TEXT_SIGNS, THRESHOLDS
 from core.analysis.subject import MODEL
 from core.analysis.unfamiliar_source import source_familiarity
 from core.files.file_writing import check_folder_of, file_digest, write_text
+from core.files.number_range import FROM_1
 from core.files.strict_json import json_text, read_json
 from core.text.text_files import read_text, split_lines
 from core.translator import Translator
 
 SUFFIX = ".signs.json"
-FORMAT, VERSION = "headlight-sign-thresholds", 1
+FORMAT, VERSION = "headlight-sign-thresholds", 2
 CAUGHT = 0.9  # of the damaged translations
 MOST_OWN = 0.1  # of the undamaged ones
+MOST_RIGHT = 0.05  # of the right translations of people
 LEAST_SENTENCES = 8
 MOST_SENTENCES = 500
 SHIPPED_SAMPLE = "the shipped sample"
-_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Threshold:
 
     Attributes:
         value: from which the sign fires; None: it does not tell this model's damaged translations from others.
-        damaged: number of damaged translations.
+        damaged: number of damaged translations; 0 of a sign of the texts alone.
         own: share of the undamaged ones that reach the value.
     """
 
@@ -68,15 +75,50 @@ class SignThresholds:
         sample: name of the sample.
         sentences: their number.
         digest: SHA-256 of the checkpoint in hexadecimal; "" if unknown.
+        rates: of each set of right translations, by its name; none if none was given.
     """
 
     signs: Mapping[SignName, Threshold]
     sample: str
     sentences: int
     digest: str = ""
+    rates: Mapping[str, Rates] = field(default_factory=dict[str, Rates])
 
     def __getitem__(self, name: SignName) -> float | None:
         return self.signs[name].value
+
+    def values(self) -> dict[SignName, float | None]:
+        """The threshold of each sign."""
+        return {name: self[name] for name in SIGNS}
+
+    def share(self, name: SignName, of: Literal["own", "right"]) -> float | None:
+        """Share of all measured translations on which a sign fires; None if there are none."""
+        rates = [rates[name].own if of == "own" else rates[name].right for rates in self.rates.values()]
+        count = sum(each.translations for each in rates)
+        return sum(each.fired for each in rates) / count if count else None
+
+    def is_offered(self, name: SignName, given: bool) -> bool:
+        """Whether a sign says something of a translation.
+
+        Args:
+            given: whether the translation is not the model's own.
+        """
+        share = self.share(name, "right")
+        return self[name] is not None and not (given and (name == "doubtful" if share is None else share > MOST_RIGHT))
+
+    def withheld(self) -> list[SignName]:
+        """Signs that are offered for the model's own translations alone."""
+        return [name for name in SIGNS if self.is_offered(name, given=False) > self.is_offered(name, given=True)]
+
+    def offered(self, given: bool) -> "SignThresholds":
+        """Without the thresholds of signs that are not offered, see `is_offered`."""
+        return dataclasses.replace(
+            self,
+            signs={
+                name: each if self.is_offered(name, given) else dataclasses.replace(each, value=None)
+                for name, each in self.signs.items()
+            },
+        )
 
     def table(self) -> Columns:
         """A row for each sign."""
@@ -86,7 +128,19 @@ class SignThresholds:
             "threshold": ["" if each.value is None else f"{each.value:.4f}" for each in found],
             "damaged": [each.damaged for each in found],
             "own_share": [f"{each.own:.3f}" for each in found],
+            **{f"fires_on_{of}": [_shown(self.share(name, of)) for name in SIGNS] for of in ("own", "right")},
+            "for_given": ["yes" if self.is_offered(name, given=True) else "no" for name in SIGNS],
         }
+
+
+def _shown(share: float | None) -> str:
+    return "" if share is None else f"{share:.4f}"
+
+
+# Of a model that nothing was measured of: the signs of the texts alone.
+_NONE: dict[SignName, Threshold] = dict.fromkeys(SIGNS, Threshold(None, 0, 0.0))
+_FIXED: dict[SignName, Threshold] = {name: Threshold(THRESHOLDS[name], 0, 0.0) for name in TEXT_SIGNS}
+UNMEASURED = SignThresholds(_NONE | _FIXED, "", 0)
 
 
 def measure_thresholds(
@@ -141,14 +195,15 @@ def threshold_steps(
     damage: dict[SignName, list[Pair]] = {
         "detached": swapped,
         "repetition": [(source, repeated(text)) for source, text in zip(sentences, texts, strict=True)],
-        "numbers": [
-            (source, other_number(text)) for source, text in zip(sentences, texts, strict=True) if _NUMBER.search(text)
-        ],
         "doubtful": swapped,
     }
     for name, pairs in damage.items():
         wrong[name] = [signs[name].value for signs in pair_signs(translator, pairs)]
-    yield SignThresholds({name: threshold(values[name], wrong[name]) for name in SIGNS}, sample, len(sentences))
+    found: dict[SignName, Threshold] = {name: threshold(values[name], wrong[name]) for name in SIGNS}
+    for name in TEXT_SIGNS:
+        fired = sum(value >= THRESHOLDS[name] for value in values[name])
+        found[name] = Threshold(THRESHOLDS[name], 0, fired / len(sentences))
+    yield SignThresholds(found, sample, len(sentences))
 
 
 def threshold(own: Sequence[float], damaged: Sequence[float]) -> Threshold:
@@ -165,11 +220,6 @@ def repeated(text: str) -> str:
     words = text.split()
     middle = len(words) // 2
     return " ".join([*words[:middle], *words[middle : middle + 1] * 4, *words[middle + 1 :]])
-
-
-def other_number(text: str) -> str:
-    """A translation whose first number has another last digit."""
-    return _NUMBER.sub(lambda found: f"{found[0][:-1]}{(int(found[0][-1]) + 3) % 10}", text, count=1)
 
 
 def _without_span(translator: Translator, source: str, number: int) -> str | None:
@@ -216,10 +266,11 @@ def load_thresholds(path: Path, digest: str) -> SignThresholds:
         )
     try:
         signs: dict[SignName, Threshold] = {name: _threshold(content["signs"][name]) for name in SIGNS}
+        rates = {str(of): read_rates(each) for of, each in content["rates"].items()}
         thresholds = SignThresholds(
-            signs, str(content["sample"]), int(content["sentences"]), digest=str(content["digest"])
+            signs, str(content["sample"]), int(content["sentences"]), str(content["digest"]), rates
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} is damaged ({type(error).__name__}: {error}): write it again with python -m core sign-thresholds"
         ) from error
@@ -252,6 +303,18 @@ class ThresholdOptions:
         "sentences, one per line; what follows a tab is skipped (default: the shipped sample, which is English)",
         metavar="FILE",
     )
+    right: tuple[Path, ...] = option(
+        (),
+        "sentences with right translations, a tab between, to measure on how many of them and of the model's own "
+        "translations each sign fires",
+        metavar="FILE",
+    )
+    sampled: int = option(
+        SAMPLED,
+        "pairs of each of these files for what needs the model (default: %(default)s)",
+        metavar="N",
+        type=FROM_1,
+    )
     output: Path | None = option(
         None, f"the thresholds (default: beside the model, its name with {SUFFIX})", metavar="FILE", flag="-o"
     )
@@ -270,12 +333,22 @@ def sign_thresholds(translator: Translator, options: ThresholdOptions) -> SignTh
         sources = (line.split("\t")[0].strip() for line in split_lines(read_text(options.input)))
         sentences = [source for source in sources if source]
     name = options.input.name if options.input else SHIPPED_SAMPLE
-    with tqdm(total=len(sentences), unit=" sentences", file=sys.stderr) as bar:
+    sets = {path.name.removesuffix(".tsv"): read_pairs(path) for path in options.right}
+    total = len(sentences) + sum(min(options.sampled, len(pairs)) for pairs in sets.values())
+    found, rates = UNMEASURED, dict[str, Rates]()
+    with tqdm(total=total, unit=" sentences", file=sys.stderr) as bar:
         for step in threshold_steps(translator, sentences, name):
             if isinstance(step, SignThresholds):
-                return dataclasses.replace(step, digest=file_digest(options.checkpoint))
-            bar.update(step)
-    raise AssertionError("the steps end with the thresholds")
+                found = step
+            else:
+                bar.update(step)
+        for of, pairs in sets.items():
+            for step in rate_steps(translator, found.values(), pairs, options.sampled):
+                if isinstance(step, int):
+                    bar.update(step)
+                else:
+                    rates[of] = step
+    return dataclasses.replace(found, digest=file_digest(options.checkpoint), rates=rates)
 
 
 def _write(thresholds: SignThresholds, options: ThresholdOptions) -> None:

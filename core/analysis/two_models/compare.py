@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.signs.pair_signs import SIGNS, SignName
-from core.analysis.signs.thresholds import SignThresholds, load_thresholds, thresholds_beside
+from core.analysis.signs.thresholds import UNMEASURED, SignThresholds, load_thresholds, thresholds_beside
 from core.analysis.subject import Subject
 from core.analysis.two_models.buckets import Bucket, by_frequency, by_length
 from core.analysis.two_models.paired_scores import PairedScore, PairedTestName, paired_scores
@@ -178,8 +178,8 @@ def compared(
 
 def _fired(lines: Sequence[TranslatedPair], side: int, name: SignName, thresholds: SignThresholds | None) -> int | None:
     """The number of sentences on which a sign fires; None without a threshold."""
-    threshold = None if thresholds is None else thresholds[name]
-    if threshold is None:
+    threshold = (thresholds or UNMEASURED)[name]
+    if threshold is None or not any(line.signs[side] for line in lines):
         return None
     return sum(line.signs[side].get(name, -math.inf) >= threshold for line in lines)
 

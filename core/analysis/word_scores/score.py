@@ -168,7 +168,12 @@ class SignedSentences:
         limits = {name: self.thresholds[name] for name in SIGNS}
         known = (f"{name} {fired[name]} (from {value:.2f})" for name, value in limits.items() if value is not None)
         origin = f"the model's own translations of {self.thresholds.sentences} sentences of {self.thresholds.sample}"
-        return f"of {len(self.lines)} sentences: {', '.join(known)}; thresholds from {origin}"
+        rows = [f"of {len(self.lines)} sentences: {', '.join(known)}; thresholds from {origin}"]
+        for name in self.thresholds.withheld() if any(each.line.is_given for each in self.lines) else ():
+            share = self.thresholds.share(name, "right")
+            reason = "this was not measured" if share is None else f"it fires on {share:.0%} of right ones of people"
+            rows.append(f"{name} is not offered for given translations: {reason}")
+        return "\n".join(rows)
 
 
 def score(translator: Translator, options: ScoreOptions) -> ScoredWords | SignedSentences:

@@ -36,11 +36,12 @@ class Line:
 
 @dataclass(frozen=True)
 class ScoredLine:
-    """A sentence with its scored translation."""
+    """A sentence with its scored translation; whether that was given, or is the model's own."""
 
     number: int
     source: str
     target: ScoredText
+    is_given: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def score_lines(
             best = {line.number: each for line, each in zip(searched, scores, strict=True)}
         for line in window:
             target = best.get(line.number) or _given(translator, line, length_penalty)
-            yield ScoredLine(line.number, line.source, target)
+            yield ScoredLine(line.number, line.source, target, is_given=line.target is not None)
 
 
 def _given(translator: Translator, line: Line, length_penalty: float) -> ScoredText:

@@ -26,8 +26,9 @@ class SignedLine:
     signs: Mapping[SignName, Sign]
 
     def firing(self, thresholds: SignThresholds) -> list[Sign]:
-        """The signs that fire, in the order of `SIGNS`."""
-        return [self.signs[name] for name in SIGNS if name in self.signs and self.signs[name].fires(thresholds[name])]
+        """The signs that fire, in the order of `SIGNS`, of those that are offered for such a translation."""
+        limits = thresholds.offered(self.line.is_given)
+        return [self.signs[name] for name in SIGNS if name in self.signs and self.signs[name].fires(limits[name])]
 
     def marked(self, thresholds: SignThresholds, by: SignName | None = None) -> list[PlacedWord]:
         """The words that the firing signs are about, each once.
@@ -64,7 +65,7 @@ class SignedLine:
 
 
 def sign_lines(translator: Translator, lines: Iterable[ScoredLine]) -> Iterator[SignedLine]:
-    """Add the four signs of `pair_signs`, in order.
+    """Add the signs of `pair_signs`, in order.
 
     Raises:
         ValueError: as `Translator.score`.

@@ -13,11 +13,12 @@ from core.analysis.signs.pair_signs import (
     ForcedPair,
     MarkedWord,
     Sign,
+    SignName,
     forced_pairs,
-    numbers_of,
     pair_signs,
     signs_of,
 )
+from core.analysis.signs.thresholds import UNMEASURED
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
@@ -37,7 +38,8 @@ def pieces(text: str) -> tuple[str, ...]:
 
 def pair(source: str, target: str, log_prob: float = -1.0, without: float = -3.0) -> ForcedPair:
     tokens = pieces(target)
-    return ForcedPair(pieces(source), tokens, (log_prob,) * len(tokens), (without,) * len(tokens))
+    log_probs = ((log_prob,) * len(tokens), (without,) * len(tokens))
+    return ForcedPair(pieces(source), tokens, *log_probs, source=source, target=target)
 
 
 def log_probs_of(translator: Translator, source_ids: Sequence[int], predicted: Sequence[int]) -> list[float]:
@@ -105,35 +107,18 @@ def test_repetition_equals_a_count_of_all_pairs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "target"),
+    ("name", "source", "target", "words"),
     [
-        ("no digits here", "keine Ziffern hier"),
-        ("in 2014", "im Jahr 2014"),
-        ("3,000 people", "3.000 Leute"),
-        ("3.5 or 4.5", "3,5 oder 4,5"),
-        ("\u0663 dogs", "3 Hunde"),
-        ("5 of 5", "5 von 5"),
+        ("numbers", "5 of 20,000", "5 von 20.000", []),
+        ("numbers", "5 of 1070", "5 von 2070", [("source", 2), ("target", 2)]),
+        ("copied", "PLEASE CLOSE THE DOOR", "PLEASE CLOSE die DOR", [("target", 0), ("target", 1), ("target", 3)]),
+        ("lost", "see run() and run()", "siehe run() und", [("source", 3)]),
     ],
 )
-def test_equal_numbers_are_no_sign(source: str, target: str) -> None:
-    sign = signs_of(pair(source, target))["numbers"]
-    assert (sign.value, sign.words) == (0.0, ())
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "side", "places"),
-    [
-        ("in 2014", "im Jahr 2015", "target", [2]),
-        ("5 of 5", "5 von 6", "target", [2]),
-        ("in 5 years", "5 von 5", "target", [2]),
-        ("in 5 years", "in Jahren", "source", [1]),  # missing: every word may stand for it
-    ],
-)
-def test_numbers_that_differ_count_by_their_surprisal(source: str, target: str, side: str, places: list[int]) -> None:
-    sign = signs_of(pair(source, target, log_prob=-4.0))["numbers"]
-    assert sign.value == 4.0
-    assert [(each.word[0], each.word[1].start) for each in sign.words] == [(side, place) for place in places]
-    assert signs_of(pair(source, target, log_prob=0.0))["numbers"].value == 0.0  # the model is certain of it
+def test_signs_of_the_texts_mark_words(name: SignName, source: str, target: str, words: list[tuple[str, int]]) -> None:
+    sign = signs_of(pair(source, target))[name]
+    assert [(side, group.start) for (side, group), _ in sign.words] == words
+    assert sign.fires(UNMEASURED[name]) == bool(words)
 
 
 def test_of_many_words_those_with_the_largest_values_are_marked() -> None:
@@ -146,12 +131,6 @@ def test_of_many_words_those_with_the_largest_values_are_marked() -> None:
     assert sorted((values[word] for word in marked), reverse=True) == list(range(29, 29 - MOST_MARKED, -1))
     assert sign.strongest() == marked[:1]
     assert sign.marked(None) == sign.reaching(30.0) == []
-
-
-def test_numbers_are_read_without_separators() -> None:
-    assert numbers_of("1,234.5 and 12\u00a0345") == ["1234", "5", "12345"]
-    assert numbers_of("1990-95 x2") == ["1990", "95", "2"]
-    assert numbers_of("none") == []
 
 
 def test_a_doubtful_word_is_improbable_and_more_so_because_of_the_source() -> None:

@@ -2,13 +2,15 @@
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.analysis.signs.pair_signs import SIGNS, SignName
+from core.analysis.signs.text_signs import TEXT_SIGNS
 from core.analysis.signs.thresholds import SignThresholds, Threshold
-from core.analysis.two_models.compare import CompareOptions, compared
+from core.analysis.two_models.compare import COUNTED, CompareOptions, compared
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
 from core.cli.commands import main
 from core.files.shipped_files import shipped_checkpoint
@@ -72,6 +74,10 @@ def test_signs_are_counted_by_the_threshold_of_each_model() -> None:
         lines, CompareOptions(samples=20), (thresholds(detached=1.0, numbers=0.0), thresholds(detached=0.5))
     )
     counts = {each.sign: (each.first, each.second) for each in found.signs}
-    assert counts == {"detached": (2, 2), "repetition": (None, None), "numbers": (0, None), "doubtful": (None, None)}
-    assert found.signs_table()["first"] == [2, None, 0, None]
-    assert {each.first for each in compared(lines, CompareOptions(samples=20)).signs} == {None}
+    assert {name for name, each in counts.items() if each == (None, None)} == set(COUNTED) - {"detached", "numbers"}
+    assert (counts["detached"], counts["numbers"]) == ((2, 2), (0, None))
+    assert found.signs_table()["first"] == [2, None, 0, None, None, None]
+    unmeasured = compared(lines, CompareOptions(samples=20)).signs
+    assert [each.sign for each in unmeasured if each.first is not None] == list(TEXT_SIGNS)
+    silent = [replace(each, signs=({}, {})) for each in lines]  # by models that have no signs
+    assert {each.first for each in compared(silent, CompareOptions(samples=20)).signs} == {None}

@@ -4,12 +4,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from core.analysis.signs.pair_signs import SIGNS, SignName
-from core.analysis.signs.thresholds import SignThresholds, Threshold
+from core.analysis.signs.pair_signs import SignName
+from core.analysis.signs.thresholds import UNMEASURED, SignThresholds
 from core.analysis.word_scores.scored_lines import WordScore
 from core.analysis.word_scores.signed_lines import SignedLine, sign_columns
-
-NO_THRESHOLDS = SignThresholds(dict.fromkeys(SIGNS, Threshold(None, 0, 0.0)), "", 0)
 
 
 def word_table(words: Sequence[WordScore]) -> pd.DataFrame:
@@ -30,9 +28,9 @@ def word_table(words: Sequence[WordScore]) -> pd.DataFrame:
 def sign_table(
     lines: Sequence[SignedLine], thresholds: SignThresholds | None, by: SignName | None = None
 ) -> pd.DataFrame:
-    """Return a row for each sentence, with all values; no sign fires without thresholds.
+    """Return a row for each sentence, with all values; without thresholds, only those of the texts fire.
 
     Args:
         by: see `SignedLine.marked`.
     """
-    return pd.DataFrame(sign_columns(lines, thresholds or NO_THRESHOLDS, by))
+    return pd.DataFrame(sign_columns(lines, thresholds or UNMEASURED, by))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from core.analysis.heads.word_pair import PlacedWord
 from core.analysis.sample_sentences import SAMPLE
 from core.analysis.signs.pair_signs import SignName
-from core.analysis.signs.thresholds import SignThresholds
+from core.analysis.signs.thresholds import UNMEASURED, SignThresholds
 from core.analysis.word_scores.scored_lines import ScoredLine, WordScore, parse_lines, score_lines
 from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, SignedLine, add_left_out, sign_lines
 from viz_app.language import marked, tr
@@ -15,7 +15,6 @@ from viz_app.session.jobs import Job
 from viz_app.session.models import Model
 from viz_app.session.next_page import lead_to
 from viz_app.session.state import MayHoldModel
-from viz_app.views.translate.score.figures import NO_THRESHOLDS
 
 MAX_LINES = 2_000
 TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`")
@@ -116,7 +115,7 @@ class ScoredFile(MayHoldModel):
         Args:
             by: see `SignedLine.marked`.
         """
-        self._open(signed.line, signed.marked(self.thresholds or NO_THRESHOLDS, by))
+        self._open(signed.line, signed.marked(self.thresholds or UNMEASURED, by))
 
     def _open(self, line: ScoredLine, words: Sequence[PlacedWord]) -> None:
         assert self.model is not None

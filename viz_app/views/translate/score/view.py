@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.analysis.recorded_call import Call
 from core.analysis.signs.pair_signs import SIGNS, SignName
+from core.analysis.signs.thresholds import UNMEASURED
 from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
 from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, ranked_lines, sign_file
 from viz_app.controls.downloads import downloads
@@ -21,9 +22,9 @@ from viz_app.session.address import LISTED, SORTED_BY
 from viz_app.session.fields import part
 from viz_app.session.models import Model
 from viz_app.session.signs import ABOUT as ABOUT_SIGNS
-from viz_app.session.signs import LIMITS, NAMES, about_thresholds
+from viz_app.session.signs import LIMITS, NAMES, about_name, about_thresholds, about_withheld
 from viz_app.session.state import session_object
-from viz_app.views.translate.score.figures import NO_THRESHOLDS, sign_table, word_table
+from viz_app.views.translate.score.figures import sign_table, word_table
 from viz_app.views.translate.score.scored_file import (
     BEAM_SIZE,
     LENGTH_PENALTY,
@@ -162,7 +163,7 @@ def sentences(scored: ScoredFile) -> None:
     """Draw the sentences by their signs; a click on one opens it with the words of its signs selected."""
     if scored.model is None or not scored.signed:
         return
-    thresholds = scored.thresholds or NO_THRESHOLDS
+    thresholds = scored.thresholds or UNMEASURED
     fired = Counter(sign.name for line in scored.signed for sign in line.firing(thresholds))
     counts = joined([f"{tr(NAMES[name])} {fired[name]}" for name in SIGNS if fired[name]])
     st.markdown(
@@ -173,8 +174,10 @@ def sentences(scored: ScoredFile) -> None:
             sentences=len(scored.signed),
             model=plain(scored.model.name),
         ),
-        help="\n\n".join([*map(tr, ABOUT_SIGNS.values()), tr(SIGNS_COMPUTED, most=LEFT_OUT_LINES)]),
+        help="\n\n".join([*(about_name(name, thresholds) for name in SIGNS), tr(SIGNS_COMPUTED, most=LEFT_OUT_LINES)]),
     )
+    if any(line.is_given for line in scored.lines) and (withheld := about_withheld(thresholds)):
+        st.caption(withheld)
     if scored.problem:
         st.caption(tr("There are values but no thresholds: {problem}", problem=plain(scored.problem)))
     elif scored.thresholds is not None:

@@ -15,10 +15,11 @@ MEASURE = marked("Measure them")
 
 def sign_line(reading: readings.Reading) -> None:
     """Draw the names of the signs that fire, each a button that selects its words, from which the questions go on."""
-    if (thresholds := signs.thresholds(reading.model)) is None:
+    if signs.thresholds(reading.model) is None:
         _without_thresholds(reading)
-        return
-    found = signs.signs(reading)
+    thresholds, found = signs.limits(reading), signs.signs(reading)
+    if signs.is_given(reading) and (withheld := signs.about_withheld(signs.thresholds(reading.model) or thresholds)):
+        st.caption(withheld)
     firing = [found[name] for name in SIGNS if name in found and found[name].fires(thresholds[name])]
     if not firing:
         return

@@ -86,6 +86,7 @@ def test_sentences_are_listed_by_their_signs_and_opened_with_the_words(
     assert table["left_out"].notna().all()
     assert any("Repetition 1, of 3 sentences" in each.value for each in page.markdown)
     assert any("not ordinary errors" in each.value for each in page.caption)
+    assert any("Not offered for given translations: doubtful words" in each.value for each in page.caption)
     healthy(page.segmented_control(key="sorted_by").set_value("detached").run())
     assert page.dataframe[0].value["detached"].is_monotonic_decreasing
     line = next(each for each in state_of(page, ScoredFile).signed if each.line.number == 3)
@@ -103,7 +104,7 @@ def test_where_no_sign_fires_the_sentences_name_the_words_of_the_sign_that_they_
     assert page.dataframe[0].value["words"].tolist() == ["", "", ""]
     healthy(page.segmented_control(key="sorted_by").set_value("numbers").run())
     table = page.dataframe[0].value
-    assert (table["line"].tolist()[0], table["words"].tolist()) == (3, ["2015", "", ""])
+    assert (table["line"].tolist()[0], table["words"].tolist()) == (3, ["2014 2015", "", ""])
 
 
 def test_without_a_sample_in_its_language_a_model_has_values_alone(

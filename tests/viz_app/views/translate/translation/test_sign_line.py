@@ -9,6 +9,7 @@ from core.analysis.signs.pair_signs import SIGNS
 from core.analysis.signs.thresholds import SignThresholds, Threshold
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.session import readings, signs
+from viz_app.views.translate.translation import forced_target
 
 NEVER = 1e9
 
@@ -26,6 +27,18 @@ def test_nothing_is_shown_if_no_sign_fires(start: Start, monkeypatch: pytest.Mon
     app = opened(start(text="Where is the old station?", beam_size="1"), "translate")
     assert names(app) == []
     assert not any("Signs of a bad translation" in each.value for each in app.caption)
+
+
+def test_of_a_given_translation_signs_of_right_ones_are_not_offered(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signs, "thresholds", lambda _: limits(doubtful=-NEVER, numbers=1.0))
+    app = opened(start(text="Where is room 12?", beam_size="1"), "translate")
+    assert "Doubtful words" in names(app)
+    app.text_area(key=forced_target.TEXT.key).set_value("Wo ist Zimmer 13?")
+    next(button for button in app.button if button.label == "Score it").click()
+    assert names(healthy(app.run())) == ["Numbers"]
+    assert any(each.value.startswith("Not offered for given translations: doubtful words") for each in app.caption)
 
 
 def test_a_click_on_a_sign_selects_its_words(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
