@@ -19,6 +19,7 @@ from core.files.budget import MIB, PROCESS_SHARE
 VARIABLE = "HEADLIGHT_MEMORY_MB"  # by which the app's limit is set
 PATIENCE = 30.0  # seconds that a pass waits for those under way
 PASS, SHORTER = "this pass of the model", "shorten the sentence"
+SMALLER = "use a smaller model"
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
 

@@ -200,7 +200,7 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
     """
     from core import Translator
     from core.export.attention_arrays import explanation_of_arrays, holds_arrays, load_arrays
-    from core.files.process_memory import PROCESS
+    from core.files.process_memory import PROCESS, SMALLER
     from core.formats.importing import import_files
     from core.formats.opening import content_digest, own_file
     from core.formats.progress import reporting
@@ -225,7 +225,7 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
     with (
         refusals(name),
         open_source(paths, chosen) as files,
-        PROCESS.reserved(2 * files.num_bytes, name, "use a smaller model"),  # numbers of 16 bits become float32
+        PROCESS.reserved(2 * files.num_bytes, name, SMALLER),  # numbers of 16 bits become float32
     ):
         if (own := own_file(files)) is not None:
             digest = _sha256(own)
