@@ -44,7 +44,8 @@ class AttentionMap:
     hidden: Tensor | None = None
 
     def __post_init__(self) -> None:
-        PROCESS.hold(self, self.weights.nbytes)
+        if PROCESS.limit is not None:
+            PROCESS.hold(self, self.weights.nbytes)
         expected = (len(self.query_tokens), len(self.key_tokens))
         if self.weights.dim() != 3 or tuple(self.weights.shape[1:]) != expected:
             raise ValueError(

@@ -16,10 +16,9 @@ from viz_app.language import tr
 from viz_app.page_list import VIEWS, View
 from viz_app.session import fields, language, next_page, permalink, readings, shown_slide
 from viz_app.session.models import Model
-from viz_app.session.no_room import no_room_shown
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current, Reading
-from viz_app.session.state import session_object
+from viz_app.session.state import no_room_shown, session_object
 
 FRAME = Path(__file__).parent / "frame"
 STYLES = FRAME.parents[1] / "core/drawing/sizes.css", FRAME / "style.css"

@@ -17,6 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 from core.capture import capture_attention
 from core.decoding import ChainLogits, Length, MaskedLogits, NextLogits, NonFiniteError
 from core.decoding.cache import cached_decoder, chain_decoder
+from core.files.process_memory import PROCESS
 from core.inference.cpu_inference import PackedTransformer, packable
 from core.inference.cpu_products import onednn_products
 from core.inference.device import Precision
@@ -69,7 +70,7 @@ class SharedModel:
             NoRoomError: in a pass, if the process may not have its memory (`core.files.process_memory`).
         """
         with self._lock:
-            if self._reserves:
+            if self._reserves or PROCESS.limit is None:
                 yield self.model
                 return
             self._reserves = True

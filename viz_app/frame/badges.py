@@ -8,7 +8,7 @@ from viz_app.controls.check_badge import badge, failure
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr
 from viz_app.session import readings
-from viz_app.session.no_room import no_room_shown
+from viz_app.session.state import no_room_shown
 
 if TYPE_CHECKING:
     from core.analysis.sanity_checks import Check

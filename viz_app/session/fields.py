@@ -25,8 +25,7 @@ from viz_app.drawing.display_text import sentence_case
 from viz_app.page_list import VIEWS
 from viz_app.session import next_page
 from viz_app.session.address_codecs import Codec
-from viz_app.session.no_room import no_room_shown
-from viz_app.session.state import Widget, session_object
+from viz_app.session.state import Widget, no_room_shown, session_object
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -3,12 +3,14 @@
 Outside the components, the only module that reads or writes `st.session_state`.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from viz_app.drawing.display_text import sentence_case
 from viz_app.language import language
 
 T = TypeVar("T")
@@ -124,3 +126,16 @@ class Widget(Generic[T]):
         if self.value is not None and shown.get(self.key, current) != current:
             self.set(self.value)
         shown[self.key] = current
+
+
+@contextmanager
+def no_room_shown() -> Generator[None]:
+    """Show the reason if there is no memory for what is computed inside the block, which then ends."""
+    try:
+        yield
+    except ValueError as error:
+        from core.files.process_memory import NoRoomError  # imports torch: the page is drawn before
+
+        if not isinstance(error, NoRoomError):
+            raise
+        st.error(sentence_case(str(error)))
