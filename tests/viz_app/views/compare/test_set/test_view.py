@@ -40,7 +40,9 @@ def test_scores_sentences_and_buckets_stand_on_the_page(page: AppTest) -> None:
     file = state_of(page, ComparedFile)
     assert file.result is not None
     scores, signs, lines = (each.value for each in page.dataframe)
-    assert signs["first"].tolist() == [each.first for each in file.result.signs]
+    assert signs["first"].fillna(-1).tolist() == [
+        -1 if each.first is None else each.first for each in file.result.signs
+    ]
     assert scores["metric"].tolist() == ["BLEU", "chrF2"]
     assert scores["first"].tolist() == [round(each.first, 2) for each in file.result.scores]
     assert lines["difference"].is_monotonic_decreasing
