@@ -205,7 +205,9 @@ def _allowed_continuations(
         found += [(parent, token_id, log_prob, hypothesis.log_prob + log_prob) for token_id, log_prob in scored]
     found.sort(key=lambda each: -each[3])
     best = found[: 2 * options.beam_size]
-    return _Continuations(*([each[column] for each in best] for column in range(4)))
+    return _Continuations(
+        [each[0] for each in best], [each[1] for each in best], [each[2] for each in best], [each[3] for each in best]
+    )
 
 
 def check_beginning(beginning: Beginning, limit: int, options: SearchOptions) -> None:

@@ -72,7 +72,7 @@ def check_like(value: Any, sample: Any, name: str = "") -> None:
     if not is_like:
         expected = f"a tensor {list(sample.shape)}" if isinstance(sample, torch.Tensor) else type(sample).__name__
         raise ValueError(f"{name or 'its content'} is {value!r:.60}, expected {expected}")
-    if isinstance(sample, dict):
+    if isinstance(sample, dict) and isinstance(value, dict):
         for key, each in sample.items():
             check_like(value.get(key), each, f"{name} {key}".strip())
     elif isinstance(sample, list | tuple):

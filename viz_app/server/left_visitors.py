@@ -7,11 +7,10 @@ is free at the next search for garbage.
 import asyncio
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import cast
+from typing import Any
 
 from streamlit import runtime
 from streamlit.runtime.session_manager import SessionInfo, SessionStorage
-from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from viz_app.session import model_memory
 from viz_app.session.freed_memory import return_freed_memory
@@ -88,6 +87,6 @@ def keep_left_visitors() -> None:
     """Let the server keep the sessions of visitors who have left in a `LeftVisitors`; call it in its event loop."""
     if runtime.exists():
         left = LeftVisitors(asyncio.get_running_loop())
-        manager = cast("WebsocketSessionManager", runtime.get_instance()._session_mgr)
-        manager._session_storage = left
+        instance: Any = runtime.get_instance()
+        instance._session_mgr._session_storage = left
         model_memory.end_left_visitor = left.end_first

@@ -29,8 +29,7 @@ def export_path_graph(graph: PathGraph, file_format: Format, theme: Theme = LIGH
     text: dict[str, Any] = {"va": "center", "parse_math": False, "fontsize": SMALL_POINTS}
     axes.text(0, -22, title, color=theme.text, **text)
     if any(edge.share < SMALL_WEIGHT for edge in graph.edges):
-        style = {**text, "ha": "right", "color": theme.faint}
-        axes.text(graph.width, -22, tr("dots: below 5% of the largest"), **style)
+        axes.text(graph.width, -22, tr("dots: below 5% of the largest"), ha="right", color=theme.faint, **text)
     for name, at in graph.titles:
         axes.text(at.x, at.y - 8, name, color=theme.text, fontweight="bold", **text)
     for name, at in graph.rows:

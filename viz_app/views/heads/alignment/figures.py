@@ -180,7 +180,8 @@ def export_ribbon(
     for x, side, name in ((-0.03, "right", tr("source")), (0.5, "center", title), (1.03, "left", tr("translation"))):
         axes.text(x, -0.9, name, ha=side, color=theme.faint, **text)
     if any(MIN_WEIGHT <= weight < SMALL_WEIGHT for row in alignment.weights.tolist() for weight in row):
-        axes.text(0.5, -0.55, dots_note(), ha="center", color=theme.faint, **{**text, "fontsize": SMALL_POINTS})
+        small: dict[str, Any] = {**text, "fontsize": SMALL_POINTS}
+        axes.text(0.5, -0.55, dots_note(), ha="center", color=theme.faint, **small)
     return saved(figure, file_format)
 
 
