@@ -45,7 +45,7 @@ export function weightLine(d, weight, color = "", dash = "solid") {
  * @param {string} [text]
  */
 export function dotsNote(text = tr("dots: below {weight}", { weight: decimal(SMALL_WEIGHT, 2) })) {
-  const entry = element("span", "head dots");
+  const entry = element("span", "dots");
   const sample = vector("svg", { viewBox: "0 0 22 4", width: 22, height: 4, "aria-hidden": "true" });
   sample.append(weightLine("M0 2H22", 0, "currentColor"));
   entry.append(sample, element("span", "", text));

@@ -95,6 +95,9 @@ def test_every_process_restores_its_own_losses(rank: int, recipe: Recipe) -> Non
 
 def test_a_state_of_another_number_of_processes_is_restored(recipe: Recipe) -> None:
     alone = Training(PRESETS["tiny"], recipe, World(torch.device("cpu")))
+    for parameter in alone.model.parameters():
+        parameter.grad = torch.zeros_like(parameter) if parameter.requires_grad else None
+    alone.optimizer.step()  # has moments from here on
     alone.step, alone.position = 7, Position(1, 2)
     half = Training(PRESETS["tiny"], recipe, Half(torch.device("cpu"), rank=1, size=2))
     half.restore(alone.state())

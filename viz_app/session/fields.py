@@ -20,7 +20,6 @@ from urllib.parse import quote, urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from core.analysis.agreement import DisagreementError
 from viz_app.drawing.display_text import sentence_case
 from viz_app.page_list import VIEWS
 from viz_app.session import next_page
@@ -366,8 +365,12 @@ def _within(name: str) -> Generator[None]:
     token = _parts.set((*parts, name))
     try:
         yield
-    except DisagreementError as error:  # a changed model: no number of it is shown
-        st.error(sentence_case(str(error)))
+    except ValueError as error:
+        from core.analysis.agreement import DisagreementError  # imports torch
+
+        if not isinstance(error, DisagreementError):
+            raise
+        st.error(sentence_case(str(error)))  # a changed model: no number of it is shown
     finally:
         _parts.reset(token)
     if not parts:

@@ -33,7 +33,7 @@ _VERBATIM = re.compile(
     | (?<![^\s"'(\u201e\u201c\u00ab])(?:(?:~|\.{1,2})?(?:/[\w.-]*\w)+/?|[A-Za-z]:\\[^\s"]*[\w\\])  # paths
     | \b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|json|txt|py|js|html?|pdf|docx?|xlsx?|csv|xml|ya?ml|png|jpe?g|zip
         |exe|sh|md|cfg|conf|ini|log)\b
-    | (?<!\S)--[a-z][\w-]* | \b[^\W\d_]\w*_\w*\w(?:\(\))? | \b[^\W\d_]\w*\(\)     # --option, user_name, run()
+    | (?<!\S)--[a-z][\w-]* | \b[^\W\d_]\w*_\w*\w(?:\(\))? | \b[^\W\d_]\w*\(\)     # options, user_name, run()
     | \b[A-Z]+-?\d{2,}[A-Z\d-]*\b | \+\d[\d()/\ -]{5,}\d                        # B-204, +49 30 1234567
     | (?:[\U0001f000-\U0001faff\u2600-\u27bf]\ufe0f?\u200d?)+                    # emoji
     """,

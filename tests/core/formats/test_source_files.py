@@ -174,7 +174,7 @@ def test_a_source_that_is_none(tmp_path: Path) -> None:
         import_checkpoint(tmp_path / "other.txt")
     os.mkfifo(tmp_path / "pipe.zip")
     for path in (tmp_path / "pipe.zip", "/dev/zero"):  # to read them would never end
-        with pytest.raises(CheckpointError, match=r"is not a file: give one folder, one archive, or files$"):
+        with pytest.raises(CheckpointError, match=r"is not a regular file: give one folder, one archive, or files$"):
             import_checkpoint(path)
 
 

@@ -142,7 +142,8 @@ def test_the_tasks_are_languages_and_their_prefixes_come_before_a_text(folder: P
         encode(">>ro<< A dog runs.")
     facts = model_facts(checkpoint.model, checkpoint.tokenizer, checkpoint.training)
     assert facts["source prefix"] == f'"{PREFIX}", or "translate English to French: "'
-    assert facts["norms"] == "RMSNorm, on the input of each sub-layer, and after the last layer; epsilon 1e-06"
+    assert facts["norms"] == "RMSNorm, on the input of each sub-layer, and after the last layer"
+    assert facts["epsilon of the norms"] == "1e-06"
     assert facts["positions"] == "relative, in self-attention: 32 classes of distances up to 128"
     assert facts["target languages"] == ">>de<<, >>fr<<"
 

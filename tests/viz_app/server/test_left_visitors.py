@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.event_loop import run_alone
 from viz_app.server import left_visitors
 from viz_app.server.left_visitors import LeftVisitors
 
@@ -46,7 +47,7 @@ def test_who_comes_back_in_time_goes_on_and_the_others_end(returned: list[str]) 
         assert storage.get("a") is None
         await asyncio.sleep(1.2)
 
-    asyncio.run(run())
+    run_alone(run())
     assert returned == [""], "once for all who left together"
 
 
@@ -58,7 +59,7 @@ def test_who_has_been_gone_longest_makes_room_first() -> None:
             assert await asyncio.to_thread(storage.end_first) == (expected is not None)
             assert expected in (None, ended(sessions))
 
-    asyncio.run(run())
+    run_alone(run())
 
 
 def test_the_number_of_kept_sessions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,4 +68,4 @@ def test_the_number_of_kept_sessions_is_bounded(monkeypatch: pytest.MonkeyPatch)
     async def run() -> None:
         assert ended(left(LeftVisitors(asyncio.get_running_loop()), "a", "b", "c")) == [True, False, False]
 
-    asyncio.run(run())
+    run_alone(run())

@@ -1,6 +1,5 @@
 """Uploads through Streamlit's own address: those that a page has requested, within limits."""
 
-import asyncio
 import io
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -15,6 +14,7 @@ from streamlit.runtime import memory_uploaded_file_manager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.web.server.starlette import starlette_routes
 
+from tests.event_loop import run_alone
 from viz_app.server import serving, uploads
 from viz_app.server.uploads import BoundedUploads, ExpectedUploads
 from viz_app.session import environment
@@ -98,7 +98,7 @@ def test_an_upload_that_the_visitor_cancels_is_no_error(client: TestClient, file
 
     headers = [(b"content-type", request.headers["content-type"].encode())]
     scope = {"type": "http", "method": "PUT", "path": address, "headers": headers, "query_string": b""}
-    asyncio.run(client.app(scope, receive, send))  # type: ignore[arg-type]
+    run_alone(client.app(scope, receive, send))  # type: ignore[arg-type]
     assert not sent
     assert files.has_room("session", 2 * MB)
     assert not files.file_storage

@@ -20,7 +20,7 @@ def card(section: PaperSection) -> None:
         with left:
             st.markdown(f"**{tr(section.number)} {tr(section.title)}**")
             st.markdown(tr(section.about))
-            st.caption(" ".join(f"`{name}`" for name in section.code))
+            st.markdown(" ".join(f"`{name}`" for name in section.code))
         with right:
             if section.sentence:
                 st.markdown(tr("**Try** \u201c{sentence}\u201d", sentence=plain(section.sentence)))

@@ -64,7 +64,7 @@ def _without_thresholds(reading: readings.Reading) -> None:
     if slot.measured is not None and slot.identity == reading.model.digest:
         job_control(slot.measured.job, "sign_thresholds")
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="signs"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="signs_unmeasured"):
         st.caption(
             tr("This model has no thresholds for signs of a bad translation yet."),
             width="content",
