@@ -245,7 +245,7 @@ def test_the_browser_draws_the_weights_that_files_and_tables_have(page: Page) ->
 def test_a_line_has_as_much_ink_as_weight_and_dots_say_that_there_is_little(page: Page) -> None:
     weights = torch.tensor([[[0.6, 0.3, 0.06, 0.04]]])
     mount(page, attention_lines, lines_payload(AttentionMap("cross", 0, weights, ("a",), tuple("bcde")), [0], LIGHT))
-    drawn = page.locator("path[stroke-opacity]:not(.head *)").evaluate_all(
+    drawn = page.locator("path[stroke-opacity]:not(.head *, .dots *)").evaluate_all(
         "paths => paths.map((path) => ['stroke-opacity', 'stroke-width'].map((name) => +path.getAttribute(name)))"
     )
     inks = sorted((opacity * width for opacity, width in drawn[1:]), reverse=True)  # the first is of dots

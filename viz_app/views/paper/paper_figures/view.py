@@ -115,7 +115,7 @@ def page() -> None:
         view = setting_segments(address.PAPER_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
         tokens = token_boxes()
     try:
-        panels, name, maps = selection(tokens) if figure == SELECTION else paper_figure(figure, tokens)
+        panels, name, maps, note = (*selection(tokens), "") if figure == SELECTION else paper_figure(figure, tokens)
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
@@ -142,31 +142,32 @@ def page() -> None:
         call=lambda: panels_call(panels, maps),
     )
     if figure != SELECTION:
-        figure_caption(figure, panels)
+        figure_caption(figure, note)
 
 
-def figure_caption(figure: str, panels: Sequence[LinePanel]) -> None:
-    """Say what a figure of the paper is about, below it as in the paper."""
+def figure_caption(figure: str, note: str) -> None:
+    """Say what a figure of the paper is about, below it as in the paper, and which layer it shows."""
     text = tr("**{name}**: {text}.", name=figure_name(figure), text=tr(FIGURES[figure].about))
     st.markdown(text, help=tr(HOW_TO_READ))
+    if note:
+        st.caption(note)
 
 
-def linking_caption(linking: Linking | None, attention: AttentionMap, query: int | None, layers: int) -> None:
+def layer_note(linking: Linking | None, attention: AttentionMap, query: int | None, layers: int) -> str:
     """Name the head with the most weight between the words of a figure, and the paper's layer beside it."""
     paper = {"paper_layer": figure_heads.LAYER, "paper_layers": figure_heads.PAPER_LAYERS, "layers": layers}
     nearest = figure_heads.nearest_layer(layers)
     if linking is None or query is None or not linking.keys:
-        if layers != figure_heads.PAPER_LAYERS:
-            note = tr(
-                "The paper shows layer {paper_layer} of {paper_layers}; of the {layers} layers of this encoder the "
-                "nearest is {layer}.",
-                **paper,
-                layer=nearest + 1,
-            )
-            st.caption(note)
-        return
+        if layers == figure_heads.PAPER_LAYERS:
+            return ""
+        return tr(
+            "The paper shows layer {paper_layer} of {paper_layers}; of the {layers} layers of this encoder the "
+            "nearest is {layer}.",
+            **paper,
+            layer=nearest + 1,
+        )
     best, of_paper = linking.best(), linking.best(nearest)
-    text = tr(
+    return tr(
         "From {word} to {keys}, {head} has the most weight of all layers: {weight:.2f}. The paper shows layer "
         "{paper_layer} of {paper_layers}; in layer {layer} of {layers} here, {other} has the most: {second:.2f}.",
         **paper,
@@ -178,7 +179,6 @@ def linking_caption(linking: Linking | None, attention: AttentionMap, query: int
         other=head_names.name_of(of_paper.layer, of_paper.head),
         second=linking.of(of_paper),
     )
-    st.caption(text)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
@@ -240,10 +240,10 @@ def panels_call(panels: Sequence[LinePanel], maps: Call) -> Call:
     return Call("table", appendix_table, (drawn,))
 
 
-def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, Call | None]:
+def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, Call | None, str]:
     """Select sentence, layer, word and heads of one of the paper's figures.
 
-    Return its drawings, a file name, and the call of its maps.
+    Return its drawings, a file name, the call of its maps, and a note on the layer.
     """
     about, model = FIGURES[figure], readings.model()
     number = figure.removeprefix("Figure ")
@@ -274,12 +274,12 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
         attention = shown[layer]
         linking = () if answer is None or query != row else answer.heads(layer)
         heads = heads_box(attention, query, about.num_heads, number, (sentence, layer, query, model.digest), linking)
-    linking_caption(found, attention, query, len(maps))
     if not heads:
         st.caption(tr("Select a head to draw its lines."))
-        return [], "", None
+        return [], "", None, ""
     recorded = python_code.RecordedPass(model, sentence or "", "").maps("encoder_self", tokens)
-    return figure_heads.panels(figure, attention, heads, query), f"figure{number}-layer{layer}", recorded
+    drawn = figure_heads.panels(figure, attention, heads, query)
+    return drawn, f"figure{number}-layer{layer}", recorded, layer_note(found, attention, query, len(maps))
 
 
 def word_box(attention: AttentionMap, default: str, number: str, row: int | None = None) -> int:
@@ -326,7 +326,7 @@ def heads_box(
 def selection(tokens: TokenView) -> tuple[list[LinePanel], str, Call | None]:
     """Draw the selection of the page Heads, layer by layer; if words are selected, only their lines.
 
-    Returns as `paper_figure`.
+    Returns as `paper_figure`, but for the note.
     """
     reading = readings.reading()
     if reading is None:
