@@ -1,5 +1,5 @@
 // @ts-check
 import { drawLines } from "../../core/drawing/lines.js";
-import { attentionComponent } from "./shared.js";
+import { attentionComponent } from "./attention_renderer.js";
 
 export default attentionComponent(drawLines);

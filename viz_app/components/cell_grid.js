@@ -5,7 +5,8 @@
 
 import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
 import { scrolling } from "../../core/drawing/scrolling.js";
-import { component, rootOf, select } from "./shared.js";
+import { select } from "./linked_words.js";
+import { component, rootOf } from "./renderer.js";
 
 /**
  * @typedef {object} Cell

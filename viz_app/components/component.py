@@ -52,7 +52,7 @@ def dated(key: str, data: Any) -> list[Any]:
 
     The browser loads a component's script for each new set of data, and until the script is cached Chromium often
     resolves the later load first: the data sent last would be drawn first and then be replaced by older ones. With the
-    time the older ones are skipped (`component` in shared.js). The time stays the same while the data do, because the
+    time the older ones are skipped (`component` in renderer.js). The time stays the same while the data do, because the
     browser draws everything that has changed again. The two are a list: in a dictionary Streamlit looks for tables with
     pandas, whose import takes half a second of the first page.
     """

@@ -6,7 +6,7 @@
 
 import { element } from "../../core/drawing/dom.js";
 import { setTexts, tr } from "../../core/drawing/texts.js";
-import { rootOf } from "./shared.js";
+import { rootOf } from "./renderer.js";
 
 const CONFIRMED = 2000; // milliseconds that "Copied" stays
 

@@ -7,7 +7,9 @@
 import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../core/drawing/dom.js";
 import { runsWithout } from "../../core/drawing/map_cells.js";
 import { tr } from "../../core/drawing/texts.js";
-import { component, listen, placed, rootOf, tellClicked } from "./shared.js";
+import { tellClicked } from "./attention_renderer.js";
+import { listen, placed } from "./linked_words.js";
+import { component, rootOf } from "./renderer.js";
 
 /**
  * @typedef {object} Cell

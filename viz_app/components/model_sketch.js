@@ -6,7 +6,8 @@
 
 import { element } from "../../core/drawing/dom.js";
 import { modelSketch } from "../../core/drawing/model_sketch.js";
-import { component, openAddress, rootOf } from "./shared.js";
+import { openAddress } from "./address.js";
+import { component, rootOf } from "./renderer.js";
 
 /**
  * @typedef {SketchData & {

@@ -1,7 +1,7 @@
 // @ts-check
 // Drawings of a sentence that was just entered, before Streamlit runs the page for it: see session/previews.py.
 
-import { tellPreview } from "./shared.js";
+import { tellPreview } from "./renderer.js";
 
 export const BOX = ".st-key-text input"; // the text box of the sentence, which is Streamlit's
 const PATIENCE = 500; // milliseconds until the page runs without a preview

@@ -11,7 +11,8 @@ import { tr } from "../../core/drawing/texts.js";
 import { previewOnEnter } from "./preview.js";
 import { edit, editButton, wordsAfterEnter } from "./sentence_edit.js";
 import { translationMenu } from "./translation_menu.js";
-import { component, listen, onSelected, rootOf, select, tellPointed } from "./shared.js";
+import { listen, onSelected, select, tellPointed } from "./linked_words.js";
+import { component, rootOf } from "./renderer.js";
 
 const CURSIVE = /^[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
 // Letters that never join the one after them: alef, dal, reh, waw and related ones (Joining_Type R and U of Unicode).

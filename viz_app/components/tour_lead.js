@@ -4,8 +4,6 @@
 
 /** @import { Renderer } from "./streamlit" */
 
-import { whenDrawn } from "./shared.js";
-
 /**
  * @typedef {object} Data
  * @property {string | null} part Selects the part of the page; null: there is none on this page.
@@ -60,4 +58,22 @@ function keepInView(part) {
   growth.observe(part); // calls at once, too
   for (const act of ["wheel", "pointerdown", "keydown"]) document.addEventListener(act, stop, { once: true });
   window.setTimeout(stop, GROWS_FOR);
+}
+
+const ASKED_EVERY = 25; // milliseconds
+const AT_MOST = 4000;
+
+/**
+ * Do something once the server has drawn the whole page: before, boxes may have the values that they had before the
+ * click, and a link to another page would send these back.
+ * @param {() => void} act
+ */
+function whenDrawn(act) {
+  const since = performance.now();
+  const timer = window.setInterval(() => {
+    const isDrawn = document.querySelector(".stApp[data-test-script-state=notRunning]");
+    if (!isDrawn && performance.now() - since < AT_MOST) return;
+    window.clearInterval(timer);
+    act();
+  }, ASKED_EVERY);
 }

@@ -9,7 +9,7 @@ import { button, element, focusedIn, goTo, group, moveInRows, spelled, textOf } 
 import { decimal } from "../../../core/drawing/numbers.js";
 import { tr } from "../../../core/drawing/texts.js";
 import { decodedWeights, paintWeights } from "../../../core/drawing/weights.js";
-import { component, rootOf } from "../../components/shared.js";
+import { component, rootOf } from "../../components/renderer.js";
 
 /**
  * @typedef {{ spans: Span[], glued: boolean, mark: "" | "query" | "key" | "both", at: number }} Token

@@ -8,7 +8,7 @@ import { DASHES, element, focusedIn, stroke, vector } from "../../../core/drawin
 import { scrolling } from "../../../core/drawing/scrolling.js";
 import { decimal } from "../../../core/drawing/numbers.js";
 import { tr } from "../../../core/drawing/texts.js";
-import { component, rootOf } from "../../components/shared.js";
+import { component, rootOf } from "../../components/renderer.js";
 
 /**
  * @typedef {{ key: string, name: string, text: string, low: number, high: number, range: [number, number] | null }} Axis

@@ -8,7 +8,9 @@ import { button, element, isolated } from "../../../core/drawing/dom.js";
 import { drawFigure1 } from "../../../core/drawing/figure1.js";
 import { tr } from "../../../core/drawing/texts.js";
 import { FORMATS, exportFigure } from "./figure1_export.js";
-import { component, keep, listen, openAddress, restored, rootOf, select } from "../../components/shared.js";
+import { keep, openAddress, restored } from "../../components/address.js";
+import { listen, select } from "../../components/linked_words.js";
+import { component, rootOf } from "../../components/renderer.js";
 
 const STEP = "step"; // of the address, counted from 1
 

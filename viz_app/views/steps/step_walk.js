@@ -8,7 +8,7 @@
 
 import { button, element, focusedIn, group } from "../../../core/drawing/dom.js";
 import { tr } from "../../../core/drawing/texts.js";
-import { component, replaceListener, rootOf } from "../../components/shared.js";
+import { component, replaceListener, rootOf } from "../../components/renderer.js";
 import { drawnBlock, numbersTable } from "./step_blocks.js";
 import { formulaNode } from "./step_formula.js";
 

@@ -8,7 +8,7 @@
 import { DASHES, element, focusedIn, goTo, group, vector } from "../../../../core/drawing/dom.js";
 import { dotsNote, SMALL_WEIGHT, weightLine } from "../../../../core/drawing/line_style.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, rootOf } from "../../../components/shared.js";
+import { component, rootOf } from "../../../components/renderer.js";
 
 /**
  * @typedef {[x: number, y: number]} Point In pixels.

@@ -6,7 +6,7 @@
 import { button, element, focusedIn, group, moveInRows, restoreFocus } from "../../../../core/drawing/dom.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, rootOf } from "../../../components/shared.js";
+import { component, rootOf } from "../../../components/renderer.js";
 
 /**
  * @typedef {object} Cell

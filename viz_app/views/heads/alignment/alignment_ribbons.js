@@ -18,7 +18,7 @@ import { dotsNote, SMALL_WEIGHT } from "../../../../core/drawing/line_style.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, rootOf } from "../../../components/shared.js";
+import { component, rootOf } from "../../../components/renderer.js";
 
 const PITCH = 30; // pixels from word to word
 const FULL = 24; // pixels of a ribbon of weight 1

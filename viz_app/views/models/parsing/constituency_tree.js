@@ -7,7 +7,7 @@ import { element, focusedIn, goTo, restoreFocus, vector } from "../../../../core
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, rootOf } from "../../../components/shared.js";
+import { component, rootOf } from "../../../components/renderer.js";
 
 const CHARACTER = 8.2; // pixels
 const ROW = 44;

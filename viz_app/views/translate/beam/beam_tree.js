@@ -18,7 +18,8 @@ import { dotsNote, SMALL_WEIGHT, weightLine } from "../../../../core/drawing/lin
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr } from "../../../../core/drawing/texts.js";
-import { component, keep, restored, rootOf } from "../../../components/shared.js";
+import { keep, restored } from "../../../components/address.js";
+import { component, rootOf } from "../../../components/renderer.js";
 
 const MARKS = { live: "\u25cf", finished: "\u25a0", pruned: "\u00d7", dropped: "\u25cb" };
 const names = () => ({

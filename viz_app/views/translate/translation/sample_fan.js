@@ -8,7 +8,7 @@ import { lineStyle } from "../../../../core/drawing/line_style.js";
 import { scrolling } from "../../../../core/drawing/scrolling.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr, trCount } from "../../../../core/drawing/texts.js";
-import { component, rootOf } from "../../../components/shared.js";
+import { component, rootOf } from "../../../components/renderer.js";
 
 /**
  * @typedef {object} Row

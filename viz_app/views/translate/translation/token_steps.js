@@ -7,7 +7,8 @@
 import { button, element, focusedIn, group, spelled } from "../../../../core/drawing/dom.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr, trCount } from "../../../../core/drawing/texts.js";
-import { component, keep, restored, rootOf } from "../../../components/shared.js";
+import { keep, restored } from "../../../components/address.js";
+import { component, rootOf } from "../../../components/renderer.js";
 
 const TOKEN = "token"; // the selected position in the address, counted from 1
 
