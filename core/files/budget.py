@@ -70,6 +70,7 @@ MAX_PICTURE_HEIGHT = 2**10  # pixels that a model reads: patch_size * patch_rows
 COMPUTATION = 512 * MIB  # of numbers that a pass keeps, besides twice the bytes of the weights
 SEARCH_PASSES = 32  # a search computes as many attention weights as so many of the longest passes
 NUMBER = 4  # bytes, float32
+UNKNOWN_MEMORY = 4096 * MIB  # taken for that of a machine that does not tell it
 PROCESS_SHARE = 0.75  # of the machine's memory, for all models, results and passes of an app (`process_memory`)
 MAX_PICTURE_BYTES = 4 * MIB  # of a PNG file
 MAX_PIXELS = 4_000_000  # of a picture, as decoded and as scaled to the height of a model

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core.files.budget import MIB, PROCESS_SHARE
+from core.files.budget import MIB, PROCESS_SHARE, UNKNOWN_MEMORY
 
 VARIABLE = "HEADLIGHT_MEMORY_MB"  # by which the app's limit is set
 PATIENCE = 30.0  # seconds that a pass waits for those under way
@@ -142,8 +142,8 @@ class ProcessMemory:
 PROCESS = ProcessMemory()
 
 
-def default_limit() -> int | None:
-    """`PROCESS_SHARE` of the memory of this machine, or of the cgroups that this process is in; None if unknown."""
+def default_limit() -> int:
+    """`PROCESS_SHARE` of the memory of this machine, or of the cgroups that this process is in."""
     sizes: list[int] = []
     with suppress(AttributeError, OSError, ValueError):  # other systems
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -155,7 +155,7 @@ def default_limit() -> int | None:
             for each in (folder, *folder.parents):
                 if each.is_relative_to(root):
                     sizes += _limit_in(each / name)
-    return int(min(sizes) * PROCESS_SHARE) if sizes else None
+    return int(min(sizes, default=UNKNOWN_MEMORY) * PROCESS_SHARE)
 
 
 def _limit_in(path: Path) -> list[int]:

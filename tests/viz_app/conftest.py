@@ -28,7 +28,6 @@ from core.translator import Translator
 from tests.viz_app.pages import Start
 from viz_app.controls import job_control
 from viz_app.session import open_models
-from viz_app.session.environment import MODELS_VARIABLE
 from viz_app.session.models import CHECKPOINT_VARIABLE
 from viz_app.views.models.over_training import histories, measurement
 from viz_app.views.models.parsing import parser_model
@@ -123,7 +122,6 @@ def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) 
     A model that has learned nothing never ends a sentence, so the limit is near.
     """
     monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 1)
-    monkeypatch.setenv(MODELS_VARIABLE, "100")  # those of sessions before stay until Python looks for garbage
     # A search of all objects for garbage: tests/viz_app/session/test_freed_memory.py has one.
     monkeypatch.setattr(open_models, "return_freed_memory", lambda: None)
 

@@ -10,13 +10,10 @@ HOSTS_VARIABLE = "HEADLIGHT_HOSTS"  # further names under which browsers may rea
 FRAMES_VARIABLE = "HEADLIGHT_FRAME_ANCESTORS"  # origins of pages that may frame the app, separated by commas
 UPLOAD_VARIABLE = "HEADLIGHT_UPLOAD_MB"  # most megabytes of an upload
 FOLDERS_VARIABLE = "HEADLIGHT_FOLDERS"  # folders from which visitors may open checkpoints, separated as in PATH
-MODELS_VARIABLE = "HEADLIGHT_MODELS"  # most models in memory
-
 MEMORY_VARIABLE = "HEADLIGHT_MEMORY_MB"  # most megabytes of models, their results and passes
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")  # as in a `Host` header
 DEFAULT_UPLOAD_MB, MAX_UPLOAD_MB = 400, 100_000
-DEFAULT_MODELS, MAX_MODELS = 8, 1_000
 MAX_MEMORY_MB = 900_000
 HOST = re.compile(r"(\*\.)?([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?|\[[0-9a-f:.]+\]", re.I)
 ORIGIN = re.compile(r"https?://(\*\.)?[a-z0-9_.-]+(:\d+)?|'self'", re.I)
@@ -55,15 +52,6 @@ def upload_megabytes() -> int:
     return _number(UPLOAD_VARIABLE, DEFAULT_UPLOAD_MB, MAX_UPLOAD_MB, "megabytes")
 
 
-def most_models() -> int:
-    """Return the largest number of models in memory, those of all visitors together.
-
-    Raises:
-        SettingError: it is not a whole number from 1 to 1,000.
-    """
-    return _number(MODELS_VARIABLE, DEFAULT_MODELS, MAX_MODELS, "models")
-
-
 def memory_megabytes() -> int | None:
     """Return the memory that models, their results and passes may take together; None: a share of the machine's.
 
@@ -95,7 +83,7 @@ def check_settings() -> None:
     Raises:
         SettingError: one has an impossible value.
     """
-    for read in (allowed_hosts, frame_ancestors, upload_megabytes, most_models, memory_megabytes):
+    for read in (allowed_hosts, frame_ancestors, upload_megabytes, memory_megabytes):
         read()
     for folder in _named_folders():
         if not os.path.isdir(folder):

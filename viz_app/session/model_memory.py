@@ -14,7 +14,6 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from viz_app.language import tr
 from viz_app.session import environment
 from viz_app.session.freed_memory import return_freed_memory
 
@@ -129,8 +128,12 @@ def _drop_left_visitor() -> bool:
 
 
 def _drop_offered() -> bool:
-    _evict(0)
-    return False
+    with _room:
+        if not _kept:
+            return False
+        _kept.popitem(last=False)
+    return_freed_memory()
+    return True
 
 
 def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
@@ -147,7 +150,6 @@ def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
             return _kept[key]
     with _loading:
         if (content := _in_memory.get(key)) is None:
-            _evict(environment.most_models() - 1)
             content = load()
         with _room:
             return _kept.setdefault(key, Loaded(_in_memory.setdefault(key, content)))
@@ -156,48 +158,17 @@ def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
 def opened(key: Key, load: "Callable[[], Translator | Explanation]") -> Loaded:
     """Return a content that a visitor opens, loaded unless it is in memory.
 
-    One that cannot be used is refused with its own reason, whether or not there is room. Those of visitors who have
-    left make room, who has been gone longest first.
+    One that cannot be used is refused with its own reason, whether or not there is room.
 
     Raises:
-        ModelError: it cannot be loaded, or visitors have too many open.
+        ModelError: it cannot be loaded.
         NoRoomError: there is not enough memory for it.
     """
     from core.files.process_memory import PROCESS
 
-    if (content := _in_memory.get(key)) is not None:
-        return Loaded(content)
-    content, most = load(), environment.most_models()
-    PROCESS.make_room()
-    while _opened_count() >= most and _drop_left_visitor():
-        pass
-    with _room:
-        if (count := _opened_count()) >= most:
-            raise ModelError(
-                tr(
-                    "{count} models are in memory, at most {most} are kept: close one first. The environment variable "
-                    "{variable} allows more.",
-                    count=count,
-                    most=most,
-                    variable=environment.MODELS_VARIABLE,
-                )
-            )
-        content = _in_memory.setdefault(key, content)
-    _evict(most)
+    if (content := _in_memory.get(key)) is None:
+        content = load()
+        PROCESS.make_room()
+        with _room:
+            content = _in_memory.setdefault(key, content)
     return Loaded(content)
-
-
-def _opened_count() -> int:
-    """Number of contents that visitors have open."""
-    with _room:
-        return sum(each not in _kept for each in _in_memory)
-
-
-def _evict(most: int) -> None:
-    """Drop contents of the operator until at most so many are in memory."""
-    count = len(_kept)
-    with _room:
-        while _kept and len(_in_memory) > most:
-            _kept.popitem(last=False)
-    if len(_kept) < count:
-        return_freed_memory()

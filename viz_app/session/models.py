@@ -196,7 +196,7 @@ def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" =
 
     Raises:
         SeveralModelsError: there are several, and none of them is chosen.
-        ModelError: it is not a usable checkpoint, or too many models are in memory.
+        ModelError: it is not a usable checkpoint, or there is not enough memory for it.
     """
     from core import Translator
     from core.export.attention_arrays import explanation_of_arrays, holds_arrays, load_arrays

@@ -1,13 +1,14 @@
 """The memory of all models, results and passes of a process."""
 
 import gc
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
 from core.files import process_memory
-from core.files.budget import MIB, PROCESS_SHARE
+from core.files.budget import MIB, PROCESS_SHARE, UNKNOWN_MEMORY
 from core.files.process_memory import NoRoomError, ProcessMemory, default_limit
 from tests.core.inference.test_fair_lock import wait_until
 
@@ -63,13 +64,14 @@ def test_it_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
         assert memory.num_waiting == 0
 
 
-def test_who_wants_more_gives_back_first() -> None:
+def test_who_wants_more_gives_back_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that two passes that grow do not wait for each other."""
+    monkeypatch.setattr(process_memory, "PATIENCE", 0.01)
     memory = ProcessMemory(100)
     with memory.reserved(60) as reserve:
         reserve(100)
         reserve(10)
-        with memory.reserved(90):
+        with memory.reserved(90), pytest.raises(NoRoomError), memory.reserved(1):
             pass
 
 
@@ -122,5 +124,10 @@ def test_the_default_is_a_share_of_what_the_machine_or_its_groups_have(
     monkeypatch.setattr(process_memory, "OWN_CGROUPS", own)
     monkeypatch.setattr(process_memory, "CGROUPS", tmp_path / "groups")
     found = default_limit()
-    assert found is not None
     assert found == int(limit * PROCESS_SHARE) if limit else found > 100 * MIB
+
+
+def test_a_machine_that_does_not_tell_its_memory_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sysconf")
+    monkeypatch.setattr(process_memory, "OWN_CGROUPS", tmp_path / "none")
+    assert default_limit() == UNKNOWN_MEMORY * PROCESS_SHARE

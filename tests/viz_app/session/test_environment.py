@@ -11,7 +11,7 @@ from viz_app.session import environment
 
 @pytest.fixture(autouse=True)
 def _unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("HOSTS", "FRAME_ANCESTORS", "UPLOAD_MB", "FOLDERS", "MODELS", "MEMORY_MB")
+    names = ("HOSTS", "FRAME_ANCESTORS", "UPLOAD_MB", "FOLDERS", "MEMORY_MB")
     for name in (f"HEADLIGHT_{each}" for each in names):
         monkeypatch.delenv(name, raising=False)
 
@@ -20,7 +20,6 @@ def test_by_default_only_this_machine_is_answered() -> None:
     assert environment.allowed_hosts() == ["localhost", "127.0.0.1", "[::1]"]
     assert environment.frame_ancestors() == []
     assert environment.upload_megabytes() == 400
-    assert environment.most_models() == 8
     assert environment.memory_megabytes() is None
     assert environment.model_folders() == []
     assert environment.is_private()
@@ -56,7 +55,7 @@ def test_an_impossible_upload_limit_is_refused(monkeypatch: pytest.MonkeyPatch, 
         environment.upload_megabytes()
 
 
-def test_the_number_of_models_in_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_impossible_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(environment.MEMORY_VARIABLE, "0")
     with pytest.raises(
         environment.SettingError, match=f"{process_memory.VARIABLE} is '0': it must be a whole number of me"
@@ -64,9 +63,6 @@ def test_the_number_of_models_in_memory_is_bounded(monkeypatch: pytest.MonkeyPat
         environment.check_settings()
     monkeypatch.setenv(environment.MEMORY_VARIABLE, "2000")
     assert environment.memory_megabytes() == 2000
-    monkeypatch.setenv(environment.MODELS_VARIABLE, "0")
-    with pytest.raises(environment.SettingError, match="HEADLIGHT_MODELS is '0': it must be a whole number of models"):
-        environment.check_settings()
 
 
 def test_a_folder_that_does_not_exist_is_refused_at_the_start_and_left_out_later(

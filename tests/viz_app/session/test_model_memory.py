@@ -40,42 +40,20 @@ def in_memory(models: list[Model]) -> list[bool]:
     return [(model.digest, "exact") in model_memory._in_memory for model in models]
 
 
-def test_the_least_recently_used_goes_and_is_loaded_again(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(environment.MODELS_VARIABLE, "2")
+def test_the_least_recently_used_goes_and_is_loaded_again(files: list[Path]) -> None:
     first, second = models = [model_at(path) for path in files[:2]]
     assert in_memory(models) == [True, True]
     found = first.translator.translate("A dog.").hypotheses[0]
     assert first.translator is first.translator
-    third = model_at(files[2])
-    assert in_memory([first, second, third]) == [True, False, True]
+    assert model_memory._drop_offered()
+    assert in_memory(models) == [True, False]
     assert second.translator is not None
-    assert in_memory([first, second, third]) == [False, True, True]
+    assert model_memory._drop_offered()
+    assert in_memory(models) == [False, True]
+    assert model_memory._drop_offered()
+    assert not model_memory._drop_offered()
     again = first.translator.translate("A dog.").hypotheses[0]
     assert (again.token_ids, again.log_prob) == (found.token_ids, found.log_prob)
-
-
-def test_an_upload_takes_the_place_of_one_that_the_operator_offers(
-    files: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(environment.MODELS_VARIABLE, "2")
-    offered = [model_at(path) for path in files[:2]]
-    mine = [opened_model([path], "") for path in files[2:]]
-    assert in_memory([*offered, *mine]) == [False, False, True, True]
-    assert offered[0].translates  # loaded although visitors' models fill the room
-    assert in_memory([*offered, *mine]) == [True, False, True, True]
-    with pytest.raises(ModelError, match="2 models are in memory, at most 2 are kept: close one first"):
-        opened_model([files[1]], "")
-    assert in_memory(offered) == [True, False], "nothing goes for a model that is refused"
-
-
-def test_a_model_of_a_visitor_who_has_left_makes_room(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(environment.MODELS_VARIABLE, "2")
-    of_who_left, mine = [opened_model([files[0]], "")], opened_model([files[1]], "")
-    monkeypatch.setattr(model_memory, "end_left_visitor", lambda: bool(of_who_left) and not of_who_left.clear())
-    other = opened_model([files[2]], "")
-    assert in_memory([mine, other]) == [True, True]
-    with pytest.raises(ModelError, match="2 models are in memory, at most 2 are kept: close one first"):
-        opened_model([files[3]], "")
 
 
 def test_a_model_for_which_there_is_no_memory_is_refused(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,18 +78,16 @@ def test_a_model_for_which_there_is_no_memory_is_refused(files: list[Path], monk
         opened_model([files[1]], "")
 
 
-def test_what_runs_on_a_model_goes_on_while_it_is_evicted(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(environment.MODELS_VARIABLE, "1")
+def test_what_runs_on_a_model_goes_on_while_it_is_evicted(files: list[Path]) -> None:
     model = model_at(files[0])
     translator = model.translator
-    other = opened_model([files[1]], "")
+    model_memory._drop_offered()
     assert model.translator is translator, "found again, not loaded a second time"
-    _ = model_at(files[2])
+    model_memory._drop_offered()
     assert translator.translate("A dog.").hypotheses
     gone = ref(translator)
     del translator
     assert gone() is None
-    assert other.translator is not None
 
 
 def test_many_visitors_load_a_model_once(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

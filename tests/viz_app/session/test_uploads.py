@@ -14,7 +14,7 @@ import streamlit as st
 
 from core.files import budget
 from tests.full_disk import no_file_over
-from viz_app.session import environment, model_memory, uploads
+from viz_app.session import model_memory, uploads
 from viz_app.session.models import Model, ModelError, opened_model
 
 
@@ -107,20 +107,6 @@ def test_an_archive_that_would_unpack_to_far_more_is_refused(monkeypatch: pytest
     found, (refusal,) = upload(("bomb.zip", archive(model__safetensors=bytes(2**24))))
     assert not found
     assert f"and would unpack to {2**24}, at most" in refusal
-
-
-def test_the_number_of_models_in_memory_has_a_limit(
-    tiny_checkpoint: Path, tree_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(environment.MODELS_VARIABLE, "1")
-    first = opened_model([tiny_checkpoint], "")
-    assert opened_model([tiny_checkpoint], "").translator is first.translator  # the same one takes no memory
-    with pytest.raises(ModelError, match=r"1 models are in memory, at most 1 are kept: close one first"):
-        opened_model([tree_checkpoint], "")
-    _, (refusal,) = upload(("notes.txt", b"hello"))
-    assert "of no known format" in refusal  # whether or not there is room
-    del first
-    assert opened_model([tree_checkpoint], "").parser is not None
 
 
 def test_a_file_that_cannot_be_read_is_a_reason(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
