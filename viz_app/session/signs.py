@@ -118,8 +118,8 @@ def about_thresholds(thresholds: "SignThresholds") -> str:
 
     sample = tr("the shipped sample") if thresholds.sample == SHIPPED_SAMPLE else plain(thresholds.sample)
     return tr(
-        "Thresholds are those that nine of ten of the model's own translations of {count} sentences ({sample}) reach "
-        "once they are damaged on purpose.",
+        "Thresholds of signs that need the model are those that nine of ten of its own translations of {count} "
+        "sentences ({sample}) reach once they are damaged on purpose.",
         count=thresholds.sentences,
         sample=sample,
     )

@@ -1,1 +1,1 @@
-"""Seven named signs that a translation is bad, with thresholds from the model's own translations."""
+"""Seven named signs that a translation is bad, four with thresholds from the model's own translations."""

@@ -363,7 +363,8 @@ def _write(thresholds: SignThresholds, options: ThresholdOptions) -> None:
 
 SIGN_THRESHOLDS = Analysis(
     "sign-thresholds",
-    "measure from which value on the signs of a bad translation fire, on the model's own translations of a sample",
+    "measure, on a model's own translations, from which value on four of the signs of a bad translation fire, and how "
+    "often all seven do",
     sign_thresholds,
     ThresholdOptions,
     MODEL,

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from core.analysis.csv_output import without_formula
 from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.signs.pair_signs import SIGNS, SignName
+from core.analysis.signs.text_signs import TEXT_SIGNS
 from core.analysis.signs.thresholds import (
     SignThresholds,
     load_thresholds,
@@ -168,7 +169,8 @@ class SignedSentences:
         limits = {name: self.thresholds[name] for name in SIGNS}
         known = (f"{name} {fired[name]} (from {value:.2f})" for name, value in limits.items() if value is not None)
         origin = f"the model's own translations of {self.thresholds.sentences} sentences of {self.thresholds.sample}"
-        rows = [f"of {len(self.lines)} sentences: {', '.join(known)}; thresholds from {origin}"]
+        of_model = ", ".join(name for name in SIGNS if name not in TEXT_SIGNS)
+        rows = [f"of {len(self.lines)} sentences: {', '.join(known)}; thresholds of {of_model} from {origin}"]
         for name in self.thresholds.withheld() if any(each.line.is_given for each in self.lines) else ():
             share = self.thresholds.share(name, "right")
             reason = "this was not measured" if share is None else f"it fires on {share:.0%} of right ones of people"

@@ -95,7 +95,9 @@ def test_the_signs_of_sentences(tiny_checkpoint: Path, tmp_path: Path, capsys: p
     assert (
         "of 3 sentences: detached 0 (from 1000000000.00), repetition 1 (from 1.00), numbers 1 (from 1.00)" in said.err
     )
-    assert "thresholds from the model's own translations of 8 sentences of a sample" in said.err
+    assert (
+        "thresholds of detached, repetition, doubtful, left_out from the model's own translations of 8 sent" in said.err
+    )
     assert "doubtful is not offered for given translations: this was not measured" in said.err
     rows = rows_of(said.out)
     translator = Translator.from_checkpoint(checkpoint)

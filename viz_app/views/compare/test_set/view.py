@@ -47,8 +47,9 @@ by the words of their source, with chrF of each group. Words are grouped by how 
 F-measure: a word is right if the reference of its sentence has it.
 """)
 ABOUT_SIGNS = marked("""
-Each model judges its own translations, by thresholds from its own translations of a sample; a dash is of a model that
-has none. Open the sentences under Score a file to see the words. Left-out words are not looked for here.
+Each model judges its own translations. Thresholds of signs that need the model come from its own translations of a
+sample; a dash is of a model that has none. Open the sentences under Score a file to see the words. Left-out words are
+not looked for here.
 """)
 EXAMPLE = "A brown dog runs.\tEin brauner Hund rennt.\nTwo men are sitting.\tZwei Männer sitzen."
 OTHER = Widget[str]("test_set_other")  # digest of an open model
