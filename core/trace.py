@@ -88,7 +88,12 @@ class Head(NamedTuple):
 
     def __str__(self) -> str:
         """Name on the screen, counted from 1: `cross L5 H3`."""
-        return f"{_NAMES[self.kind][0]} L{self.layer + 1} H{self.head + 1}"
+        return f"{_NAMES[self.kind][0]} {self.short}"
+
+    @property
+    def short(self) -> str:
+        """Name on the screen beside that of its kind: `L5 H3`."""
+        return f"L{self.layer + 1} H{self.head + 1}"
 
     def place(self, value: str) -> str:
         """Name of a value of the head: `decoder.4.cross_attention.2.weights`."""

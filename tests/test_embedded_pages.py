@@ -8,8 +8,8 @@ import pytest
 
 from core import Translator
 from core.export import ExplanationRecord, as_bytes
-from core.export.html_page import script_digest
 from core.files.shipped_files import shipped_checkpoint
+from core.files.web_page import script_digest
 from core.results import Explanation
 from tests.viz_app.export_readers import read_html
 from viz_app.drawing.theme import LIGHT
@@ -35,10 +35,13 @@ def test_these_are_all_the_pages_and_frames() -> None:
 
     pages = modules_with(r"<!doctype|<html\b") - {"viz_app/server/first_frame.py"}  # which changes Streamlit's own page
     views = "viz_app/views/heads/grid/figures/bertviz_views.py"
-    assert pages == {"core/export/html_page.py", views, "web/page.html"}
+    assert pages == {"core/files/web_page.py", views, "web/page.html"}
     frames = modules_with(r"<iframe|srcdoc|\biframe\(|components\.html\(|createelement\(.iframe")
-    assert frames == {"core/notebook/widget.py", "viz_app/views/heads/grid/bertviz_view.py"}
-    assert modules_with(r"notebook\.widget import .*\bframed\b") == {"core/notebook/head_view.py"}
+    assert frames == {"core/files/web_page.py", "viz_app/views/heads/grid/bertviz_view.py"}
+    assert modules_with(r"web_page import .*\bframed\b") == {
+        "core/analysis/pictures_page.py",
+        "core/notebook/head_view.py",
+    }
 
 
 def test_the_exported_page(explanation: Explanation) -> None:

@@ -14,7 +14,7 @@ from viz_app.frame.source_note import source_note
 from viz_app.frame.tour import lead, restart_button, tour
 from viz_app.language import tr
 from viz_app.page_list import VIEWS, View
-from viz_app.session import fields, language, next_page, permalink, readings, shown_slide
+from viz_app.session import analysis_fields, fields, language, next_page, permalink, readings, shown_slide
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current, Reading
@@ -48,7 +48,7 @@ def draw_view(view: View, script: StreamlitPage, model: Model, reading: Reading 
 
 
 st.set_page_config(page_title="Headlight", page_icon=str(FRAME / "icon.svg"), layout="wide", initial_sidebar_state=256)
-fields.begin()
+analysis_fields.declare_named(fields.begin())
 language.restore()
 scripts, script, view = page_menu.current_view()
 next_page.follow()

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from core.drawing.bundle import bundled_script, bundled_style
 from core.drawing.drawing_data import KIND_NAMES, KIND_TEXTS, TITLES
 from core.drawing.figure1 import model_facts
-from core.export.html_page import script_digest
+from core.files.bundle import bundled_script, bundled_style
 from core.files.shipped_files import shipped_checkpoint
 from core.files.strict_json import json_text
+from core.files.web_page import script_digest
 from core.formats.checkpoint import load_checkpoint
 from core.text.phrases import marked
 from viz_app.language import LANGUAGES, ScriptText, speaking, texts_for_script

@@ -1,31 +1,36 @@
-"""Declaration of an analysis: a function, a dataclass of its options, and a result that knows its table.
+"""Declaration of an analysis: a function, a dataclass of its options, and a result that knows its table and picture.
 
-From a declaration come the command (`python -m core NAME`, whose arguments are the fields of the options) and, with
-`core.analysis.recorded_call`, the script that repeats a call. A declared analysis looks like this:
+From a declaration come the command (`python -m core NAME`, whose arguments are the fields of the options), its panel in
+the app with a widget and a field of the address for each option that has a label (`viz_app.controls.analysis_panel`),
+its section in the documentation, with `core.analysis.recorded_call` the script that repeats a call, and the call from
+Python. `core/analysis/heads/row_entropy.py` is the shortest example:
 
-    @dataclass(frozen=True)
-    class LensOptions:
-        top: int = option(10, "tokens for each state (default: %(default)s)", metavar="K", type=FROM_1)
-
-    def logit_lens(translator, source, target, options=LensOptions()) -> LogitLens: ...
-
-    LENS = Analysis("lens", "print the tokens that every layer predicts", logit_lens, LensOptions)
+    row_entropy = Analysis("row-entropy", "print how widely each token of each head attends", _measured, Options, ...)
+    row_entropy(translator, "A dog runs.").show()
 """
 
 import argparse
 import dataclasses
 import types
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, Union, cast, get_args, get_origin, get_type_hints
 
 from core.analysis.csv_output import write_csv
+from core.analysis.pictures import Picture
+from core.analysis.pictures_page import PicturePage
 from core.analysis.recorded_call import Call
-from core.analysis.subject import SENTENCE, Sentence, Subject
+from core.analysis.subject import EXPLAINED, SENTENCE, Sentence, Subject, explained
 from core.files.console import show
 from core.files.number_range import COUNTED_FROM_1
+from core.trace import Head
+from core.translator import Translator
 
 Columns = Mapping[str, Sequence[object]]  # of equal length, by name
+
+
+FIRST = Head("cross", 0, 0)
 
 
 class Result(Protocol):
@@ -36,6 +41,26 @@ class Result(Protocol):
         ...
 
 
+class PicturedResult(ABC):
+    """A result that is drawn wherever it is shown."""
+
+    @abstractmethod
+    def table(self) -> Columns:
+        """The numbers, one row for each; layers, heads and positions are counted from 0."""
+
+    @abstractmethod
+    def pictures(self, at: Head) -> Sequence[Picture]:
+        """What is drawn while a head is selected."""
+
+    @abstractmethod
+    def answer(self, at: Head) -> str:
+        """What the pictures show, in one sentence."""
+
+    def show(self, at: Head = FIRST) -> PicturePage:
+        """Draw it in a notebook, as for a selected head."""
+        return PicturePage(self.answer(at), self.pictures(at))
+
+
 # --- options --------------------------------------------------------------------------------------------------------
 
 
@@ -43,6 +68,7 @@ def option(
     default: Any = dataclasses.MISSING,
     help: str | None = None,
     *,
+    label: str = "",
     metavar: str | tuple[str, ...] | None = None,
     flag: str | None = None,
     choices: Sequence[Any] | None = None,
@@ -59,6 +85,7 @@ def option(
 
     Args:
         help: of the command line; with `%(default)s` for the default.
+        label: of its widget in the app, marked for translation; "" for an option of the command line alone.
         metavar: name of the value there.
         flag: short name, such as `-o`.
         choices: allowed values, where the type does not say.
@@ -70,6 +97,7 @@ def option(
     """
     settings = {
         "help": help,
+        "label": label,
         "metavar": metavar,
         "flag": flag,
         "choices": choices,
@@ -106,6 +134,7 @@ class Analysis:
             has their value.
         subject: kind of its subject.
         write: prints the result, or writes it to a file, for the command; by default the table as CSV.
+        title, how_to_read: of its panel, marked for translation; "" for an analysis without one.
     """
 
     name: str
@@ -114,15 +143,42 @@ class Analysis:
     options: type[Any]
     subject: Subject = SENTENCE
     write: Callable[[Any, Any], None] = print_table
+    title: str = ""
+    how_to_read: str = ""
+
+    def __post_init__(self) -> None:
+        """Take the place of the function: a script imports the analysis from there, by the name of its command."""
+        object.__setattr__(self, "__module__", self.function.__module__)
+        object.__setattr__(self, "__name__", self.name.replace("-", "_"))
+
+    def __call__(self, *about: Any, **options: Any) -> Any:
+        """The result of the function.
+
+        Args:
+            about: its subject. In place of an explanation: a translator and a text, and a translation if it is not the
+                model's own.
+            options: by their names.
+
+        Raises:
+            ValueError: as the function.
+        """
+        if self.subject is EXPLAINED and isinstance(about[0], Translator):
+            about = (explained(*about),)
+        return self.function(*about, self.options(**options))
 
     @property
     def command(self) -> tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], None]]:
         """Summary, arguments and function of the command."""
         return self.about, self.add_arguments, self.run
 
-    def call(self, *arguments: Any) -> Call:
-        """The call of the function as `result`, to be run and to be written as a script."""
-        return Call("result", self.function, arguments)
+    def call(self, *arguments: Any, **options: Any) -> Call:
+        """The call as `result`, to be run and to be written as a script.
+
+        Args:
+            arguments: the subject and, of an analysis that has no panel, the options.
+            options: those that are not at their defaults.
+        """
+        return Call("result", self if self.title else self.function, arguments, options)
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments of the subject and of the options."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
+from core.results import Explanation
 from core.translator import Translator
 
 
@@ -66,7 +67,17 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
 
 
+def explained(translator: Translator, text: str, target: str | Sequence[int] | None = None) -> Explanation:
+    """The explanation of a translation, by default the model's own.
+
+    Raises:
+        ValueError: as `Translator.translate`.
+    """
+    return translator.explain(text, translator.translate(text).hypotheses[0].token_ids if target is None else target)
+
+
 SENTENCE = Subject(_add_sentence, _open_sentence)
+EXPLAINED = Subject(_add_sentence, lambda options: (explained(*_open_sentence(options)),))
 MODEL = Subject(_add_model, lambda options: (Translator.from_checkpoint(options.checkpoint),))
 NOTHING = Subject(lambda parser: None, lambda options: ())
 

@@ -17,7 +17,6 @@ from core.analysis.attribution.score_components import SCORE_COMPONENTS
 from core.analysis.composition.paths import PATHS
 from core.analysis.corpus import cli as corpus_cli
 from core.analysis.declaration import Analysis
-from core.analysis.heads.attention_distance import DISTANCE
 from core.analysis.heads.nearest_heads import NEAREST
 from core.analysis.heads.word_pair import PAIR
 from core.analysis.interventions.cut import CUT
@@ -25,6 +24,7 @@ from core.analysis.interventions.patch import PATCH
 from core.analysis.layers.measure_layers import LAYER_TYPES
 from core.analysis.lens.logit_lens import LENS
 from core.analysis.over_training.followed_sentence import OVER_TRAINING
+from core.analysis.panels import PANELS
 from core.analysis.signs.thresholds import SIGN_THRESHOLDS
 from core.analysis.token_path.step import STEP
 from core.analysis.training_step.training_step import TRAINING_STEP
@@ -212,7 +212,7 @@ ANALYSES: tuple[Analysis, ...] = (
     ATTRIBUTE,
     FAITHFULNESS,
     LENS,
-    DISTANCE,
+    *PANELS,
     PAIR,
     NEAREST,
     OVER_TRAINING,

@@ -114,27 +114,6 @@ export function tableRow(tag, contents, numbers = []) {
 }
 
 /**
- * Whether text is light here, as on a dark page.
- * @param {HTMLElement} place Part of a page.
- */
-export function isDark(place) {
-  const [red = 0, green = 0, blue = 0] =
-    getComputedStyle(place)
-      .color.match(/[\d.]+/g)
-      ?.map(Number) ?? [];
-  return 0.299 * red + 0.587 * green + 0.114 * blue > 127;
-}
-
-/**
- * The colours of the weights from 0 to 1, for a light or a dark page; see colors.css.
- * @param {HTMLElement} place Part of a page.
- */
-export function pageScale(place) {
-  const ramp = getComputedStyle(place).getPropertyValue(isDark(place) ? "--ramp-dark" : "--ramp-light");
-  return ramp.split(",").map((color) => color.trim());
-}
-
-/**
  * Heads by name, each beside a sample of its line.
  * @param {readonly Pick<Head, "name" | "color" | "dash">[]} heads
  */
@@ -201,14 +180,15 @@ export function restoreFocus(buttons, focused) {
 
 /**
  * Move among rows of buttons with arrow keys.
- * @param {readonly (readonly HTMLElement[])[]} rows Each button has its row and its column in its dataset.
+ * @param {readonly (readonly (HTMLElement | SVGElement)[])[]} rows Each button has its row and its column in its dataset.
  * @param {KeyboardEvent} event
  */
 export function moveInRows(rows, event) {
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   const step = steps[/** @type {keyof typeof steps} */ (event.key)];
   const from = event.target;
-  if (!step || !(from instanceof HTMLElement) || from.dataset.row === undefined) return;
+  if (!step || !(from instanceof HTMLElement || from instanceof SVGElement)) return;
+  if (from.dataset.row === undefined) return;
   event.preventDefault();
   const goal = rows[Number(from.dataset.row) + step[0]]?.[Number(from.dataset.column) + step[1]];
   if (goal) goTo(goal, [from]);

@@ -5,7 +5,7 @@
 /** @import { Item } from "./figure1_parts.js" */
 /** @import { Figure1Data, Figure1Drawing, Figure1Events, Stack } from "./types" */
 
-import { element, focusedIn, isDark, vector } from "./dom.js";
+import { element, focusedIn, vector } from "./dom.js";
 import { nextStop } from "./figure1_keys.js";
 import { addressOf, partOf } from "./figure1_links.js";
 import { layoutFigure } from "./figure1_layout.js";
@@ -25,6 +25,7 @@ import {
   path,
   word,
 } from "./figure1_nodes.js";
+import { isDark } from "./shades.js";
 
 const LEAST = 240; // pixels; in a narrower place the drawing sticks out
 

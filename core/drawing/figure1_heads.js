@@ -3,7 +3,7 @@
 
 /** @import { Figure1Data, Figure1Drawing } from "./types" */
 
-import { pageScale } from "./dom.js";
+import { pageScale } from "./shades.js";
 import { drawFigure1 } from "./figure1.js";
 
 const LINK = "#{kind}.{layer}.{head}"; // Figure 1 counts from 1 there

@@ -4,9 +4,10 @@
 
 /** @import { Axis, AxisData, Drawing, HeadData, Modifiers, PerAxis } from "./types" */
 
-import { button, element, goTo, group, moveInRows, pageScale, spelled, tableRow } from "./dom.js";
+import { button, element, goTo, group, moveInRows, spelled, tableRow } from "./dom.js";
 import { drawLines } from "./lines.js";
 import { drawMap } from "./map.js";
+import { pageScale } from "./shades.js";
 import { tr } from "./texts.js";
 import { decodedWeights, paintWeights } from "./weights.js";
 

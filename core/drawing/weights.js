@@ -3,6 +3,8 @@
 
 /** @import { Head, HeadData } from "./types" */
 
+import { mixed, stopsOf } from "./shades.js";
+
 const STEPS = 32767; // an encoded weight of 1, see drawing_data.py
 const NO_WEIGHT = -32768;
 const SHADES = 1000; // colours from the low end of a scale to the high one
@@ -37,23 +39,13 @@ export function paintWeights(canvas, weights, columns, scale, low = 0) {
   Object.assign(canvas, { width: columns, height: weights.length / columns });
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const image = context.createImageData(canvas.width, canvas.height);
-  const stops = scale.map((color) => [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16)));
-  const shades = Array.from({ length: SHADES + 1 }, (_, step) => mixed(stops, step / SHADES));
+  const stops = stopsOf(scale);
+  const shades = Array.from({ length: SHADES + 1 }, (_, step) => [...mixed(stops, step / SHADES), 255]);
   weights.forEach((weight, cell) => {
     const share = Math.min(Math.max((weight - low) / (1 - low), 0), 1);
     if (!Number.isNaN(weight)) image.data.set(shades[Math.round(share * SHADES)], 4 * cell);
   });
   context.putImageData(image, 0, 0);
-}
-
-/**
- * @param {number[][]} stops Red, green and blue of each.
- * @param {number} share From 0, the first, to 1, the last.
- */
-function mixed(stops, share) {
-  const place = share * (stops.length - 1);
-  const [from, to] = [stops[Math.floor(place)], stops[Math.ceil(place)]];
-  return [...from.map((channel, index) => Math.round(channel + (to[index] - channel) * (place % 1))), 255];
 }
 
 /**

@@ -1,8 +1,5 @@
 """An explanation as one self-contained HTML file that works offline."""
 
-import base64
-import hashlib
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,37 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from core.analysis.tokens.words import readable
-from core.drawing.bundle import bundled_script, bundled_style
 from core.drawing.drawing_data import label_spans
 from core.drawing.figure1 import figure1_data
 from core.drawing.head_explorer import View, default_head, kinds_data
 from core.export.record import ExplanationRecord
-from core.files.strict_json import json_text
+from core.files.web_page import web_page
 from core.model.config import TransformerConfig
 from core.trace import Head
 
 NEGLIGIBLE = math.log(0.005)  # displayed as 0.00
-
-_HERE = Path(__file__).parent
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<noscript>This page needs JavaScript, which is turned off in this browser.
-It makes no network requests.</noscript>
-<main id="page"></main>
-<script type="application/json" id="data">{data}</script>
-<script>{script}</script>
-</body>
-</html>
-"""
 
 
 @dataclass(frozen=True)
@@ -75,16 +50,9 @@ def page(
         rows: rows of that head selected initially.
         note: texts about the explanation.
     """
-    style, script = bundled_style(_HERE / "html_page.css"), bundled_script(_HERE / "html_page.js")
-    policy = (
-        f"default-src 'none'; script-src '{script_digest(script)}'; style-src '{script_digest(style)}'; img-src data:; "
-        f"base-uri 'none'; form-action 'none'"
-    )
-    # Escape `<` in JSON, so that no token can close the script element.
     content = payload(record, first, view, rows) | {"note": note and asdict(note)}
-    data = json_text(content, separators=(",", ":")).replace("<", "\\u003c")
-    title = html.escape(f"{record.explanation.source} \u2192 {record.explanation.target}"[:200])
-    return _PAGE.format(policy=policy, title=title, style=style, data=data, script=script)
+    title = f"{record.explanation.source} \u2192 {record.explanation.target}"
+    return web_page(title, Path(__file__).with_suffix(".js"), content)
 
 
 def payload(
@@ -156,8 +124,3 @@ def _facts(record: ExplanationRecord) -> list[tuple[str, str]]:
         for name, value in listed.items()
         if value is not None
     ]
-
-
-def script_digest(text: str) -> str:
-    """The source of a script or style in a content security policy."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

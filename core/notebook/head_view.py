@@ -12,8 +12,9 @@ from core.drawing.figure1 import figure1_data
 from core.drawing.head_explorer import VIEWS, View, default_head, kinds_data
 from core.export.html_page import page
 from core.export.record import ExplanationRecord
+from core.files.web_page import framed
 from core.model.config import TransformerConfig
-from core.notebook.widget import NotebookWidget, framed, widget_module
+from core.notebook.widget import STATIC_HEIGHT, NotebookWidget, widget_module
 from core.results import Explanation
 from core.trace import Head, Kind
 
@@ -91,7 +92,9 @@ class HeadView(NotebookWidget):
     def static_html(self) -> str:
         title = f"{self.explanation.source} \u2192 {self.explanation.target}"
         model = {"config": asdict(self._config)} if self._config else {}
-        return framed(page(ExplanationRecord(self.explanation, model), self.head, cast("View", self.view)), title)
+        return framed(
+            page(ExplanationRecord(self.explanation, model), self.head, cast("View", self.view)), title, STATIC_HEIGHT
+        )
 
     @traitlets.validate("head")
     def _known_head(self, proposal: dict[str, Any]) -> Head:

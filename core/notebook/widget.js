@@ -3,7 +3,7 @@
 
 /** @import { Model } from "./anywidget" */
 
-import { isDark } from "../drawing/dom.js";
+import { isDark } from "../drawing/shades.js";
 
 /**
  * Call a function with an element to draw into once the widget is on the page: colours are known there only.

@@ -1,12 +1,11 @@
 """Base of the widgets: a script, its style sheet, and a static page for places where no widget can be shown."""
 
-import html
 from pathlib import Path
 from typing import Any
 
 import anywidget
 
-from core.drawing.bundle import bundled_script, bundled_style
+from core.files.bundle import bundled_script, bundled_style
 from core.files.strict_json import json_text
 
 STATIC_HEIGHT = 720  # pixels of the static page; a larger one scrolls
@@ -42,11 +41,3 @@ def with_html(bundle: Any, static: str) -> Any:
     """
     data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
     return {**data, "text/html": static}, metadata
-
-
-def framed(page: str, title: str) -> str:
-    """Return a page as an inline frame, whose script cannot reach the page around it."""
-    return (
-        f'<iframe sandbox="allow-scripts" title="{html.escape(title)}" srcdoc="{html.escape(page)}" '
-        f'style="width: 100%; height: {STATIC_HEIGHT}px; border: 0"></iframe>'
-    )

@@ -15,8 +15,8 @@ from playwright.sync_api import Page, expect
 
 from core.analysis.joint_map import JointMap
 from core.capture import AttentionMap
-from core.drawing import bundle
 from core.drawing.drawing_data import encoded_weights
+from core.files import bundle
 from core.translator import Explanation
 from viz_app.components import attention_lines, attention_map, head_grid, sentence_bar
 from viz_app.components.attention_lines import lines_payload

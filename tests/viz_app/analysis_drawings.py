@@ -21,7 +21,6 @@ from core.analysis.corpus.index import CorpusFacts, HeadExample, IndexedSentence
 from core.analysis.corpus.index_file import index_bytes, parse_index
 from core.analysis.corpus.recording import Neuron
 from core.analysis.heads.ablation import gate_effect
-from core.analysis.heads.attention_distance import DistanceOptions, head_distances
 from core.analysis.heads.bracket_attention import symbol_attention
 from core.analysis.heads.head import Head, all_heads
 from core.analysis.interventions.pair_runs import side_of
@@ -31,6 +30,8 @@ from core.analysis.lens.decoder_lens import encoder_translations
 from core.analysis.lens.logit_lens import logit_lens
 from core.analysis.over_training.roles import developments
 from core.analysis.over_training.snapshot_reading import read_snapshot
+from core.analysis.panels import PANELS
+from core.analysis.pictures_data import picture_data
 from core.analysis.sample_fan import sample_fan
 from core.analysis.score_decomposition import score_parts
 from core.analysis.token_path.token_walk import follow_token
@@ -45,6 +46,7 @@ from viz_app.components import attention_map
 from viz_app.drawing import ablation, beam_table, lens
 from viz_app.drawing.export.ablation import export_changes, export_switches
 from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.language import translated
 from viz_app.views.compare.test_set import figures as test_set
 from viz_app.views.corpus import corpus_examples
 from viz_app.views.corpus.figures import corpus, distributions, scatter
@@ -55,7 +57,6 @@ from viz_app.views.experiments.head_paths import path_graph
 from viz_app.views.experiments.head_paths.export import export_path_graph
 from viz_app.views.experiments.patching import figures as patching
 from viz_app.views.experiments.switches import head_switches
-from viz_app.views.heads.grid.figures.attention_distances import distances_figure
 from viz_app.views.models.over_training import figures as over_training
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.models.parsing import figures as parsing_figures
@@ -174,11 +175,13 @@ def layers(of: Subject) -> Iterator[Drawn]:
     yield lens.levels_table(encoder_translations(of.translator, of.text, 1))
 
 
-def distances(of: Subject) -> Iterator[Drawn]:
-    """Mean attention distances."""
-    found = head_distances(of.explanation, DistanceOptions(special=of.choice.random() < 0.5))
-    yield distances_figure([each for each in found.heads if each.head.kind == of.kind], of.theme)
-    yield pd.DataFrame(found.table())
+def panels(of: Subject) -> Iterator[Drawn]:
+    """The panels of declared analyses."""
+    for analysis in PANELS:
+        found = analysis(of.explanation)
+        for picture in found.pictures(Head(of.kind, 0, 0)):
+            yield picture_data(picture, translated)
+        yield pd.DataFrame(found.table())
 
 
 def patches(of: Subject) -> Iterator[Drawn]:
@@ -346,7 +349,7 @@ DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (
         scores,
         contrasts,
         layers,
-        distances,
+        panels,
         patches,
         paths,
         steps,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.components.v2 import component
 
-from core.drawing.bundle import bundled_script, bundled_style
+from core.files.bundle import bundled_script, bundled_style
 from viz_app.language import ScriptText, texts_for_script
 
 V = TypeVar("V")

@@ -13,6 +13,7 @@ MOVED = {f"/{VIEWS[0].name}": "/", "/bertviz": "/heads?view=bertviz"}  # pages, 
 # By page and query parameter: the parameter of today, and the choices that it had under the former name. Another page
 # may have a parameter of that name today.
 EARLIER_PARAMETERS: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
+    ("/heads", "distances"): ("distance", frozenset({"true"})),
     ("/heads", "method"): (
         "weights",
         frozenset(

@@ -276,8 +276,12 @@ def is_history_navigation() -> bool:
     return context is not None and context.is_history_navigation
 
 
-def begin() -> None:
-    """Begin a run: look whether the visitor has come to a new address."""
+def begin() -> Collection[str]:
+    """Begin a run: look whether the visitor has come to a new address.
+
+    Returns:
+        The parameters of the address.
+    """
     visit = _visit()
     visit.drawn, visit.here = {}, None
     texts = {name: st.query_params.get_all(name) for name in st.query_params}
@@ -287,6 +291,7 @@ def begin() -> None:
         visit.number += 1
         visit.texts = visit.written = texts
         visit.page = None
+    return texts
 
 
 def on_page(name: str) -> None:

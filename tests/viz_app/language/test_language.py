@@ -7,7 +7,7 @@ import pytest
 import streamlit as st
 from babel.messages.extract import extract
 
-from core.drawing.bundle import bundled_script
+from core.files.bundle import bundled_script
 from tests.viz_app.language.texts import Texts, own_texts
 from tests.viz_app.pages import Start, healthy, opened
 from viz_app import language

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.analysis.heads.attention_distance import DistanceOptions, attention_distance, head_distances
+from core.analysis.heads.attention_distance import distance, head_distances
 from core.capture import AttentionMap
 from core.cli.commands import main
 from core.results import Explanation
@@ -39,7 +39,7 @@ def looped(layer: AttentionMap, head: int, special: bool) -> tuple[float, float]
 @pytest.mark.parametrize("special", [False, True])
 def test_it_is_the_mean_over_all_pairs(tiny_checkpoint: Path, special: bool) -> None:
     translator = Translator.from_checkpoint(tiny_checkpoint)
-    found = attention_distance(translator, SOURCE, TARGET, DistanceOptions(special=special)).heads
+    found = distance(translator, SOURCE, TARGET, special=special).heads
     maps = translator.explain(SOURCE, TARGET).maps
     assert len(found) == sum(layer.num_heads for layers in maps.values() for layer in layers)
     for each in found:
@@ -85,7 +85,7 @@ def test_the_command_prints_the_table(tiny_checkpoint: Path, capsys: pytest.Capt
         assert main(["distance", *sentence, *options]) == 0
         rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
         translator = Translator.from_checkpoint(tiny_checkpoint)
-        expected = attention_distance(translator, SOURCE, TARGET, DistanceOptions(special=special)).heads
+        expected = distance(translator, SOURCE, TARGET, special=special).heads
         assert [(row["kind"], int(row["layer"]), int(row["head"])) for row in rows] == [each.head for each in expected]
         for name in ("distance", "share"):
             assert [float(row[name]) for row in rows] == pytest.approx([getattr(each, name) for each in expected])

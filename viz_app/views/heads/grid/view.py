@@ -8,16 +8,19 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.heads.word_pair import PairHeads
+from core.analysis.panels import PANELS
 from core.capture import AttentionMap, Kind
 from core.drawing.head_explorer import View
+from core.trace import Head
 from viz_app.components import word_links
+from viz_app.controls.analysis_panel import panel
 from viz_app.controls.pair_answer import pair_answer
 from viz_app.controls.toolbar import kind_or_joint_box, token_boxes
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import sentence_case
 from viz_app.language import marked, tr
-from viz_app.session import address, chosen_heads, previews, readings, selected_pair
+from viz_app.session import address, chosen_heads, previews, python_code, readings, selected_pair
 from viz_app.session.address import VIEW
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
@@ -28,7 +31,6 @@ from viz_app.session.state import kept, session_object
 from viz_app.views.heads.cuts import cut_panel
 from viz_app.views.heads.grid import (
     bertviz_view,
-    distance_panel,
     head_detail,
     head_overview,
     heads_preview,
@@ -159,7 +161,9 @@ def heads_page(reading: readings.Reading, kind: Kind, view: View, tokens: TokenV
         if found is not None:
             pair_answer(reading, found, kind, weights)
         head_overview.grid(reading, shown, maps, heads, arrangement)
-        distance_panel.distances(reading, kind, heads)
+        chosen = next((head for head in heads if head[0] >= 0), (0, 0))
+        for each in PANELS:
+            panel(each, python_code.explanation(reading), Head(kind, *chosen))
     with detail:
         head_detail.large(reading, shown, maps, heads, cuts)
         if cuts:

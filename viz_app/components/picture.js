@@ -1,0 +1,12 @@
+// @ts-check
+// A picture of the result of an analysis; a click on a mark of a head is sent to the server.
+
+/** @import { Picture } from "../../core/drawing/pictures.js" */
+/** @import { Component } from "./streamlit" */
+
+import { drawPicture } from "../../core/drawing/pictures.js";
+import { component, rootOf } from "./renderer.js";
+
+export default component((/** @type {Component<Picture>} */ { data, parentElement, setTriggerValue }) =>
+  drawPicture(rootOf(parentElement), data, (place) => setTriggerValue("place", place)),
+);
