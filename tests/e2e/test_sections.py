@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.e2e.idle import open_page
 from viz_app.views.paper.sections.paper_sections import SECTIONS, PaperSection
 
-LABELS = {"encoder_self": "Encoder", "joint": "Joint", "map": "Map", "rotation": "Rotation", "encoder": "Encoder"}
+LABELS = {"encoder_self": "Encoder", "rotation": "Rotation"}
 # a section for each kind of drawing: of the project in a grid or a tree, and of Plotly
 SHOWN = {"3.2.2": "[role=group][aria-label=Heads] button", "3.5": ".stPlotlyChart", "6.1": ".tree .node"}
 
@@ -30,12 +30,8 @@ def test_a_link_leads_to_what_it_promises(page: Page, app: str, section: PaperSe
     expect(page.locator(SHOWN[section.number]).first).to_be_visible()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value(section.sentence)
     for name, value in section.settings.items():
-        if name in ("kind", "view", "positions_view", "stack"):
+        if name in ("kind", "positions_view"):
             expect(page.get_by_role("radio", name=LABELS[value], exact=True)).to_be_checked()
-    if "hide_special" in section.settings:
-        page.get_by_role("button", name="More").click()
-        toggle = page.get_by_test_id("stCheckbox").filter(has_text="Hide special tokens")
-        expect(toggle.locator("input")).not_to_be_checked()
     # the tiny model of the tests does lack characters
     notes = page.get_by_role("alert").filter(has_not_text="vocabulary of the model lacks")
     expect(notes).to_have_count(0)

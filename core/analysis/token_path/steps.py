@@ -92,6 +92,9 @@ class AttentionSteps:
         allowed: [K] boolean; False where the mask sets the score to minus infinity.
         exponentials: [K] exp(score - largest allowed score), 0 where masked.
         weights: [K] exponentials divided by their sum.
+        gradients: [K] weight * (1 - weight), the derivative of a weight by its own score.
+        undivided: [K] q . k, plus `relative`: the scores without the division by sqrt(d_k), before the mask.
+        undivided_weights, undivided_gradients: [K] those that they would have; the model computes none of these.
         values: [K, d_v]
         weighted: [K, d_v] weight * value.
         head_output: [d_v] sum of `weighted` over the keys.
@@ -110,6 +113,10 @@ class AttentionSteps:
     allowed: Tensor
     exponentials: Tensor
     weights: Tensor
+    gradients: Tensor
+    undivided: Tensor
+    undivided_weights: Tensor
+    undivided_gradients: Tensor
     values: Tensor
     weighted: Tensor
     head_output: Tensor

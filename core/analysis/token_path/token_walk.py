@@ -216,15 +216,16 @@ class _Walk:
         queries = projected(attention.q_proj, x)  # [H, d_k]
         keys, values = projected(attention.k_proj, memory), projected(attention.v_proj, memory)  # [H, K, E]
         products = queries[:, None] * keys  # [H, K, d_k]
-        scores, relative = products.sum(-1) / math.sqrt(queries.size(-1)), None  # [H, K]
+        undivided, relative = products.sum(-1), None  # [H, K]
+        scores = undivided / math.sqrt(queries.size(-1))
         if (of_distances := relative_scores(self.model, part, len(memory))) is not None:
             relative = of_distances[:, at]
-            scores = scores + relative
+            scores, undivided = scores + relative, undivided + relative
         own_scores, own_weights = own["scores"][:, at], own["weights"][:, at]  # [H, K]
         allowed = own_scores[0] > -math.inf
-        masked = scores.masked_fill(~allowed, -math.inf)
+        masked, masked_undivided = (each.masked_fill(~allowed, -math.inf) for each in (scores, undivided))
         exponentials = (masked - masked.max(-1, keepdim=True).values).exp()
-        weights = exponentials / exponentials.sum(-1, keepdim=True)
+        weights, undivided_weights = exponentials / exponentials.sum(-1, keepdim=True), masked_undivided.softmax(-1)
         weighted = weights[..., None] * values  # [H, K, d_v]
         heads = weighted.sum(1)  # [H, d_v]
         output = _linear(attention.out_proj, heads.flatten())
@@ -250,6 +251,10 @@ class _Walk:
             allowed=allowed,
             exponentials=exponentials[self.head],
             weights=weights[self.head],
+            gradients=(weights * (1 - weights))[self.head],
+            undivided=undivided[self.head],
+            undivided_weights=undivided_weights[self.head],
+            undivided_gradients=(undivided_weights * (1 - undivided_weights))[self.head],
             values=values[self.head],
             weighted=weighted[self.head],
             head_output=heads[self.head],

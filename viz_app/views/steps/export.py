@@ -1,5 +1,6 @@
 """A step's formula, sentence and vectors as SVG, PDF or PNG."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +34,7 @@ TITLE, HEADING = 0.34, 0.24  # inches of a title, and of the headings of columns
 NUMBER = 1.7  # inches of a number and its bar
 MOST = 30  # characters of a name
 CHARACTERS = 90  # of a line of the sentence
-TEXT_CHARACTER = 0.095  # inches of one of them
+TEXT_CHARACTER, TEXT_LINE = 0.095, 0.22  # inches of one of them, and of the line
 FORMULA = 0.95  # inches
 
 
@@ -49,31 +50,41 @@ def export_step(view: StepView, file_format: Format, theme: Theme = LIGHT, *, pi
     check_format(file_format)
     picked = view.picked if pick is None or pick >= len(view.details) else pick
     blocks = [*view.details[picked : picked + 1], *view.blocks]
-    lines = wrapped(view.text, CHARACTERS)
-    formulas = [view.formula, *view.numbers]
-    height = TITLE + 0.22 * len(lines) + FORMULA * len(formulas) + sum(map(_height, blocks))
+    lines, formulas = wrapped(view.text, CHARACTERS), [view.formula, *view.numbers]
+    aside = (wrapped(view.aside[0], CHARACTERS), [view.aside[1]]) if view.aside else ([], [])
+    height = TITLE + _words_height(lines, formulas) + sum(map(_height, blocks)) + _words_height(*aside)
     left = max(map(_left, blocks), default=0.0)
-    of_text = max(map(letters, lines)) * TEXT_CHARACTER
+    of_text = max(map(letters, lines + aside[0])) * TEXT_CHARACTER
     width = max([7.0, of_text, *(_width(block, left) for block in blocks)])
     figure, axes = paper(width + 0.2, height + 0.2, theme)
     axes.set_axis_off()
     axes.set_xlim(-0.05, width + 0.05)
     axes.set_ylim(height, -0.1)
-    text: dict[str, Any] = {"va": "center", "fontsize": LABEL_POINTS}
     heading = tr("{group}: {step} (section {section})", group=view.group, step=view.title, section=view.section)
-    axes.text(0, 0.12, heading, color=theme.text, fontweight="bold", parse_math=False, **text)
-    y = TITLE
-    for line in lines:
-        axes.text(0, y + 0.1, line, color=theme.text, parse_math=False, **text)
-        y += 0.22
-    for formula in formulas:
-        drawn = "$" + formula.replace(r"\frac", r"\dfrac") + "$"
-        axes.text(0, y + FORMULA / 2, drawn, color=theme.text, va="center", fontsize=LABEL_POINTS)
-        y += FORMULA
+    heading += view.figure and f" \u00b7 {view.figure}"
+    bold: dict[str, Any] = {"fontweight": "bold", "fontsize": LABEL_POINTS}
+    axes.text(0, 0.12, heading, color=theme.text, va="center", parse_math=False, **bold)
+    _draw_words(axes, lines, formulas, TITLE, theme)
+    y = TITLE + _words_height(lines, formulas)
     for block in blocks:
         _draw_block(axes, block, left, y, theme)
         y += _height(block)
+    _draw_words(axes, *aside, y, theme)
     return saved(figure, file_format)
+
+
+def _draw_words(axes: "Axes", lines: Sequence[str], formulas: Sequence[str], top: float, theme: Theme) -> None:
+    """Draw lines of text, and formulas below them."""
+    text: dict[str, Any] = {"color": theme.text, "va": "center", "fontsize": LABEL_POINTS}
+    for number, line in enumerate(lines):
+        axes.text(0, top + TEXT_LINE * number + 0.1, line, parse_math=False, **text)
+    for number, formula in enumerate(formulas):
+        drawn = "$" + formula.replace(r"\frac", r"\dfrac") + "$"
+        axes.text(0, top + TEXT_LINE * len(lines) + FORMULA * (number + 0.5), drawn, **text)
+
+
+def _words_height(lines: Sequence[str], formulas: Sequence[str]) -> float:
+    return TEXT_LINE * len(lines) + FORMULA * len(formulas)
 
 
 def _draw_block(axes: "Axes", block: Block, left: float, top: float, theme: Theme) -> None:

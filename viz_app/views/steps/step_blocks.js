@@ -60,6 +60,7 @@ export function drawnBlock(block, scale, picked) {
   const rows = element("div", "rows");
   const hasValues = block.rows.some(({ values }) => values.length);
   rows.style.gridTemplateColumns = `${hasValues ? "var(--label) minmax(0, max-content)" : "max-content"} repeat(${block.columns.length + 1}, max-content)`;
+  rows.classList.toggle("dense", block.columns.length > 4);
   if (block.columns.length) rows.append(headings(block, hasValues));
   const lines = block.rows.map((row, index) => {
     const line = picked ? button("row", index === picked.index) : element("div", "row");

@@ -18,12 +18,14 @@ import { formulaNode } from "./step_formula.js";
  * @property {string} group
  * @property {string} title
  * @property {string} section
+ * @property {string} figure
  * @property {MathTree[]} formulas
  * @property {string} text
  * @property {[name: string, value: string][]} facts
  * @property {Block[]} blocks
  * @property {Block[]} details
  * @property {number} picked
+ * @property {[text: string, formula: MathTree] | null} aside
  *
  * @typedef {object} Data See `walk_payload`.
  * @property {Step[]} steps
@@ -228,7 +230,8 @@ function entry(style, text, current, onClick) {
 function stepNode(walk, step, scale, picked) {
   const node = element("section", "step");
   const heading = element("h3", "", step.title);
-  heading.append(element("span", "section", tr("Section {number}", { number: step.section })));
+  const section = tr("Section {number}", { number: step.section });
+  heading.append(element("span", "section", step.figure ? `${section} \u00b7 ${step.figure}` : section));
   const words = element("div", "words");
   words.setAttribute("role", "status");
   words.append(heading, element("p", "", step.text));
@@ -252,6 +255,7 @@ function stepNode(walk, step, scale, picked) {
   const details = detail.map((block) => drawnBlock(block, scale, null));
   for (const each of details) each.classList.add("detail");
   node.append(...(walk.asTable ? shown : [...details, ...drawings]));
+  if (step.aside) node.append(element("p", "", step.aside[0]), formulaNode(step.aside[1]));
   return node;
 }
 

@@ -32,5 +32,8 @@ def test_the_picture_has_the_words_and_the_numbers_of_the_step(views: list[StepV
     assert view.details[1].title in text
     for row in view.blocks[0].rows:
         assert f"{abs(row.numbers[0] or 0):.3f}" in text
+    scaling = step_named(views, "cross-scaling")
+    assert scaling.aside
+    assert scaling.aside[0][:60] in re.sub(r"<[^>]*>", "", export_step(scaling, "svg").decode())
     masked = export_step(step_named(views, "decoder_self-softmax"), "svg").decode()
     assert "hidden" in masked

@@ -65,7 +65,8 @@ SECTIONS = (
         number="3.2.1",
         title=marked("Scaled dot-product attention"),
         about=marked(
-            "A query is compared with all keys; the softmax of the scaled scores gives weights that sum to 1."
+            "A query is compared with all keys; the softmax of the scaled scores gives weights that sum to 1 (Figure "
+            "2, left)."
         ),
         code=(
             "core.model.attention.scaled_dot_product_attention",
@@ -74,18 +75,19 @@ SECTIONS = (
         ),
         sentence="A brown dog runs across the grass.",
         see=marked(
-            "One head as a map. Each row is one query: hover over its cells to see that its weights sum to 1. The "
-            "badge \u201crows sum to 1\u201d below has checked it for every row of every head."
+            "Each box of the figure is a step of one head, with its numbers. This one shows why scores are divided by "
+            "the root of d_k: what the softmax, its entropy and its gradients would be without."
         ),
-        page="heads",
-        link=marked("One head as a map"),
-        settings={"kind": "encoder_self", "view": "map", "heads_encoder_self": "L1 H1", "hide_special": "false"},
+        page="step_through",
+        link=marked("One head, step by step"),
+        settings={"stack": "encoder", "at": "encoder_self-scaling"},
     ),
     PaperSection(
         number="3.2.2",
         title=marked("Multi-head attention"),
         about=marked(
-            "Several heads attend in parallel, each with its own projections, so that each can look for something else."
+            "Several heads attend in parallel, each with its own projections, so that each can look for something else "
+            "(Figure 2, right)."
         ),
         code=("core.model.attention.MultiHeadAttention",),
         sentence="The animal didn't cross the street because it was too tired.",

@@ -106,6 +106,7 @@ class StepView:
         group: Sub-layer that it belongs to.
         title: Of the step.
         section: Of the paper.
+        figure: Of the paper, and which part of it; "" if it draws no such step.
         formula: In the paper's symbols, as `math_tree` reads it.
         numbers: The same with numbers in their place, a line each.
         text: Description of the step, in a sentence.
@@ -113,6 +114,7 @@ class StepView:
         blocks: Vectors; rows of the last one can be picked if there are details.
         details: For each row of the last block, the numbers behind it.
         picked: The row picked first.
+        aside: A paragraph and its formula, below the blocks.
         part, quantities: Of the table of these numbers, see `TokenPath.table`.
     """
 
@@ -129,6 +131,8 @@ class StepView:
     blocks: Sequence[Block] = ()
     details: Sequence[Block] = ()
     picked: int = 0
+    figure: str = ""
+    aside: tuple[str, str] | None = None
 
 
 def step_named(views: Sequence[StepView], name: str) -> StepView:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from core.analysis.token_path.steps import AttentionSteps, TokenPath
 from core.analysis.tokens.words import readable
@@ -40,6 +42,13 @@ VALUES_TEXTS: dict[Kind, str] = {
 }
 SCORE, WEIGHT = NumberColumn(title=marked("score")), NumberColumn(title=marked("weight"), scale="share")
 EXPONENTIAL = NumberColumn(title=marked("exp(score \u2212 largest)"), scale="share")
+DIVIDED = SCORE, WEIGHT, NumberColumn(title=marked("gradient"), scale="share")
+UNDIVIDED = (
+    NumberColumn(title="q \u00b7 k"),
+    NumberColumn(title=marked("its weight"), scale="share"),
+    NumberColumn(title=marked("its gradient"), scale="share"),
+)
+HALVES = marked("Figure 2, left"), marked("Figure 2, right")  # a head (3.2.1), and all heads (3.2.2)
 VISIBLE = 0.4  # value of a cell of the mask, for a calm colour
 Numbers = Sequence[float | None]
 
@@ -51,7 +60,7 @@ def attention_views(path: TokenPath, steps: AttentionSteps, width: int) -> list[
         width: Cells of a line.
     """
     views = _HeadViews(path, steps, width)
-    before = [views.query(), views.keys(), views.scores(), views.mask(), views.softmax()]
+    before = [views.query(), views.keys(), views.scores(), views.mask(), views.softmax(), views.scaling()]
     return [*before, views.values(), views.weighted_sum(), views.concatenation(), views.output()]
 
 
@@ -228,6 +237,58 @@ class _HeadViews:
             blocks=[Block(title=tr("from scores to weights"), rows=rows, columns=[SCORE, EXPONENTIAL, WEIGHT])],
         )
 
+    def scaling(self) -> StepView:
+        steps, d_k = self.steps, len(self.steps.query)
+        columns = (steps.scores, steps.weights, steps.gradients)
+        undivided = (steps.undivided, steps.undivided_weights, steps.undivided_gradients)
+        numbers = zip(*(self._seen(each.tolist()) for each in (*columns, *undivided)), strict=True)
+        best, factor = self._best, d_k**0.5
+        pairs = self.path.explanation.maps[steps.kind][self.path.layer].weights[0].numel()
+        facts = (
+            (tr("entropy"), _entropy(steps.weights)),
+            (tr("undivided"), _entropy(steps.undivided_weights)),
+            (tr("sum of the gradients"), float(steps.gradients.sum())),
+            (tr("undivided"), float(steps.undivided_gradients.sum())),
+        )
+        return self._view(
+            ("scores", "allowed", "weights", "gradients", "undivided", "undivided_weights", "undivided_gradients"),
+            title=marked("Scaling"),
+            section="3.2.1",
+            formula=r"\frac{\partial a_j}{\partial s_j} = a_j (1 - a_j)",
+            text=tr(
+                "Why divide by \u221a{d_k}? A sum of {d_k} products of independent numbers with variance 1 has "
+                "variance {d_k}, and large scores take the softmax to where it hardly moves: at weights near 0 and 1 "
+                "its gradient is near 0. Undivided, products count {factor:.3g} times as much, and {best} has a weight "
+                "of {undivided} instead of {weight}.",
+                d_k=d_k,
+                factor=factor,
+                best=readable(self._keys[best]),
+                undivided=decimal(float(steps.undivided_weights[best]), 3),
+                weight=decimal(float(steps.weights[best]), 3),
+            ),
+            facts=[(name, decimal(value, 3)) for name, value in facts],
+            blocks=[
+                Block(
+                    title=tr("with the division by \u221a{d_k}, and without", d_k=d_k),
+                    rows=token_rows(self._keys, numbers),
+                    columns=(*DIVIDED, *UNDIVIDED),
+                )
+            ],
+            aside=(
+                tr(
+                    "Additive attention (Bahdanau et al. 2015), the other common kind, scores a pair by a network with "
+                    "one hidden layer. With {d_k} hidden numbers a pair takes as many multiplications as here, and "
+                    "{d_k} tanh besides. But the {pairs:,} pairs of this head are one product of matrices here; there "
+                    "they have {hidden:,} hidden numbers to compute and to hold. The paper finds both alike for small "
+                    "d_k, and additive attention better than undivided products for large ones.",
+                    d_k=d_k,
+                    pairs=pairs,
+                    hidden=pairs * d_k,
+                ),
+                r"e_j = v^T \mathrm{tanh}(W q + U k_j)",
+            ),
+        )
+
     def values(self) -> StepView:
         return self._view(
             ("weights", "values"),
@@ -312,7 +373,7 @@ class _HeadViews:
     def _best(self) -> int:
         return int(self.steps.weights.argmax())
 
-    def _view(self, quantities: tuple[str, ...], *, title: str, **options: Any) -> StepView:
+    def _view(self, quantities: tuple[str, ...], *, title: str, section: str, **options: Any) -> StepView:
         kind, name = self.steps.kind, title.lower().replace(" ", "-")
         return StepView(
             name=f"{kind}-{name}",
@@ -320,6 +381,8 @@ class _HeadViews:
             part=kind,
             quantities=quantities,
             title=tr(title),
+            section=section,
+            figure=tr(HALVES[section == "3.2.2"]),
             **options,
         )
 
@@ -334,3 +397,8 @@ class _HeadViews:
             VectorRow(label=token, is_token=True, values=line, numbers=row)
             for token, line, row in zip(self._keys, values, beside, strict=True)
         ]
+
+
+def _entropy(weights: Tensor) -> float:
+    """Return the entropy in nats."""
+    return float(torch.special.entr(weights).sum())

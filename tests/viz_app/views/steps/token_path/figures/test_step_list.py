@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from core.analysis.beam_tree import beam_tree
 from core.analysis.token_path.steps import OutputSteps, Stack, TokenPath
@@ -73,6 +74,27 @@ def test_what_the_mask_hides_has_no_number(views: dict[Stack, list[StepView]]) -
     assert sum(row.numbers[2] or 0 for row in softmax.blocks[0].rows) == pytest.approx(1)
     assert "hidden" in mask.text
     assert "Nothing is hidden" in step_named(views["encoder"], "encoder_self-mask").text
+
+
+def test_the_softmax_without_the_division(paths: dict[Stack, TokenPath], views: dict[Stack, list[StepView]]) -> None:
+    """By PyTorch's own softmax and entropy, where the mask hides nothing and where it does."""
+    for kind in ("decoder_self", "cross"):
+        steps, view = paths["decoder"].attention(kind), step_named(views["decoder"], f"{kind}-scaling")  # type: ignore[arg-type]
+        products = steps.products.sum(-1)[steps.allowed]
+        shown = np.array([row.numbers for row in view.blocks[0].rows if row.numbers[0] is not None])
+        entropies = list[str]()
+        for (score, weight, gradient), logits in zip(
+            np.split(shown.T, 2), (products / math.sqrt(len(steps.query)), products), strict=True
+        ):
+            weights = logits.softmax(-1)
+            entropies.append(f"{torch.distributions.Categorical(weights).entropy():.3f}")
+            jacobian = torch.autograd.functional.jacobian(lambda each: each.softmax(-1), logits)
+            assert np.allclose(score, logits)
+            assert np.allclose(weight, weights)
+            assert np.allclose(gradient, jacobian.diagonal())  # type: ignore[union-attr]
+        assert [value for _, value in view.facts[:2]] == entropies
+        assert (view.figure, view.section) == ("Figure 2, left", "3.2.1")
+    assert step_named(views["decoder"], "cross-concatenation").figure == "Figure 2, right"
 
 
 def test_the_zeros_of_the_network_are_counted(
