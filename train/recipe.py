@@ -118,6 +118,18 @@ _EN_DE = Recipe(
     snapshot_every=500,
     bucketing="target",
 )
+# Peak rate 2e-3.
+_REVERSE = Recipe(
+    steps=1_400,
+    batch_tokens=640,
+    warmup=100,
+    rate_scale=0.16,
+    cooldown=500,
+    label_smoothing=0.0,
+    max_length=32,
+    precision="float32",
+    snapshot_every=700,
+)
 
 # All other presets use the recipe of the paper's base model.
 RECIPES: dict[str, Recipe] = {
@@ -126,7 +138,6 @@ RECIPES: dict[str, Recipe] = {
     "D-label-smoothing0.0": replace(_PAPER, label_smoothing=0.0),
     "D-label-smoothing0.2": replace(_PAPER, label_smoothing=0.2),
     "en-de": _EN_DE,
-    "en-de-r16": _EN_DE,
     "en-de-draft": replace(_EN_DE, steps=1_150, warmup=600, rate_scale=0.64, cooldown=500, snapshot_every=1_000),
     # From the parameters of en-de (`fit --init`), on its own translations.
     "en-de-mask-predict": replace(_EN_DE, steps=1_600, warmup=300, rate_scale=0.166, cooldown=800, snapshot_every=400),
@@ -168,6 +179,7 @@ RECIPES: dict[str, Recipe] = {
         max_length=120,
         snapshot_every=1_000,
     ),
+    **dict.fromkeys(("reverse", "reverse-learned", "reverse-r4"), _REVERSE),
     "tiny": Recipe(steps=200, batch_tokens=256, warmup=50, max_length=32, snapshot_every=50, keep_snapshots=2),
 }
 

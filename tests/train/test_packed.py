@@ -111,7 +111,7 @@ def test_every_preset_that_is_accepted_has_the_padded_step(preset: str) -> None:
 
 def test_presets_that_need_masks_or_other_heads_are_refused() -> None:
     assert {name for name, config in PRESETS.items() if refusal(config)} == {
-        "B-dk16", "B-dk32", "en-de-mask-predict", "en-de-r16", "lines",
+        "B-dk16", "B-dk32", "en-de-mask-predict", "lines", "reverse-r4",
     }  # fmt: skip
     with pytest.raises(ValueError, match="packed does not fit this model: relative positions and neighbourhoods need"):
         PackedLoss(Transformer(replace(PRESETS["tiny"], neighbourhood=4)), 0.1)

@@ -33,7 +33,7 @@ def test_the_paper_is_described_in_its_own_terms() -> None:
     assert facts["positions"] == "sinusoidal, sines and cosines alternate, exponent i/n"
     assert facts["matrices"] == "both embeddings and the output projection are one matrix"
     assert architecture_facts(PRESETS["E-learned"])["positions"].startswith("learned, at most ")
-    assert architecture_facts(PRESETS["en-de-r16"])["attention"] == "16 nearest positions"
+    assert architecture_facts(PRESETS["reverse-r4"])["attention"] == "4 nearest positions"
 
 
 def test_the_paper_is_credited_with_what_it_states() -> None:
