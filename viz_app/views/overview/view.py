@@ -5,7 +5,6 @@ from typing import Any
 import streamlit as st
 
 from viz_app.controls.widgets import page_theme
-from viz_app.frame.wrong_task import kind_of
 from viz_app.language import marked, tr
 from viz_app.session import previews, readings
 from viz_app.session.readings import READING_HASH, Reading
@@ -40,7 +39,7 @@ def page() -> None:
     if reading is None:
         return
     st.markdown(tr("**The model, and this sentence in it**"), help=tr(HOW_TO_READ))
-    links = part_links(kind_of(reading.model))
+    links = part_links(reading.model.kind)
     theme = page_theme()
     figure1(figure1_payload(content(reading), theme, links, selected_names(reading)))
     # without links, which have the sentence in their addresses

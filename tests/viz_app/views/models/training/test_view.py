@@ -15,7 +15,7 @@ from core.files.runlog import format_log
 from tests.viz_app.pages import Start, comes_to, healthy, opened, state_of
 from viz_app.language import tr
 from viz_app.session import environment, model_paths
-from viz_app.session.models import opened_model
+from viz_app.session.model_opening import opened_model
 from viz_app.session.open_models import OpenModels
 from viz_app.views.models import path_box
 from viz_app.views.models.training import run_facts, run_records
