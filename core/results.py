@@ -1,15 +1,14 @@
 """Return types of `Translator`."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from core.capture import AttentionMap
 from core.text.sentences import missing_sentences
 from core.trace import Kind
 
-WIDGETS: dict[str, Callable[..., Any]] = {}
-"""The widgets of `core.notebook` by name. That package draws these results: `core/__init__.py` enters them here."""
+if TYPE_CHECKING:
+    from core.notebook import HeadView, HypothesisView
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,15 @@ class Translation:
         """
         return missing_sentences(self.source, self.text)
 
-    def show(self) -> Any:
-        """Draw the hypotheses in a notebook, as a `core.notebook.HypothesisView`.
+    def show(self) -> "HypothesisView":
+        """Draw the hypotheses in a notebook.
 
         Raises:
             ImportError: the extra `notebook` is not installed.
         """
-        return WIDGETS["HypothesisView"](self)
+        from core.notebook import HypothesisView
+
+        return HypothesisView(self)
 
 
 @dataclass(frozen=True)
@@ -127,8 +128,10 @@ class Explanation:
     maps: dict[Kind, tuple[AttentionMap, ...]]
     num_forced: int = 0
 
-    def show(self, head: tuple[Kind, int, int] | None = None, view: Literal["Lines", "Map", "Table"] = "Lines") -> Any:
-        """Draw the heads in a notebook, as a `core.notebook.HeadView`.
+    def show(
+        self, head: tuple[Kind, int, int] | None = None, view: Literal["Lines", "Map", "Table"] = "Lines"
+    ) -> "HeadView":
+        """Draw the heads in a notebook, see `core.notebook.HeadView`.
 
         Args:
             head: the selected head, counted from 0; by default `first_head` of cross-attention.
@@ -137,4 +140,6 @@ class Explanation:
         Raises:
             ImportError: the extra `notebook` is not installed.
         """
-        return WIDGETS["HeadView"](self, head, view)
+        from core.notebook import HeadView
+
+        return HeadView(self, head, view)

@@ -59,6 +59,16 @@ export function group(style, name) {
 }
 
 /**
+ * Mark a part of a drawing that is no part of its picture: files leave it out, see svg_file.js.
+ * @template {HTMLElement} T
+ * @param {T} node
+ */
+export function control(node) {
+  node.dataset.control = "";
+  return node;
+}
+
+/**
  * Tokens as elements: text, never HTML, and of any direction.
  * @param {readonly Span[]} spans
  */

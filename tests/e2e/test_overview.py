@@ -3,8 +3,6 @@
 import io
 import re
 
-import pytest
-from PIL import Image
 from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
@@ -74,40 +72,6 @@ def test_layers_fold_and_all_have_their_sub_layers(page: Page, app: str) -> None
     page.get_by_role("button", name="Layer 1: all sub-layers").first.click()
     expect(page.locator(".figure1 .box.feed")).to_have_count(3)
     expect(page.get_by_role("button", name="Layer 1: all sub-layers").first).to_be_focused()
-
-
-def test_the_figure_is_a_file(page: Page, app: str) -> None:
-    open_page(page, f"{app}/{ADDRESS}")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download as SVG").click()
-    text = download.value.path().read_text(encoding="utf-8")
-    assert text.startswith("<svg")
-    assert text.count("<image ") == 3 * 2 * 4
-    assert "var(" not in text
-    assert "oklab" not in text  # which other readers of SVG do not know
-    assert 'font-family:"Source Sans"' in text
-    assert app not in text
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download as PNG").click()
-    svg = page.locator(".figure1 svg")
-    with Image.open(download.value.path()) as image:
-        size = [2 * int(svg.get_attribute(side) or 0) for side in ("width", "height")]
-        assert list(image.size) == size
-        assert len(image.convert("L").getcolors() or ()) > 20
-
-
-def test_the_pdf_is_the_drawing_on_one_page_of_its_size(page: Page, app: str) -> None:
-    open_page(page, f"{app}/{ADDRESS}")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download as PDF").click()
-    (paper,) = PdfReader(download.value.path()).pages
-    svg = page.locator(".figure1 svg")
-    size = [0.75 * int(svg.get_attribute(side) or 0) for side in ("width", "height")]
-    assert [float(paper.mediabox.width), float(paper.mediabox.height)] == pytest.approx(size, abs=1)
-    text = paper.extract_text()
-    assert text.count("Add & Norm") == page.locator(".figure1 .box.norm").count()
-    for word in page.locator(".figure1 .source").all_text_contents():
-        assert word.strip("\u00b7").lower() in text.lower()
 
 
 def test_on_paper_are_the_sentence_and_the_figure_on_one_page(page: Page, app: str) -> None:

@@ -78,6 +78,13 @@ def sentence_bar_data(app: AppTest) -> dict[str, Any]:
     return json.loads(bar.proto.json)[1]
 
 
+def picture_files(app: AppTest) -> dict[str, dict[str, Any]]:
+    """The pictures of the page that have files and a slide, by the names of the files: see `Data` in export_row.js."""
+    rows = [each for each in app.get("bidi_component") if each.proto.component_name.endswith("export_row")]  # type: ignore[attr-defined]
+    found = [json.loads(row.proto.json)[1] for row in rows]
+    return {data["name"]: data for data in found}
+
+
 def show_translation(app: AppTest, index: int) -> AppTest:
     """The same with another translation selected behind the arrow, which has run once."""
     app.session_state[HYPOTHESIS.key] = index

@@ -28,6 +28,7 @@ from tests.viz_app.pages import (
     comes_to,
     healthy,
     opened,
+    picture_files,
     reading,
     show_translation,
     state_of,
@@ -220,9 +221,8 @@ def test_every_kind_of_attention_in_every_view(app: AppTest, view: str) -> None:
         app.session_state["words"] = app.session_state["hide_special"] = is_merged
         healthy(app.run())
         assert app.selectbox(key="mass").disabled == (view != "Lines")
-        labels = Counter(button.label for button in app.get("download_button"))
-        drawn = 1 if view == "Table" else 2  # the grid of all heads, and the selected heads
-        assert [labels[name] for name in ("SVG", "PDF", "PNG", "CSV")] == [drawn, drawn, drawn, 2]
+        assert Counter(button.label for button in app.get("download_button"))["CSV"] == 2
+        assert len(picture_files(app)) == (1 if view == "Table" else 2)  # the grid of all heads, and the selected heads
 
 
 @pytest.mark.parametrize(

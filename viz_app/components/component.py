@@ -74,7 +74,7 @@ def draw(
     event: str,
     read: Callable[[object], V | None],
     on_click: Callable[[V], None],
-    **others: Callable[[], None],
+    **others: Any,
 ) -> None:
     """Draw a component on the page and handle its clicks.
 
@@ -83,7 +83,7 @@ def draw(
         event: Name of the trigger value that a click sets.
         read: Validates the value: a browser may send anything. Returns None for an invalid one.
         on_click: Called with the valid value, before the page runs again.
-        others: Listeners of other trigger values, as `on_NAME_change`.
+        others: Listeners of other trigger values, as `on_NAME_change`, and options of the component's place.
     """
 
     def clicked() -> None:
@@ -91,8 +91,7 @@ def draw(
         if value is not None:
             on_click(value)
 
-    listeners: dict[str, Any] = {f"on_{event}_change": clicked, **others}
-    drawing(data=data, key=key, **listeners)
+    drawing(data=data, key=key, **{f"on_{event}_change": clicked}, **others)
 
 
 def listening() -> None:

@@ -34,8 +34,9 @@ def panel(analysis: Analysis, about: Call, at: Head) -> None:
     st.markdown(translated(result.answer(at)))
     for number, shown in enumerate(result.pictures(at)):
         name = f"{analysis.name}-{number}" if number else analysis.name
-        picture(shown, at, select_head, key=f"picture-{name}")
-        downloads(name, title=translated(shown.title), call=lambda: recorded.returning(result).then("table"))
+        key = f"picture-{name}"
+        picture(shown, at, select_head, key=key)
+        downloads(name, key, title=translated(shown.title), call=lambda: recorded.returning(result).then("table"))
 
 
 def _widget(analysis: Analysis, option: "dataclasses.Field[Any]") -> Any:

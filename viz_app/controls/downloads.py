@@ -8,9 +8,8 @@ import streamlit as st
 
 from core.analysis.csv_output import Table
 from core.analysis.recorded_call import table_script
-from viz_app.components.copy_link import copy_link
-from viz_app.drawing.display_text import plain
-from viz_app.drawing.export.canvas import FORMATS, Format, slide
+from viz_app.components.export_row import picture_files
+from viz_app.drawing.export.canvas import FORMATS, Format
 from viz_app.drawing.export.tables import csv_file
 from viz_app.language import in_this_language, marked, quoted, tr
 from viz_app.session import readings, shown_slide
@@ -28,7 +27,7 @@ ABOUT_SCRIPT = marked(
 
 def downloads(
     name: str,
-    draw: Draw | None = None,
+    picture: str | Draw | None = None,
     table: Callable[[], Table] | None = None,
     page: Callable[[], str] | None = None,
     *,
@@ -40,26 +39,28 @@ def downloads(
 
     Args:
         name: of the files, without a suffix; unique on the page.
-        draw: draws the picture in a format; None if there is only a table.
+        picture: key of the component, chart or container that draws the picture, of which the browser makes files and a
+            slide; None if there is only a table.
         table: makes the table of its numbers, where there is no call: measured times, for example.
         page: makes the picture as an HTML page, if it can be one.
         title: of the picture, for the caption of a slide; by default the name of the files.
         of_sentence: whether the picture is about the current sentence, which is then in the caption too, and the model.
         call: the recorded call of the table, from which the script is written that writes it, too.
     """
-    files: dict[str, Callable[[], bytes]] = (
-        {file_format: partial(draw, file_format) for file_format in FORMATS} if draw else {}
-    )
+    files: dict[str, Callable[[], bytes]] = {}
+    if callable(picture):
+        files = {file_format: partial(picture, file_format) for file_format in FORMATS}
     if table:
         files["csv"] = lambda: csv_file(table())
     if call:
         files["csv"] = lambda: csv_file(call().run())
     if page:
         files["html"] = lambda: page().encode()
-    caption = partial(slide_caption, title or name.replace("-", " "), of_sentence)
-    if draw:
+    drawn = None
+    if isinstance(picture, str):
         shown_slide.note_picture(name)
-    export_row(name, files, draw and partial(slide_dialog, name, draw, caption), call and partial(_script, call))
+        drawn = partial(_picture, name, picture, slide_caption(title or name.replace("-", " "), of_sentence))
+    export_row(name, files, drawn, call and partial(_script, call))
 
 
 def _script(call: "Callable[[], Call]", file: str) -> str:
@@ -68,44 +69,27 @@ def _script(call: "Callable[[], Call]", file: str) -> str:
 
 @st.fragment
 def export_row(
-    name: str, files: dict[str, Callable[[], bytes]], show_slide: Callable[[], None] | None, python: Script | None
+    name: str, files: dict[str, Callable[[], bytes]], picture: Callable[[], None] | None, python: Script | None
 ) -> None:
-    """Draw the buttons; those for the slide and for Python open a dialog."""
+    """Draw the buttons; that for Python opens a dialog."""
     with st.container(horizontal=True, gap="small", key=f"export_{name}", vertical_alignment="center"):
         st.caption(tr("Export"), width="content")
+        if picture:
+            picture()
         for suffix, content in files.items():
             file = f"{name}.{suffix}"
             st.download_button(
                 suffix.upper(), in_this_language(content), file, on_click="ignore", type="tertiary", key=file
             )
-        about = tr("This picture fills the window")
-        if show_slide and st.button(tr("Slide"), type="tertiary", key=f"slide_{name}", help=about):
-            shown_slide.show(name)
         if python and st.button("Python", type="tertiary", key=f"python_{name}", help=tr("The same in Python")):
             python_dialog(python(f"{name}.csv"))
-        elif show_slide and shown_slide.is_shown(name):
-            show_slide()
 
 
-def slide_dialog(name: str, draw: Draw, caption: Callable[[], str]) -> None:
-    """Show a picture alone in the window, as large as it fits, with a caption; both are offered as files of 16:9."""
-    st.dialog(tr("Slide"), width="large", on_dismiss=shown_slide.close)(_slide)(name, draw, caption)
+def _picture(name: str, picture: str, caption: str) -> None:
+    def toggle(is_shown: bool) -> None:
+        shown_slide.show(name if is_shown else "")
 
-
-def _slide(name: str, draw: Draw, caption: Callable[[], str]) -> None:
-    text = caption()
-    with st.container(key="slide"):
-        st.image(draw("svg").decode(), width="stretch", alt=text)
-        st.markdown(plain(text))
-    with st.container(horizontal=True, gap="small", key=f"export_slide_{name}", vertical_alignment="center"):
-        for file_format in FORMATS:
-            file = f"{name}-slide.{file_format}"
-            content = partial(slide_file, draw, text, file_format)
-            st.download_button(
-                file_format.upper(), in_this_language(content), file, on_click="ignore", type="tertiary", key=file
-            )
-        st.caption("16:9", width="content")
-        copy_link("copy_slide_link", width="content")
+    picture_files(name, picture, caption, shown_slide.is_shown(name), toggle)
 
 
 def python_dialog(code: str, about: str = ABOUT_SCRIPT) -> None:
@@ -118,16 +102,10 @@ def _python(code: str, about: str) -> None:
     st.caption(about)
 
 
-def slide_file(draw: Draw, caption: str, file_format: Format) -> bytes:
-    """Draw a picture as a slide."""
-    with slide(caption):
-        return draw(file_format)
-
-
 def slide_caption(title: str, of_sentence: bool) -> str:
     """Name a picture and, if it is of the current sentence, that sentence, its translation, and the model."""
-    reading, model = readings.reading(), readings.model()
-    if not of_sentence or reading is None:
+    reading = readings.reading() if of_sentence else None
+    if reading is None:
         return title
     source, target = reading.translation.source, reading.hypothesis.text
-    return f"{title}: {quoted(source)} \u2192 {quoted(target)} ({model.name})"
+    return f"{title}: {quoted(source)} \u2192 {quoted(target)} ({readings.model().name})"

@@ -25,7 +25,6 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.score_products import products_figure
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
@@ -152,7 +151,7 @@ class MapCells:
         )
         downloads(
             "score-products",
-            partial(export_chart, figure, theme=theme),
+            f"products-{self.key}",
             title=title,
             of_sentence=self._is_current(),
             call=lambda: self.of.call(cell).returning(products).then("columns"),

@@ -1,4 +1,4 @@
-"""The address from which the browser requests its own drawing, Figure 1, as PDF."""
+"""The address from which the browser requests its own drawing as PDF."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from starlette.requests import Request
 from starlette.responses import Response
 
-MOST_BYTES = 8 * 2**20  # of a request
+MOST_BYTES = 32 * 2**20  # of a request
 _worker = ThreadPoolExecutor(1, "pdf")
 
 
@@ -28,6 +28,6 @@ async def answer(request: Request) -> Response:
 
 
 def _pdf(body: bytes) -> bytes:
-    from viz_app.drawing.export.svg_to_pdf import pdf_of_svg  # matplotlib is imported on the first export
+    from viz_app.server.svg_to_pdf import pdf_of_svg  # matplotlib is imported on the first export
 
     return pdf_of_svg(body.decode("utf-8"))

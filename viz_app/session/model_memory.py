@@ -5,6 +5,7 @@ as long as there is room: the least recently used goes first, and is loaded agai
 """
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,17 +50,15 @@ class SeveralModelsError(ModelError):
         self.source, self.models = source, tuple(models)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Loaded:
     """The content of a model.
 
     Attributes:
         content: a translator, or the explanation of an array file (`core.export.attention_arrays`).
-        used: when it was used last, by `time.monotonic`.
     """
 
     content: "Translator | Explanation"
-    used: float = 0.0
 
     @cached_property
     def parser(self) -> "Parser | None":
@@ -87,7 +86,7 @@ class Loaded:
 
 
 _in_memory: "WeakValueDictionary[Key, Translator | Explanation]" = WeakValueDictionary()
-_kept: dict[Key, Loaded] = {}  # those of the operator
+_kept: OrderedDict[Key, Loaded] = OrderedDict()  # those of the operator, the least recently used first
 _room = threading.RLock()  # held while one of the two changes
 _loading = threading.Lock()  # held while one of the operator is loaded
 
@@ -132,7 +131,7 @@ def _drop_offered() -> bool:
     with _room:
         if not _kept:
             return False
-        del _kept[min(_kept, key=lambda key: _kept[key].used)]
+        _kept.popitem(last=False)
     return_freed_memory()
     return True
 
@@ -147,6 +146,7 @@ def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
     """
     with _room:
         if key in _kept:
+            _kept.move_to_end(key)
             return _kept[key]
     with _loading:
         if (content := _in_memory.get(key)) is None:

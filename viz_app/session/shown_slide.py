@@ -49,15 +49,10 @@ def expect_more() -> None:
 
 
 def show(name: str) -> None:
-    """Open the slide of a picture."""
+    """Open the slide of a picture, or with "" close it. Call it in a callback."""
     session_object(_Pictures).shown = name
     SLIDE.put(name)
     end_part()
-
-
-def close() -> None:
-    """Close the slide. Call it in a callback."""
-    show("")
 
 
 def is_shown(name: str) -> bool:

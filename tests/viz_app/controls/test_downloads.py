@@ -1,106 +1,87 @@
-"""Every picture can be taken along, as SVG, PDF, PNG and the numbers behind it."""
+"""Every picture can be taken along: as files and a slide, which the browser makes, and as the numbers behind it."""
 
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.viz_app.pages import Start, healthy, opened, reading
-from viz_app.controls import downloads
+from tests.viz_app.pages import Start, opened, picture_files, reading
 from viz_app.views.models.parsing import parser_model
 
-PICTURES = {
-    "translate": 2,
-    "heads": 2,
-    "beam": 1,
-    "switches": 3,
-    "alignment": 1,
-    "compare": 3,
-    "positions": 1,
-    "paper_figures": 1,
-}
+PICTURES = {"overview": 1, "translate": 2, "heads": 2, "beam": 1, "switches": 3, "alignment": 1, "compare": 3}
 
 
 def labels(app: AppTest) -> Counter[str]:
     return Counter(button.proto.label for button in app.get("download_button"))  # type: ignore[attr-defined]
 
 
-def test_every_picture_of_every_page_comes_in_every_format(start: Start) -> None:
-    app = start(text="A dog runs.", beam_size="2", paper_text_3="A dog runs.")
-    for page, pictures in PICTURES.items():
-        opened(app, page)
-        assert [labels(app)[name] for name in ("SVG", "PDF", "PNG", "CSV")] == [pictures] * 4, page
+def test_every_picture_has_a_key_and_its_numbers(start: Start) -> None:
+    app = start(text="A dog runs.", beam_size="2")
+    for page, count in PICTURES.items():
+        found = picture_files(opened(app, page))
+        assert len(found) == count, page
+        keys = {each.key for each in app.get("bidi_component")}
+        assert {data["picture"] for data in found.values()} - keys <= {"switched-changes", "effects"}, page
+        assert labels(app)["CSV"] == count - (page == "overview"), page
 
 
-def test_nothing_is_drawn_before_it_is_asked_for() -> None:
+def test_nothing_is_computed_before_it_is_asked_for() -> None:
     def page() -> None:
         from viz_app.controls.downloads import downloads
 
-        def fails(*_: object) -> None:
-            raise AssertionError("drawn")
+        def fails() -> None:
+            raise AssertionError("computed")
 
-        downloads("both", fails, fails)  # type: ignore[arg-type]
-        downloads("table", table=fails)  # type: ignore[arg-type]
+        downloads("both", "drawing", fails, of_sentence=False)  # type: ignore[arg-type]
+        downloads("table", table=fails, of_sentence=False)  # type: ignore[arg-type]
 
     app = AppTest.from_function(page).run()
     assert not app.exception
-    assert labels(app) == {"SVG": 1, "PDF": 1, "PNG": 1, "CSV": 2}
+    assert [*picture_files(app)] == ["both"]
+    assert labels(app) == {"CSV": 2}
 
 
 def test_a_slide_is_captioned_with_sentence_head_and_model(
     start: Start, tree_checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    captions: dict[str, str] = {}
-
-    def record(name: str, _files: object, show_slide: partial[None], _python: object) -> None:
-        captions[name] = show_slide.args[2]()
-
-    monkeypatch.setattr(downloads, "export_row", record)
     monkeypatch.setattr(parser_model, "SHIPPED", tree_checkpoint)
-    app = start(text="A dog runs.", beam_size="2", heads_cross="L2 H1")
-    opened(app, "heads")
-    caption = captions["cross-layer1-head0"]
+    app = opened(start(**VIEW), "heads")
     target = reading(app).hypothesis.text
-    assert caption == f"Cross attention, L2 H1: \u201cA dog runs.\u201d \u2192 \u201c{target}\u201d (tiny.safetensors)"
+    caption = f"Cross attention, L2 H1: \u201cA dog runs.\u201d \u2192 \u201c{target}\u201d (tiny.safetensors)"
+    assert picture_files(app)[HEAD]["caption"] == caption
     opened(app, "parsing")
-    assert captions["tree"] == "Tree of \u201cA dog runs .\u201d by tiny-trees.safetensors"  # not by the current model
-
-
-@pytest.fixture
-def slides(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The slides that were opened."""
-    opened_slides: list[str] = []
-    monkeypatch.setattr(downloads, "slide_dialog", lambda name, *_: opened_slides.append(name))
-    return opened_slides
+    # not by the current model
+    assert picture_files(app)["tree"]["caption"] == "Tree of \u201cA dog runs .\u201d by tiny-trees.safetensors"
 
 
 HEAD = "cross-layer1-head0"
 VIEW = {"text": "A dog runs.", "beam_size": "2", "heads_cross": "L2 H1"}
 
 
-def test_a_slide_has_an_address(start: Start, slides: list[str]) -> None:
-    app = opened(start(**VIEW), "heads")
-    assert slides == []
-    app.button(key=f"slide_{HEAD}").click()
-    assert healthy(app.run()).query_params["slide"] == HEAD
-    assert slides == [HEAD]
-    opened(start(**VIEW, slide=HEAD), "heads")  # somebody else follows the link
-    assert slides == [HEAD] * 2
+def slides(app: AppTest) -> list[str]:
+    """The slides that are open."""
+    return [name for name, data in picture_files(app).items() if data["shown"]]
 
 
-def test_a_name_of_no_picture_gets_the_page_and_a_message(start: Start, slides: list[str]) -> None:
+def test_a_slide_has_an_address(start: Start) -> None:
+    assert slides(opened(start(**VIEW), "heads")) == []
+    app = opened(start(**VIEW, slide=HEAD), "heads")  # somebody follows a link
+    assert slides(app) == [HEAD]
+    assert app.query_params["slide"] == HEAD
+
+
+def test_a_name_of_no_picture_gets_the_page_and_a_message(start: Start) -> None:
     app = opened(start(**VIEW, slide="none-*such*"), "heads")
-    assert slides == []
+    assert slides(app) == []
     assert "no such picture" in app.error[0].value
     assert r"none\-\*such\*" in app.error[0].value
-    assert app.button(key=f"slide_{HEAD}")
+    assert HEAD in picture_files(app)
     assert not opened(start(**VIEW, slide=HEAD), "heads").error
 
 
 @pytest.mark.usefixtures("short_turns")
-def test_a_picture_that_is_still_computed_is_waited_for(start: Start, slides: list[str]) -> None:
+def test_a_picture_that_is_still_computed_is_waited_for(start: Start) -> None:
     """The page draws again when it is ready."""
     app = opened(start(text="A dog runs.", beam_size="1", slide="contrast-curves"), "contrast")
     assert not app.error

@@ -41,7 +41,7 @@ WITHOUT_TOKENS = {
         for name in (
             *("bertviz_scripts", "display_text", "head_names", "line_weights"),
             *("plotly_chart", "score_products", "theme", "export.canvas", "export.plotly_chart", "export.tables"),
-            *("export.selection", "export.svg_to_pdf"),
+            "export.selection",
             "export.token_boxes",  # through `token_rows`
             *("fonts.__main__", "fonts.embedding"),
         )

@@ -22,6 +22,7 @@ SIZES = {"small": theme.SMALL, "note": theme.NOTE, "text": theme.TEXT, "words": 
 FREE = {
     "step_walk.css",  # as large as the window, like a slide; every part of it is a share of that, see below
     "sizes.css",
+    *("svg_text.js", "export_files.js"),  # files have the sizes of the page
 }
 SLIDE = "var(--words)"  # of a caption that fills the window
 CSS_SIZE = re.compile(r"(?<!-)font(?:-size)?:\s*([^;}]*)")

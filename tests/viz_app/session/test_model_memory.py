@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from weakref import WeakValueDictionary, ref
@@ -13,14 +14,13 @@ from core import Translator, load_checkpoint, save_checkpoint
 from core.files.budget import MIB
 from core.files.process_memory import PROCESS
 from viz_app.session import environment, model_memory
-from viz_app.session.model_opening import opened_model
-from viz_app.session.models import Model, ModelError, model_at
+from viz_app.session.models import Model, ModelError, model_at, opened_model
 
 
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())  # without those of other tests
-    monkeypatch.setattr(model_memory, "_kept", {})
+    monkeypatch.setattr(model_memory, "_kept", OrderedDict())
     yield
     st.cache_resource.clear()
 

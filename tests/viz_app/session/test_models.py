@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -9,7 +10,7 @@ from weakref import WeakValueDictionary
 import pytest
 import streamlit as st
 
-from viz_app.frame.model_facts import facts_html, training_text
+from viz_app.frame.sidebar import facts_html, training_text
 from viz_app.session import model_memory, models, uploads
 from viz_app.session.models import Model
 
@@ -17,7 +18,7 @@ from viz_app.session.models import Model
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())  # without those of other tests
-    monkeypatch.setattr(model_memory, "_kept", {})
+    monkeypatch.setattr(model_memory, "_kept", OrderedDict())
     yield
     st.cache_resource.clear()
 

@@ -15,8 +15,7 @@ import streamlit as st
 from core.files import budget
 from tests.full_disk import no_file_over
 from viz_app.session import model_memory, uploads
-from viz_app.session.model_opening import opened_model
-from viz_app.session.models import Model, ModelError
+from viz_app.session.models import Model, ModelError, opened_model
 
 
 @pytest.fixture(autouse=True)

@@ -1,13 +1,18 @@
-"""The font of exported pictures: the shapes of the letters on the screen, as files that matplotlib reads.
+"""The fonts of PDF files: the shapes of the letters on the screen, as files that matplotlib reads.
 
-On the screen that is Source Sans 3, which Streamlit includes as one variable WOFF2 file; matplotlib reads no such file.
-`python -m viz_app.drawing.fonts` writes the two files of this folder from it. They have another name, since the font's
-licence (OFL.txt) reserves its own for unchanged files.
+On the screen they are Source Sans 3 and Source Code Pro, which Streamlit includes as variable WOFF2 files; matplotlib
+reads no such files. `python -m viz_app.drawing.fonts` writes the files of this folder from them. They have other names,
+since the fonts' licence (OFL.txt) reserves its own for unchanged files.
 """
 
 from pathlib import Path
 
-FAMILY = "Headlight Sans"
+SANS, MONOSPACE = "Headlight Sans", "Headlight Mono"
 FOLDER = Path(__file__).parent
-REGULAR, BOLD = FOLDER / "HeadlightSans-Regular.ttf", FOLDER / "HeadlightSans-Bold.ttf"
-WEIGHTS = {REGULAR: 400, BOLD: 600}  # bold text is semi-bold on the screen
+# Bold text is semi-bold on the screen.
+WEIGHTS = {
+    FOLDER / f"{family.replace(' ', '')}-{style}.ttf": (family, weight)
+    for family in (SANS, MONOSPACE)
+    for style, weight in (("Regular", 400), ("Bold", 600))
+}
+FAMILY, REGULAR, BOLD = SANS, FOLDER / "HeadlightSans-Regular.ttf", FOLDER / "HeadlightSans-Bold.ttf"

@@ -1,7 +1,5 @@
 """What one head does in all sentences of a corpus: small charts, and the tokens that it attends from and to most."""
 
-from functools import partial
-
 import streamlit as st
 
 from core.analysis.corpus.distributions import SAMPLE_SIZE, TokenMeasure, least_occurrences
@@ -12,7 +10,6 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import sentence_case
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code
 from viz_app.session.models import Model
@@ -69,7 +66,7 @@ def weights_and_distances(opened: OpenedIndex, head: Head) -> None:
     show_chart(figure, "corpus-weights", title)
     downloads(
         "corpus-weights",
-        partial(export_chart, figure, theme=theme),
+        "corpus-weights",
         title=title,
         of_sentence=False,
         call=lambda: Call("table", figures.weights_table, (index_call(opened), head)),
@@ -81,7 +78,7 @@ def weights_and_distances(opened: OpenedIndex, head: Head) -> None:
     show_chart(figure, "corpus-distances", title)
     downloads(
         "corpus-distances",
-        partial(export_chart, figure, theme=theme),
+        "corpus-distances",
         title=title,
         of_sentence=False,
         call=lambda: Call("table", figures.distances_table, (index_call(opened), head)),
@@ -98,7 +95,7 @@ def strengths(opened: OpenedIndex, head: Head, decile: int) -> None:
     show_chart(figure, "corpus-strengths", title)
     downloads(
         "corpus-strengths",
-        partial(export_chart, figure, theme=theme),
+        "corpus-strengths",
         title=title,
         of_sentence=False,
         call=lambda: Call("table", figures.strengths_table, (index_call(opened), head)),

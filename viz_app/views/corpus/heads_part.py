@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import streamlit as st
 
@@ -19,7 +18,6 @@ from viz_app.language import capital, marked, tr
 from viz_app.session.models import Model
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.parallel_coordinates import export_parallel
 from viz_app.views.corpus.one_head import one_head
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
 from viz_app.views.corpus.parallel_coordinates import parallel_coordinates
@@ -127,7 +125,7 @@ def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> N
         )
     downloads(
         "corpus-scores",
-        partial(export_parallel, drawing, theme=theme),
+        "corpus-parallel",
         title=tr("Heads by their scores over a corpus"),
         of_sentence=False,
         call=lambda: Call("table", figures.scores_table, (index_call(opened), search.kinds, search.layer)),

@@ -1,7 +1,6 @@
 """The feed-forward neurons of a corpus index: those of a layer, and the examples of one."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import streamlit as st
 
@@ -14,7 +13,7 @@ from core.analysis.tokens.words import readable
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, selectable_table
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.language import joined, marked, tr, tr_lower, tr_values
 from viz_app.session import address
@@ -22,7 +21,7 @@ from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.python_code import translator
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, index_tokens, neuron_examples
+from viz_app.views.corpus.figures.corpus_examples import examples_table, index_tokens, neuron_examples
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call, sentence_tokens
 
 ABOUT_NEURONS = marked("""
@@ -171,7 +170,7 @@ def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
     title = tr("{neuron}, strongest examples", neuron=name)
     downloads(
         "corpus-neuron-examples",
-        partial(export_examples, shown, theme=page_theme(), title=title),
+        "neuron-examples",
         title=title,
         of_sentence=False,
         call=lambda: Call("table", examples_table, (recorded, "activation")),

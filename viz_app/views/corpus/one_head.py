@@ -1,7 +1,5 @@
 """One head of a corpus index: its examples, its distributions over all sentences, and its top tokens."""
 
-from functools import partial
-
 import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
@@ -14,7 +12,7 @@ from core.analysis.recorded_call import Call
 from core.capture import AttentionMap
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.scorecard_text import head_does, sentences
 from viz_app.language import capital, marked, tr
@@ -23,7 +21,7 @@ from viz_app.session.models import MODEL_HASH, Model
 from viz_app.views.corpus import selection
 from viz_app.views.corpus.distributions_part import needs_distributions, strengths, top_tokens, weights_and_distances
 from viz_app.views.corpus.figures import corpus as figures
-from viz_app.views.corpus.figures.corpus_examples import examples_table, export_examples, head_examples
+from viz_app.views.corpus.figures.corpus_examples import examples_table, head_examples
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
 
 ABOUT_EXAMPLES = marked("""
@@ -111,7 +109,7 @@ def examples_part(model: Model, opened: OpenedIndex, head: Head, behaviour: str)
     recorded = Call("shown", head_examples, (python_code.translator(model), head, call)).returning(shown)
     downloads(
         "corpus-examples",
-        partial(export_examples, shown, theme=page_theme(), title=title),
+        "corpus-examples",
         title=title,
         of_sentence=False,
         call=lambda: Call("table", examples_table, (recorded, "strength")),

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,7 +13,6 @@ from core.capture import KINDS, Kind
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
 from viz_app.session.models import Model
 from viz_app.session.state import Widget
@@ -74,7 +72,7 @@ def scatter_part(model: Model, opened: OpenedIndex, search: ScatterSearch, found
             recorded = Call("points", figures.head_points, arguments).returning(points)
             downloads(
                 "corpus-scatter",
-                partial(export_chart, figure, theme=theme),
+                key,
                 title=name,
                 of_sentence=False,
                 call=lambda: Call("table", figures.points_table, (recorded,)),

@@ -4,10 +4,9 @@
 /** @import { Figure1Chosen, Figure1Data, Figure1Drawing } from "../../../core/drawing/types" */
 /** @import { Component } from "../../components/streamlit" */
 
-import { button, element, isolated } from "../../../core/drawing/dom.js";
+import { button, control, element, isolated } from "../../../core/drawing/dom.js";
 import { drawFigure1 } from "../../../core/drawing/figure1.js";
 import { tr } from "../../../core/drawing/texts.js";
-import { FORMATS, exportFigure } from "./figure1_export.js";
 import { keep, openAddress, restored } from "../../components/address.js";
 import { listen, select } from "../../components/linked_words.js";
 import { component, rootOf } from "../../components/renderer.js";
@@ -31,7 +30,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement }
   const root = rootOf(parentElement);
   const chosen = firstChosen(root, data);
   const picture = element("div", "picture");
-  const controls = element("div", "controls");
+  const controls = control(element("div", "controls"));
   if (!root.querySelector(".picture")) root.replaceChildren(controls, picture);
   const place = /** @type {HTMLElement} */ (root.querySelector(".picture"));
   const bar = /** @type {HTMLElement} */ (root.querySelector(".controls"));
@@ -52,7 +51,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement }
     keep(STEP, now.step === data.first ? null : now.step + 1, aboutOf(data)); // the first is not in the address
     showControls(bar, data, drawing);
   };
-  bar.replaceChildren(...newControls(data, drawing, show, place));
+  bar.replaceChildren(...newControls(data, drawing, show));
   show();
   const stop = listen(root, (pointed) => {
     const at = pointed?.words.map((word) => data.words.target.indexOf(word)).find((index) => index >= 0);
@@ -90,9 +89,8 @@ function firstChosen(root, data) {
  * @param {Data} data
  * @param {Figure1Drawing} drawing
  * @param {() => void} show
- * @param {HTMLElement} picture
  */
-function newControls(data, drawing, show, picture) {
+function newControls(data, drawing, show) {
   const step = element("label", "step", tr("Decoding step"));
   const slider = element("input");
   Object.assign(slider, { type: "range", min: "1", max: String(data.predicted.length), step: "1" });
@@ -109,17 +107,8 @@ function newControls(data, drawing, show, picture) {
     show();
   };
   all.textContent = tr("All sub-layers");
-  const files = element("span", "files");
-  for (const format of FORMATS) {
-    const file = button("file", true);
-    file.textContent = format;
-    file.title = tr("Download as {format}", { format });
-    file.setAttribute("aria-label", file.title);
-    file.onclick = () => exportFigure(/** @type {SVGSVGElement} */ (picture.querySelector("svg")), format);
-    files.append(file);
-  }
   step.append(slider);
-  return [step, element("output", "about"), element("span", "space"), all, files];
+  return [step, element("output", "about"), element("span", "space"), all];
 }
 
 /**

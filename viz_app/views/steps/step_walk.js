@@ -6,7 +6,7 @@
 /** @import { Block } from "./step_blocks.js" */
 /** @import { MathTree } from "./step_formula.js" */
 
-import { button, element, focusedIn, group } from "../../../core/drawing/dom.js";
+import { button, control, element, focusedIn, group } from "../../../core/drawing/dom.js";
 import { tr } from "../../../core/drawing/texts.js";
 import { component, replaceListener, rootOf } from "../../components/renderer.js";
 import { drawnBlock, numbersTable } from "./step_blocks.js";
@@ -146,7 +146,7 @@ function draw(walk, data, index, { go, show, tell }) {
  * @param {{ go: (goal: number) => void, show: () => void }} actions
  */
 function tools(walk, { steps, about }, index, { go, show }) {
-  const node = element("div", "tools");
+  const node = control(element("div", "tools"));
   const back = action("back", "\u2190", tr("Previous step (left arrow key)"), () => go(index - 1));
   const next = action("next", "\u2192", tr("Next step (right arrow key)"), () => go(index + 1));
   back.disabled = index === 0;
@@ -194,7 +194,7 @@ function action(role, text, name, onClick) {
  * @param {(goal: number) => void} go
  */
 function list(steps, index, go) {
-  const node = element("ol", "list");
+  const node = control(element("ol", "list"));
   steps.forEach((step, at) => {
     const current = step.group === steps[index].group;
     const first = steps.findIndex(({ group }) => group === step.group) === at;

@@ -1,7 +1,6 @@
 """Compare: two hypotheses, sentences or checkpoints, and their signed difference."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -13,14 +12,12 @@ from core.analysis.comparison import Difference, difference, mean_distance
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
 from viz_app.components.attention_lines import attention_lines, lines_payload
-from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
 from viz_app.controls.tables import decimals, selectable_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case, shortened
-from viz_app.drawing.export.head_pictures import export_lines, export_map
 from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr, tr_values
@@ -191,14 +188,13 @@ def one_side(
     if view.view == "Lines":
         payload = lines_payload(attention, [head], theme, name=name, **options)
         attention_lines(payload, attention, [head], key=key)
-        draw = partial(export_lines, attention, [head], theme=theme, name=name, selected=line_highlight(**options))
     else:
+        key += "_map"
         of = no_products(side.model, view.weights.method, True) or text_pass(side.model, side.source, side.target)
-        map_with_products(attention, head, theme, of, key=f"{key}_map", tokens=view.tokens, name=name, **options)
-        draw = partial(export_map, attention, head, theme=theme, name=name, selected=options["place"])
+        map_with_products(attention, head, theme, of, key=key, tokens=view.tokens, name=name, **options)
     downloads(
         file_name(which, view.kind, view.weights, (attention.layer, head)),
-        draw,
+        key,
         title=f"{caption(name(attention.layer, head), view)}: {side.source} \u2192 {side.text} ({side.model.name})",
         of_sentence=False,
         call=lambda: Call("table", lines_table, (layer_call(side, view, attention.layer), [head])),
@@ -223,15 +219,6 @@ def signed(
     options |= {"diverging": True, "name": lambda *_: names}
     of = no_products(sides[0].model, view.weights.method, True) or DIFFERENCE
     map_with_products(attention, head, page_theme(), of, key="difference_map", **options)
-    draw = partial(
-        export_map,
-        attention,
-        head,
-        theme=page_theme(),
-        diverging=True,
-        name=lambda *_: names,
-        selected=options["place"],
-    )
 
     def compared() -> Call:
         first, second = (layer_call(side, view, each) for side, (each, _) in zip(sides, heads, strict=True))
@@ -242,7 +229,7 @@ def signed(
     first, second = (side.title for side in sides)
     downloads(
         file_name("difference", view.kind, view.weights, *heads),
-        draw,
+        "difference_map",
         title=tr(
             "Difference of {picture}: {first} \u2212 {second}",
             picture=caption(names, view),

@@ -1,7 +1,6 @@
 """A test set: two models over many sentences; which is better, by how much, where, and whether that is chance."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,7 +15,6 @@ from viz_app.controls.lines_form import lines_form
 from viz_app.controls.tables import decimals, selectable_table, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import plain, sentence_case
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import python_code, readings
 from viz_app.session.fields import part
@@ -61,7 +59,7 @@ def form() -> None:
     model = readings.model()
     opened = session_object(OpenModels).all()
     names = distinct_names(opened)
-    fitting = {each.digest: each for each in opened if each.kind == "translation" and each.digest != model.digest}
+    fitting = {each.digest: each for each in opened if each.translates and each.digest != model.digest}
     if not fitting:
         st.info(tr("Open a second checkpoint in the sidebar to compare it over a test set."))
         return
@@ -165,7 +163,7 @@ def sentences(file: ComparedFile, names: tuple[str, str], recorded: Call, is_cur
     show_chart(figure, key, tr("Sentences by chrF of both models"), **options)
     downloads(
         "compared-sentences",
-        partial(export_chart, figure, theme=theme),
+        key,
         title=tr("Sentences by chrF: {first} and {second}", first=names[0], second=names[1]),
         of_sentence=False,
         call=lambda: recorded.then("table"),
@@ -202,7 +200,7 @@ def buckets(result: ComparedModels, names: tuple[str, str], recorded: Call) -> N
         show_chart(figure, f"test_set_{name}", f"{score}: {axis}")
         downloads(
             f"compared-{name}",
-            partial(export_chart, figure, theme=theme),
+            f"test_set_{name}",
             title=f"{score}: {axis}",
             of_sentence=False,
             call=lambda: recorded.then("buckets_table"),

@@ -21,7 +21,6 @@ from viz_app.session import readings
 from viz_app.session.fields import part
 from viz_app.session.map_pass import MapPass
 from viz_app.views.experiments.head_paths import figures, paths_survey
-from viz_app.views.experiments.head_paths.export import export_path_graph
 from viz_app.views.experiments.head_paths.path_graph import path_graph
 from viz_app.views.experiments.head_paths.paths_survey import QuestionSurvey
 
@@ -99,7 +98,7 @@ def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None
         recorded = paths_survey.survey_call(reading, survey)
         downloads(
             "paths",
-            partial(export_path_graph, drawn, theme=theme, title=drawn.effect),
+            "path-graph",
             title=tr("Strongest direct paths"),
             call=lambda: recorded.then("table"),
         )

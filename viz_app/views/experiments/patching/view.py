@@ -16,7 +16,6 @@ from viz_app.controls.job_control import job_control
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain
-from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import address, readings
@@ -151,7 +150,7 @@ def components(reading: readings.Reading, patched: Patching) -> None:
         recorded = selection.pairs_call(reading, pairs, question)
         downloads(
             f"patching-{side}",
-            partial(export_grid, grid, theme=theme, title=tr(figures.SHARE_NAMES[question.into])),
+            f"patching-{side}",
             title=f"{tr(name)}: {tr(figures.SHARE_NAMES[question.into])}",
             call=partial(selection.map_call, recorded, question, side, effects),
         )
@@ -190,7 +189,7 @@ def one_cell(reading: readings.Reading, patched: Patching, cell: figures.Patched
     recorded = selection.heads_call(pairs, question, cell).returning(heads)
     downloads(
         "patching-heads",
-        partial(export_grid, grid, theme=theme, title=f"{figures.cell_title(cell)}, {token}"),
+        "patching-heads",
         title=tr("Heads of {component} at {token}", component=figures.cell_title(cell), token=token),
         call=lambda: Call("table", figures.heads_table, (recorded,)),
     )
@@ -230,7 +229,7 @@ def senders(
     recorded = selection.paths_call(pairs, question, heads, receiver, hold_networks).returning(measured.found)
     downloads(
         "patching-paths",
-        partial(export_grid, grid, theme=theme, title=tr("to {input}", input=name)),
+        "patching-senders",
         title=tr("Heads that feed {input}", input=name),
         call=lambda: Call("table", figures.paths_table, (heads, recorded)),
     )
@@ -255,12 +254,7 @@ def positions(
     recorded = selection.paths_call(pairs, question, [sender], receiver, hold_networks, places).returning(effects)
     downloads(
         "patching-positions",
-        partial(
-            export_grid,
-            grid,
-            theme=theme,
-            title=tr("{sender} to {receiver}", sender=head_title(sender), receiver=to),
-        ),
+        "patching-positions",
         title=tr("{sender} to {receiver}, by position", sender=head_title(sender), receiver=to),
         call=lambda: Call("table", figures.positions_table, (recorded, list(names))),
     )

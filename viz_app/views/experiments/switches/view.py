@@ -16,8 +16,7 @@ from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, sentence_case
-from viz_app.drawing.export.ablation import export_changes, export_switches, switches_table
-from viz_app.drawing.export.plotly_chart import export_chart
+from viz_app.drawing.export.ablation import switches_table
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code, readings
 from viz_app.session.state import session_object
@@ -70,12 +69,11 @@ def page(reading: readings.Reading) -> None:
         st.button(tr("All back on"), on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
     theme = page_theme()
     switchboard(measured.heads, set_to, measured.changes, theme, lambda heads: switches.switch(model, heads, gate))
-    drawn = (measured.heads, dict(set_to), dict(measured.changes))
     heads = Call("heads", all_heads, (Call("model", ".model", (python_code.translator(model),)),))
     changes = switched_heads.changes_call(reading, measured.changes)
     downloads(
         "switches",
-        partial(export_switches, *drawn, theme=theme),
+        "switchboard",
         title=tr("Change of the log-probability with each head alone off"),
         call=lambda: Call("table", switches_table, (heads, dict(set_to), changes)),
     )
@@ -112,7 +110,8 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
         effect = switched_heads.gated_effect(reading, gates) if gates else None
         before, tokens = reading.explain().log_probs, reading.explain().predicted_tokens
         changes = list(effect.changes) if effect else [0.0] * len(before)
-        st.html(ablation.changed_tokens(tokens, before, changes, page_theme()))
+        with st.container(key="switched-changes"):
+            st.html(ablation.changed_tokens(tokens, before, changes, page_theme()))
         log_prob = decimal(sum(before), 2)
         if effect:
             now, change = decimal(sum(before) + effect.change, 2), decimal(effect.change, 2, sign=True)
@@ -126,7 +125,6 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
             )
         else:
             st.markdown(tr("All heads on: **{before}**.", before=log_prob))
-        draw = partial(export_changes, tokens, changes, theme=page_theme())
         recorded: Call | list[float] = changes
         if effect:
             recorded = Call("changes", ".changes", (switched_heads.effect_call(reading, gates).returning(effect),))
@@ -134,7 +132,7 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
         shown = Call("tokens", ".predicted_tokens", (explained,)), Call("before", ".log_probs", (explained,)), recorded
         downloads(
             "switched-tokens",
-            draw,
+            "switched-changes",
             title=tr("Change of the log-probability with {count} changed heads", count=len(gates)),
             call=lambda: Call("table", ablation.tokens_table, shown),
         )
@@ -179,7 +177,7 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
         weighed = switched_heads.importance_call(reading).returning(importance)
         downloads(
             "heads-off",
-            partial(export_chart, figure, theme=theme),
+            "effects",
             title=tr("Change of the log-probability with each head off, by its importance by gradient"),
             call=lambda: Call("table", ablation.effects_table, (changes, weighed)),
         )

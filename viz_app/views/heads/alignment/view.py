@@ -24,7 +24,7 @@ from core.capture import AttentionMap
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, no_products
 from viz_app.controls.tables import decimals, show_table
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.language import marked, tr, tr_values, translated
@@ -42,7 +42,6 @@ from viz_app.views.heads.alignment.figures import (
     aligner_title,
     coverage_table,
     coverage_text,
-    export_ribbon,
     ribbon_table,
     target_table,
 )
@@ -191,10 +190,9 @@ def picture(
             cells.select_words(*reversed(clicked))
 
     ribbon(alignment, links, link, shares=from_source)
-    options = {"theme": page_theme(), "shares": from_source, "title": title}
     downloads(
         "alignment",
-        partial(export_ribbon, alignment, links, **options),
+        "ribbon",
         title=tr("Alignment by {method}", method=title),
         call=call,
     )

@@ -17,7 +17,6 @@ from viz_app.controls.job_control import job_control
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
-from viz_app.drawing.export.ablation import export_changes
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import address, readings
@@ -123,7 +122,8 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     effect, theme = cut_weights.effect(reading, cuts), page_theme()
     before, tokens = effect.before.log_probs, effect.before.predicted_tokens
     st.markdown(tr("**Log-probability of the translation above**, token by token: blue is less probable, orange more"))
-    st.html(ablation.changed_tokens(tokens, before, effect.changes, theme))
+    with st.container(key="cut-changes"):
+        st.html(ablation.changed_tokens(tokens, before, effect.changes, theme))
     now, change = decimal(sum(effect.after.log_probs), 2), decimal(effect.change, 2, sign=True)
     st.markdown(
         tr(
@@ -133,8 +133,7 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
             change=change,
         )
     )
-    draw = partial(export_changes, tokens, effect.changes, theme=theme)
-    downloads("cut-tokens", draw, lambda: ablation.tokens_table(tokens, before, effect.changes))
+    downloads("cut-tokens", "cut-changes", lambda: ablation.tokens_table(tokens, before, effect.changes))
     st.markdown(tr("**Translation**: without cuts and with them"))
     changed_translation(
         reading.translation.hypotheses[0].tokens,

@@ -21,7 +21,6 @@ from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain
-from viz_app.drawing.export.head_pictures import Format, export_lines, export_map
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.drawing.weight_tables import lines_table, named_heads, shown_table, with_columns
 from viz_app.language import joined, marked, tr
@@ -143,7 +142,7 @@ def large(
             _map(reading, view, attention, group[0], key, cuts, options)
         else:
             _table(view, attention, group)
-        _export_row(reading, view, attention, group, options)
+        _export_row(reading, view, attention, group, key)
     _links(reading, view, heads)
 
     def lit() -> Highlight:
@@ -227,27 +226,17 @@ def _export_row(
     view: HeadsView,
     attention: AttentionMap,
     heads: Sequence[int],
-    options: dict[str, Any],
+    key: str,
 ) -> None:
-    """Offer the drawing of heads of one layer as files, as it is seen: with the selected words or decoding step.
+    """Offer the drawing of heads of one layer as files.
 
     Args:
-        options: of the drawing, see `drawing_options`.
+        key: of the component that draws it.
     """
-    theme, weights = page_theme(), view.weights  # files are made in other threads, which have no page
-
-    def picture(file_format: Format) -> bytes:
-        if view.view == "Map":
-            return export_map(attention, heads[0], file_format, theme, name=weights.name, selected=options["place"])
-        shown = line_highlight(options["place"], options["links"])
-        return export_lines(
-            attention, heads, file_format, theme, top_mass=view.top_mass, name=weights.name, selected=shown
-        )
-
-    names = [tr(weights.name(attention.layer, head)) for head in heads]
+    names = [tr(view.weights.name(attention.layer, head)) for head in heads]
     downloads(
         file_name(view, attention, heads),
-        None if view.view == "Table" else picture,
+        None if view.view == "Table" else key,
         title=tr("{kind} attention, {heads}", kind=tr(head_names.KIND_NAMES[view.kind]), heads=joined(names)),
         call=partial(_table_call, reading, view, attention.layer, heads, chosen_heads.shown_heads(reading).heads),
     )

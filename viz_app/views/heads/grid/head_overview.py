@@ -14,18 +14,14 @@ from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.word_pair import PairHeads, WordPair
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
-from core.drawing.drawing_data import shown_weights
 from viz_app.components.head_grid import grid_payload, grid_rows, head_grid
-from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links
+from viz_app.components.highlight import Highlight, Links
 from viz_app.controls.downloads import downloads
 from viz_app.controls.toolbar import method_box
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, plain
-from viz_app.drawing.export.canvas import Format
-from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.scorecard_text import SORT_TEXTS, SORTS, Note, Sort, notes, ordered
-from viz_app.drawing.theme import Theme
 from viz_app.drawing.weight_tables import grid_table, with_columns
 from viz_app.language import localized, marked, tr, tr_count, tr_lower, tr_values, translated
 from viz_app.session import address, chosen_heads, gradient_output, python_code, readings
@@ -213,7 +209,7 @@ def grid(
     drawn = reading.identity, view, arrangement, words, list(heads), theme.name
     payload = kept("head_grid", drawn, lambda: grid_payload(shown, theme, heads, **options))
     head_grid(payload, shown, click, grid_key(view))
-    grid_files(reading, view, shown, grid_rows(shown, order), options["place"])
+    grid_files(reading, view, grid_rows(shown, order))
 
 
 def grid_key(view: HeadsView) -> str:
@@ -242,15 +238,12 @@ def grid_options(view: HeadsView, arrangement: Arrangement, place: Highlight, li
 def grid_files(
     reading: readings.Reading,
     view: HeadsView,
-    shown: Sequence[AttentionMap],
     rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
-    selected: Highlight,
 ) -> None:
     """Offer the grid as files.
 
     Args:
         rows: name and heads of each row.
-        selected: the rows and columns of every map that are not dimmed.
     """
     explanation, weights = reading.explain(), view.weights
     names = {"kind": tr_lower(head_names.KIND_NAMES[view.kind]), "method": tr_lower(METHOD_NAMES[weights.method])}
@@ -261,7 +254,7 @@ def grid_files(
     singles = [head for _, row in rows for head in row if head[0] >= 0]
     downloads(
         f"all-{'layers' if weights.per_layer else 'heads'}-{view.kind}{weights.file_part}",
-        partial(export_grid, shown, rows, weights, title, page_theme(), selected=selected),
+        grid_key(view),
         title=title[:1].upper() + title[1:],
         call=partial(grid_call, reading, view, singles),
     )
@@ -273,19 +266,3 @@ def grid_call(reading: readings.Reading, view: HeadsView, heads: Sequence[head_n
     maps = python_code.recorded_pass(reading).maps(view.kind, view.tokens, weights.method, weights.output)
     table = Call("weights", grid_table, (maps, list(heads)))
     return Call("table", with_columns, (table, 2, weights.columns(reading.explain())))
-
-
-def export_grid(
-    maps: Sequence[AttentionMap],
-    rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
-    weights: MethodChoice,
-    title: str,
-    theme: Theme,
-    file_format: Format,
-    *,
-    selected: Highlight = NO_HIGHLIGHT,
-) -> bytes:
-    """Draw the grid as a file, in the same arrangement, each head with its name."""
-    matrices = {attention.layer: shown_weights(attention).float().numpy() for attention in maps}
-    panels = [[(weights.name(layer, head), matrices[layer][head]) for layer, head in row] for _, row in rows]
-    return export_panels(panels, file_format, theme, title=title, selected=selected)

@@ -28,7 +28,7 @@ from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
 from viz_app.session.gradient_output import ABOUT, Output, file_part, output_text
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
-from viz_app.views.heads.grid.figures.joint_map import export_joint, joint_table
+from viz_app.views.heads.grid.figures.joint_map import joint_table
 from viz_app.views.heads.grid.gradient_output_box import output_box
 
 LAYER, HEAD = address.JOINT_LAYER, address.JOINT_HEAD
@@ -93,7 +93,7 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
         show_table(joint_table(joint, tr), height=560)
     downloads(
         file_name(layer, head, method) + file_part(output),
-        partial(export_joint, joint, name, theme=page_theme(), selected=options["place"]),
+        "joint_map" if view == "Map" else None,
         title=tr("Joint attention, {place}", place=name),
         call=partial(joint_call, reading, tokens, method, output, layer, head),
     )

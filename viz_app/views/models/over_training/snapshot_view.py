@@ -7,7 +7,6 @@ import streamlit as st
 from core.analysis.heads.head import Head
 from core.analysis.over_training.snapshot_reading import SnapshotReading
 from core.analysis.recorded_call import Call
-from core.drawing.drawing_data import shown_weights
 from viz_app.components.head_grid import grid_payload, head_grid
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products
@@ -15,10 +14,8 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal
-from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.scorecard_text import MEASURES, head_does, notes
-from viz_app.drawing.theme import head_name
 from viz_app.drawing.weight_tables import grid_table
 from viz_app.language import marked, tr
 from viz_app.session.state import session_object
@@ -72,15 +69,10 @@ def overview(training: OpenedTraining, measured: Measurement, now: SnapshotReadi
 
     hover = notes([card for card in now.cards if card.head.kind == kind], "layer")
     head_grid(grid_payload(maps, theme, [head[1:]], notes=hover), maps, click, key=f"trained_heads_{kind}")
-    title, scale = tr("All heads at step {step}", step=step_name(now.step)), tr("weight")
-    panels = [
-        [(head_name(layer.layer, number), matrix.numpy()) for number, matrix in enumerate(shown_weights(layer))]
-        for layer in maps
-    ]
     downloads(
         f"snapshot-heads-{kind}",
-        lambda file_format: export_panels(panels, file_format, theme, title=scale),
-        title=title,
+        f"trained_heads_{kind}",
+        title=tr("All heads at step {step}", step=step_name(now.step)),
         call=lambda: Call("table", grid_table, (measurement.maps_call(training, measured, now.step, kind), heads)),
     )
 
@@ -91,19 +83,13 @@ def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading,
     pair = [(each.step, each.explanation.maps[head.kind][head.layer]) for each in (now, last)]
     names = {"head": name, "step": step_name(now.step), "last": step_name(last.step)}
     titles = tr("**{head}** at step {step}", **names), tr("**{head}** at the end, step {last}", **names)
-    for column, key, title, (step, attention) in zip(st.columns(2), ("now", "end"), titles, pair, strict=True):
+    columns = st.container(key="trained-maps").columns(2)
+    for column, key, title, (step, attention) in zip(columns, ("now", "end"), titles, pair, strict=True):
         with column:
             st.markdown(title)
             of = measurement.snapshot_pass(training, measured, step)
             map_with_products(attention, head.head, theme, of, key=f"trained_map_{key}")
-    shown, axes = dict(pair), pair[0][1]
-    scale = tr("weight, {head}", head=name)
-    panels = [
-        [
-            (tr("step {step}", step=step_name(step)), shown_weights(each)[head.head].numpy())
-            for step, each in shown.items()
-        ]
-    ]
+    shown = dict(pair)
 
     def table() -> Call:
         maps = {step: measurement.maps_call(training, measured, step, head.kind) for step in shown}
@@ -112,9 +98,7 @@ def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading,
 
     downloads(
         f"snapshot-head-{head.kind}",
-        lambda file_format: export_panels(
-            panels, file_format, theme, title=scale, tokens=(axes.row_tokens, axes.key_tokens)
-        ),
+        "trained-maps",
         title=tr("{head} at step {step} and at the end, step {last}", **names),
         call=table,
     )

@@ -19,8 +19,6 @@ from viz_app.controls.toolbar import kind_box
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import ablation
 from viz_app.drawing import lens as lens_figures
-from viz_app.drawing.export.cell_grid import export_grid
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address, readings
 from viz_app.session.fields import part
@@ -215,11 +213,9 @@ def heads(
             STEP.set(steps[place[1]])
 
         cell_grid(grid, click, key="trained_roles")
-        draw = partial(export_grid, grid, theme=theme, title=tr("Roles of heads by step"))
     else:
         chart = figures.score_curves(all_heads, steps, selected, step, score, theme)
         show_chart(chart, "trained_curves", title)
-        draw = partial(export_chart, chart, theme=theme)
 
     def table() -> Call:
         cards = measurement.cards_call(training, measured, on_sample)
@@ -229,7 +225,7 @@ def heads(
 
     downloads(
         f"trained-{view.lower()}-{kind}",
-        draw,
+        "trained_roles" if view == ROLES else "trained_curves",
         title=tr("When heads take their roles") if view == ROLES else title,
         call=table,
     )
@@ -246,7 +242,7 @@ def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
     st.caption(lens_figures.decided_text(lens.decided))
     downloads(
         "trained-lens",
-        partial(export_grid, at_step, theme=theme, title=tr(lens_figures.PROBABILITY)),
+        "trained_lens",
         title=tr("Most probable token after each layer, at step {step}", step=step_name(step)),
         call=lambda: Call("lens", ".lens", (measurement.reading_call(training, measured, step),)).then("table"),
     )
@@ -256,7 +252,7 @@ def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
     cell_grid(grid, lambda place: STEP.set(measured.steps[place[1]]), key="trained_layers")
     downloads(
         "trained-layers",
-        partial(export_grid, grid, theme=theme, title=tr(figures.PROBABILITY)),
+        "trained_layers",
         title=tr("Probability by layer over training"),
         call=lambda: Call("table", figures.lens_table, (measurement.readings_call(training, measured),)),
     )
@@ -288,7 +284,7 @@ def loss(training: OpenedTraining, measured: Measurement, step: int) -> None:
     log = Call("log", ".log", (measurement.history_call(training),))
     downloads(
         "trained-loss",
-        partial(export_chart, chart, theme=page_theme()),
+        "trained_loss",
         title=tr("Loss of a training run, and its snapshots"),
         of_sentence=False,
         call=lambda: Call("table", training_curves.curves_table, (log,)),

@@ -19,7 +19,6 @@ from viz_app.controls.search_progress import stoppable
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import decimal, plain, sentence_case
-from viz_app.drawing.export.head_pictures import export_map
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_count, tr_values
 from viz_app.session import address, model_passes, parses, readings
@@ -37,7 +36,6 @@ from viz_app.views.models.parsing.figures import (
     bracket_map,
     bracket_table,
     constituent_table,
-    export_tree,
     tree_nodes,
 )
 
@@ -154,7 +152,7 @@ def picture(model: Model, parse: Parse) -> None:
             )
         else:
             show_table(constituent_table(parse))
-        tree_files(model, parse)
+        tree_files(model, parse, view == TREE)
     written = tr("the word {word}", word=node.label) if node.is_word else cross.symbol
     shown = cross if kind == "cross" else symbol_attention(explanation, parse.words, position, kind)
     st.markdown(
@@ -170,7 +168,7 @@ def picture(model: Model, parse: Parse) -> None:
         heads_map(model, parse, position, shown)
     else:
         show_table(bracket_table(shown))
-    heads_files(model, parse, position, shown, written)
+    heads_files(model, parse, position, shown, written, view == TREE)
 
 
 def about_search(model: Model, parse: Parse) -> None:
@@ -212,12 +210,11 @@ def bracket_boxes(node: TreeNode, cross: Sequence[AttentionMap]) -> tuple[str, D
     return half, kind, names.index(name) - 1 if name != MEAN else None
 
 
-def tree_files(model: Model, parse: Parse) -> None:
+def tree_files(model: Model, parse: Parse, is_drawn: bool) -> None:
     """Offer the tree as files."""
-    theme = page_theme()
     downloads(
         "tree",
-        lambda file_format: export_tree(parse.tree, file_format, theme),
+        "tree" if is_drawn else None,
         title=tr("Tree of \u201c{text}\u201d by {model}", text=parse.text, model=model.name),
         of_sentence=False,
         call=lambda: Call("table", constituent_table, (parse_call(model, parse),)),
@@ -233,16 +230,17 @@ def heads_map(model: Model, parse: Parse, position: int, shown: SymbolAttention)
     cells.show(lambda cell: (cell.head.kind, cell.query) == (shown.kind, position))
 
 
-def heads_files(model: Model, parse: Parse, position: int, shown: SymbolAttention, written: str) -> None:
+def heads_files(
+    model: Model, parse: Parse, position: int, shown: SymbolAttention, written: str, is_drawn: bool
+) -> None:
     """Offer the attention of all heads as files.
 
     Args:
         written: the symbol, for a title.
     """
-    theme, weight = page_theme(), tr("weight")
     downloads(
         "bracket",
-        lambda file_format: export_map(bracket_map(shown), 0, file_format, theme, name=lambda *_: weight),
+        "bracket_map" if is_drawn else None,
         title=tr(
             "{kind} attention when {written} was written: \u201c{text}\u201d, by {model}",
             kind=tr(KINDS[shown.kind]),

@@ -32,7 +32,7 @@ def reader_for(model: Model) -> "tuple[Model, LineReader]":
     raise ModelError(
         tr(
             "{model} translates, it does not read pictures. Upload a checkpoint in the sidebar that was trained on "
-            "pictures (see docs/pages/picture.md).",
+            "pictures (see docs/pictures.md).",
             model=model.name,
         )
     )

@@ -11,7 +11,6 @@ from viz_app.controls.score_products import NO_HEAD, map_with_products
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import decimal, plain, sentence_case
-from viz_app.drawing.export.head_pictures import Format, export_map
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr
 from viz_app.session import address, readings
@@ -84,14 +83,9 @@ def attention(
         drawing = export_pictures(picture.image, characters, reader.patch_size, "svg", theme).decode()
         st.image(drawing, alt=tr("The picture for each character, tinted by the attention of {head}", head=title))
 
-    def draw(file_format: Format) -> bytes:
-        if view == MAP:
-            return export_map(drawn, head, file_format, theme, name=lambda *_: title)
-        return export_pictures(picture.image, characters, reader.patch_size, file_format, theme)
-
     downloads(
         "picture-attention",
-        draw,
+        {MAP: "picture_map", TABLE: None}.get(view, "picture-characters"),
         title=tr(
             "Cross-attention, {head}: {picture} read as \u201c{text}\u201d",
             head=title, picture=picture.title, text=explanation.target,

@@ -17,8 +17,6 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import sentence_case
-from viz_app.drawing.export.canvas import Format
-from viz_app.drawing.export.map_panels import export_panels
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import localized, marked, tr, tr_lower, tr_values
 from viz_app.session import address, python_code, readings
@@ -105,7 +103,7 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
     )
     downloads(
         f"scores-{kind}-layer0-head{head}",
-        partial(export, parts, head, theme),
+        None if as_table else "score-parts",
         title=tr("Scores of the first layer, {kind}, {head}", kind=tr_lower(KINDS[kind]), head=head_name(0, head)),
         call=lambda: Call("table", position_tables.score_table, (parts_call(reading, kind).returning(parts), head)),
     )
@@ -120,23 +118,6 @@ def named_maps(parts: ScoreParts, head: int) -> "tuple[dict[str, Tensor], float]
     """Return the scores and their parts by name, and their largest absolute value."""
     maps = {marked("Score"): parts.total[head]} | {PART_NAMES[part]: each[head] for part, each in parts.parts.items()}
     return maps, max(float(matrix[parts.allowed].abs().max()) for matrix in maps.values())
-
-
-def export(parts: ScoreParts, head: int, theme: Theme, file_format: Format) -> bytes:
-    """Draw the same maps as a file."""
-    maps, most = named_maps(parts, head)
-    panels = [
-        (tr(name), matrix.masked_fill(~parts.allowed, float("nan")).float().numpy()) for name, matrix in maps.items()
-    ]
-    tokens = (parts.tokens, parts.tokens)
-    return export_panels(
-        [panels[: len(panels) // 2], panels[len(panels) // 2 :]],
-        file_format,
-        theme,
-        title=tr("{head} score", head=head_name(0, head)),
-        most=most,
-        tokens=tokens,
-    )
 
 
 def draw(reading: readings.Reading, parts: ScoreParts, head: int, theme: Theme) -> None:

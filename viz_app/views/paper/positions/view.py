@@ -14,7 +14,6 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import decimal, plain
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code, readings
@@ -124,7 +123,7 @@ def encodings() -> None:
     st.caption(picture.note)
     downloads(
         f"positions-{view.lower()}",
-        lambda file_format: export_chart(picture.figure, file_format, theme),
+        None if as_table else f"positions_{view}",
         title=tr(
             "Positional encoding: {text} ({model})",
             text=tr(TEXTS[view]).rstrip(".\u3002").replace("*", ""),

@@ -265,17 +265,13 @@ SECTIONS = (
         number="6.2",
         title=marked("Model variations"),
         about=marked("Table 3 changes one thing at a time: heads, their width, layers, dropout, positions."),
-        code=(
-            "core.analysis.model_variations.Variation",
-            "train.table3.experiment.Experiment",
-            "train.table3.experiment.scaled",
-        ),
+        code=("train.table3.experiment.Experiment", "train.table3.experiment.scaled", "train.table3.paper.Variation"),
         see=marked(
-            "All rows of the table with the paper\u2019s numbers, and beside them what was trained here at a smaller "
-            "scale."
+            "Rows of the table trained at small scale, as differences to the base model, beside the paper\u2019s."
         ),
-        page="table_3",
-        link=marked("Table 3, with what was trained here"),
+        page="training",
+        link=marked("Rows of Table 3"),
+        settings={"training_view": "table_3"},
     ),
     PaperSection(
         number="6.3",

@@ -16,7 +16,6 @@ from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, segments, setting_segments
 from viz_app.drawing.display_text import sentence_case
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address
@@ -103,7 +102,7 @@ def page() -> None:
     is_shipped = view in COUNTED or measured is layer_costs.shipped_costs()
     downloads(
         f"layers-{view.lower().replace(' ', '-')}",
-        partial(export_chart, figure, theme=theme),
+        None if as_table else f"why_{view}",
         None if is_shipped else lambda: table,
         title=tr("Layers of Table 1: {text}", text=tr(TEXTS[view]).rstrip(".\u3002")),
         of_sentence=False,

@@ -1,7 +1,5 @@
 """Step by step: one token through the model, with this sentence's own numbers."""
 
-from functools import partial
-
 import streamlit as st
 
 from viz_app.controls.check_badge import check_badge
@@ -13,7 +11,6 @@ from viz_app.session import readings
 from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.session.step_place import StepPlace
-from viz_app.views.steps.export import export_step
 from viz_app.views.steps.figures.step_views import step_named
 from viz_app.views.steps.step_walk import step_walk
 from viz_app.views.steps.token_path import walked_token
@@ -64,7 +61,7 @@ def page() -> None:
     recorded = walked_token.path_call(reading, *token).returning(path)
     downloads(
         f"step-{view.name}",
-        partial(export_step, view, theme=theme, pick=place.pick),
+        "step_walk",
         title=f"{view.title}, {about}",
         call=lambda: recorded.then("table", view.part, view.quantities),
     )

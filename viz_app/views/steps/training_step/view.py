@@ -1,7 +1,5 @@
 """One step of training: the sentence and its translation as a training pair, in numbers."""
 
-from functools import partial
-
 import streamlit as st
 
 from core.analysis.training_step.step_numbers import TrainingStep
@@ -16,7 +14,6 @@ from viz_app.session.fields import part
 from viz_app.session.readings import Reading
 from viz_app.session.state import session_object
 from viz_app.session.step_place import TrainingPlace
-from viz_app.views.steps.export import export_step
 from viz_app.views.steps.figures.step_views import step_named
 from viz_app.views.steps.step_walk import step_walk
 from viz_app.views.steps.training_step.figures.training_views import training_views
@@ -97,7 +94,7 @@ def _steps(about: Reading, reference: str, found: TrainingStep, options: Trainin
     recorded = step_call(about, reference, options).returning(found)
     downloads(
         f"training-{view.name}",
-        partial(export_step, view, theme=theme),
+        "training_walk",
         title=f"{view.title}, {title}",
         call=lambda: recorded.then("table", view.part),
     )

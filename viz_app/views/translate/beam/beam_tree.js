@@ -6,6 +6,7 @@
 
 import {
   button,
+  control,
   element,
   focusedIn,
   goTo,
@@ -118,7 +119,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
 function controls(state) {
   const { slider, output, last, step } = state;
   const line = element("div", "controls");
-  const label = element("label", "stepper", tr("Step"));
+  const label = control(element("label", "stepper", tr("Step")));
   Object.assign(slider, {
     type: "range",
     min: 1,

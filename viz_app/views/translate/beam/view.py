@@ -11,7 +11,7 @@ from core.analysis.recorded_call import Call
 from core.decoding import FREE, Constraints
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.beam_table import beam_table
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import marked, tr, tr_count
@@ -20,7 +20,6 @@ from viz_app.session import address, python_code, readings
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.state import session_object
 from viz_app.views.translate.beam import beam_tree as drawing
-from viz_app.views.translate.beam.export import export_tree
 
 VIEWS = TREE, _ = marked("Tree"), marked("Table")
 HOW_TO_READ = marked("""
@@ -171,7 +170,7 @@ def page(reading: readings.Reading) -> None:
         numbers(candidates)
     downloads(
         "beam",
-        partial(export_tree, tree, theme=page_theme()),
+        "beam_tree" if view == TREE else None,
         title=tr("Beam search, beam size {size}", size=reading.search.beam_size),
         call=lambda: Call("table", beam_table, (recorded.returning(tree),)),
     )

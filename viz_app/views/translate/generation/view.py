@@ -14,7 +14,6 @@ from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain, sentence_case
-from viz_app.drawing.export.head_pictures import export_map
 from viz_app.drawing.theme import head_name
 from viz_app.drawing.weight_tables import lines_table
 from viz_app.language import marked, tr, tr_values
@@ -36,7 +35,6 @@ from viz_app.views.translate.generation.compared_models import (
     searched,
 )
 from viz_app.views.translate.generation.figures import (
-    export_rows,
     mask_predict_rows,
     rows_html,
     rows_table,
@@ -79,10 +77,11 @@ that this iteration predicts. As everywhere, a large weight does not say that th
 def picture(recorded: Call, name: str, title: str, selected: int | None = None) -> None:
     """Draw rows of tokens, which are the result of a call, and their export."""
     theme, rows = page_theme(), recorded.run()
-    st.html(rows_html(rows, theme, selected))
+    with st.container(key=f"rows-{name}"):
+        st.html(rows_html(rows, theme, selected))
     downloads(
         name,
-        lambda file_format: export_rows(rows, file_format, theme, title=title),
+        f"rows-{name}",
         title=title,
         call=lambda: Call("table", rows_table, (recorded.returning(rows),)),
     )
@@ -104,7 +103,7 @@ def speculative(compared: ComparedModels, search: Search) -> list[dict[str, obje
         st.info(
             tr(
                 "There is no smaller model with the vocabulary of {model} to draft for it: open one in the sidebar "
-                "(docs/pages/generation.md says how to train one).",
+                "(docs/generation.md says how to train one).",
                 model=plain(compared.one_by_one.name),
             )
         )
@@ -170,7 +169,7 @@ def mask_predict(compared: ComparedModels, search: Search) -> list[dict[str, obj
     model = compared.at_once
     st.markdown(tr("**Mask-predict** by {model}", model=plain(model.name)) if model else tr("**Mask-predict**"))
     if model is None:
-        st.info(tr("There is no model without causal mask: open one in the sidebar (see docs/pages/generation.md)."))
+        st.info(tr("There is no model without causal mask: open one in the sidebar (see docs/generation.md)."))
         return []
     with st.container(horizontal=True, gap="medium"):
         iterations = number_box(
@@ -219,7 +218,7 @@ def attention(model: Model, search: Search, states: Call, at: int) -> None:
     of_kind = Call("maps", "[]", (Call("all_maps", ".maps", (recorded.returning(explanation),)), kind))
     downloads(
         "mask-predict-attention",
-        lambda file_format: export_map(maps[layer], head, file_format, theme),
+        "generation_map",
         title=tr(
             "{kind} attention {head}, iteration {number} of mask-predict",
             kind=tr(head_names.KIND_NAMES[kind]),

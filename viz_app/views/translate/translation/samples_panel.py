@@ -1,7 +1,6 @@
 """The part of the page Translate with samples: their settings, the fan, and the tokens that they are drawn from."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -10,13 +9,12 @@ from core.analysis.recorded_call import Call
 from core.analysis.sample_fan import KeptTokens, SampleFan, kept_tokens, sample_fan
 from core.decoding import Constraints, Sampling
 from viz_app.controls.downloads import downloads
-from viz_app.controls.widgets import page_theme
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import address, python_code
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading, Search, show_candidate
 from viz_app.views.translate.translation import sample_fan as drawing
-from viz_app.views.translate.translation.fan_rows import export_fan, fan_rows
+from viz_app.views.translate.translation.fan_rows import fan_rows
 
 ABOUT = marked("""
 Translations **drawn at random**, a token at a time, each as often as the model finds it probable, beside the hypotheses
@@ -135,7 +133,7 @@ def samples(reading: Reading) -> None:
     drawing.sample_fan(rows, reading.hypothesis.token_ids, lambda row: show_candidate(free, row.translation))
     downloads(
         "samples",
-        partial(export_fan, rows, theme=page_theme()),
+        "sample_fan",
         title=tr("Samples beside the beam"),
         call=lambda: fan_call(reading.model, reading.search, sampling).returning(fan).then("table"),
     )

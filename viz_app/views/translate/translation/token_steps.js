@@ -4,7 +4,7 @@
 /** @import { Span } from "../../../../core/drawing/types" */
 /** @import { Component } from "../../../components/streamlit" */
 
-import { button, element, focusedIn, group, spelled } from "../../../../core/drawing/dom.js";
+import { button, control, element, focusedIn, group, spelled } from "../../../../core/drawing/dom.js";
 import { decimal } from "../../../../core/drawing/numbers.js";
 import { tr, trCount } from "../../../../core/drawing/texts.js";
 import { keep, restored } from "../../../components/address.js";
@@ -133,12 +133,12 @@ function fill(panel, { tokens, problem, kept }, position, send, { ask, forbid })
   const { name, begun, options } = tokens[position];
   const head = element("div", "head");
   const title = element("b", "", tr("Token {number} of {count}", { number: position + 1, count: tokens.length }));
-  head.append(title, tr("Pick another word here; the rest is translated again"));
+  head.append(title, control(element("span", "", tr("Pick another word here; the rest is translated again"))));
   const list = group("options", tr("In place of {name}", { name }));
   list.append(
     ...options.map((option, index) => optionButton(option, index === 0, () => send({ token: option.token }))),
   );
-  const questions = group("questions", tr("Why {name} and not another word?", { name }));
+  const questions = control(group("questions", tr("Why {name} and not another word?", { name })));
   const first = options.findIndex(({ forbidden }) => !forbidden);
   questions.append(
     ...options.map((option, index) => {
@@ -149,7 +149,7 @@ function fill(panel, { tokens, problem, kept }, position, send, { ask, forbid })
   const rows = element("div", "rows");
   rows.append(list, questions);
 
-  const form = element("form", "own");
+  const form = control(element("form", "own"));
   const input = element("input");
   input.placeholder = tr("type a word");
   input.setAttribute("aria-label", tr("Own word in place of {name}", { name }));

@@ -1,19 +1,14 @@
 """Translate: the translation token by token, alternatives, and one example head."""
 
-from functools import partial
-
 import streamlit as st
 
 from core.analysis.alignment.first_head import head_links
 from core.analysis.recorded_call import Call
 from viz_app.components.attention_lines import attention_lines, lines_payload
-from viz_app.components.highlight import line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation as words
-from viz_app.drawing.export.head_pictures import export_lines
-from viz_app.drawing.export.token_steps import export_steps
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
 from viz_app.drawing.theme import head_name
 from viz_app.drawing.weight_tables import lines_table
@@ -77,10 +72,9 @@ def translation(reading: readings.Reading) -> None:
         forbidden=forced_target.forbidden_options(reading),
         kept=samples_panel.kept(reading),
     )
-    draw = partial(export_steps, explanation.predicted_tokens, explanation.log_probs, theme=page_theme())
     downloads(
         "translation",
-        draw,
+        "token_steps",
         title=tr("Probability of each token"),
         call=lambda: Call("steps", hypothesis_tables.token_table, (python_code.explanation(reading),)).then(
             "reset_index"
@@ -173,7 +167,7 @@ def example_head(reading: readings.Reading) -> None:
 
     downloads(
         f"cross-layer{layer}-head{head}",
-        partial(export_lines, attention, [head], theme=theme, selected=line_highlight(**options)),
+        EXAMPLE,
         title=tr("Cross-attention, {head}", head=name),
         call=lambda: Call("table", lines_table, (Call("attention", "[]", (maps(), layer)), [head])),
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
 import streamlit as st
 
@@ -19,7 +18,6 @@ from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
 from viz_app.session.address import FAITHFUL_SAMPLE
@@ -115,7 +113,7 @@ def draw_curves(name: str, recorded: Call, methods: list[ContrastMethod], contra
     show_chart(figure, name, tr("Probability by share of deleted tokens, a line for each method"))
     downloads(
         name,
-        partial(export_chart, figure, theme=theme),
+        name,
         title=tr("Probability without the tokens that a method ranks highest"),
         of_sentence=name == "contrast-curves",
         call=lambda: Call("table", figures.curves_table, (recorded.returning(curves),)),

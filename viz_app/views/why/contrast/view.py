@@ -25,7 +25,6 @@ from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, segments
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
-from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.language import localized, marked, tr
 from viz_app.session import readings
 from viz_app.session.fields import part
@@ -176,7 +175,7 @@ def scores(reading: Reading, result: ContrastAttribution, methods: list[Contrast
     shown_rows = Call("rows", figures.token_rows, (recorded, tokens.words, tokens.hide_special)).returning(rows)
     downloads(
         "contrast",
-        partial(export_grid, grid, theme=theme, title=tr(figures.BARS)),
+        "contrast-scores",
         title=tr("Why {a} rather than {b}", a=a, b=b) if b else tr("Why {a}", a=a),
         call=lambda: Call("table", figures.scores_table, (recorded, shown_rows)),
     )
@@ -220,7 +219,7 @@ def correlations(reading: Reading, result: ContrastAttribution, methods: list[Co
     recorded = contrast_scores.scores_call(reading, result)
     downloads(
         "contrast-correlations",
-        partial(export_grid, grid, theme=theme, title=tr("Spearman's rank correlation")),
+        "contrast-correlations",
         title=tr("Rank correlations between methods"),
         call=lambda: Call("table", figures.correlations_table, (recorded,)),
     )

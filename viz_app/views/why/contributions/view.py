@@ -22,8 +22,6 @@ from viz_app.controls.tables import decimals, selectable_table, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
-from viz_app.drawing.export.cell_grid import export_grid
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
 from viz_app.session import python_code, questions, readings
 from viz_app.session.fields import part
@@ -138,7 +136,7 @@ def layers(reading: readings.Reading, terms: LogitAttribution, head: Head) -> No
     recorded = recorded_terms(reading, terms)
     downloads(
         "contributions",
-        partial(export_chart, figure, theme=theme),
+        key,
         title=name,
         call=lambda: recorded.then("table"),
     )
@@ -158,7 +156,7 @@ def heads(terms: LogitAttribution, head: Head) -> None:
     cell_grid(grid, select, key="logit-heads")
     downloads(
         "contributions-heads",
-        partial(export_grid, grid, theme=theme, title=tr(contributions.NATS)),
+        "logit-heads",
         title=tr("Contributions by head"),
     )
 
@@ -181,7 +179,7 @@ def tokens(reading: readings.Reading, terms: LogitAttribution) -> None:
         name = "source" if kind == "cross" else "prefix"
         downloads(
             f"contributions-{name}",
-            partial(export_grid, grid, theme=theme, title=tr(contributions.NATS)),
+            f"logit-tokens-{kind}",
             title=tr("Contributions by source token") if kind == "cross" else tr("Contributions by prefix token"),
         )
 

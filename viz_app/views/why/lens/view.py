@@ -1,7 +1,5 @@
 """Layer by layer: predictions of decoder layers, translations from encoder layers."""
 
-from functools import partial
-
 import streamlit as st
 
 from core.analysis.lens.decoder_lens import EncoderLens
@@ -16,7 +14,6 @@ from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation
 from viz_app.drawing import lens as figures
 from viz_app.drawing.display_text import decimal, isolated, plain
-from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.language import marked, tr
 from viz_app.session import address, readings
 from viz_app.session.fields import part
@@ -68,10 +65,9 @@ def decoder() -> None:
         grid = figures.lens_grid(lens, piece, theme, place)
         cell_grid(grid, session_object(SelectedCell).select, key="lens")
         st.caption(figures.decided_text(lens.decided))
-        title = tr(figures.PROBABILITY)
         downloads(
             "lens",
-            partial(export_grid, grid, theme=theme, title=title),
+            "lens",
             title=tr("Most probable token after each layer of the decoder"),
             call=lambda: layer_readings.lens_call(reading).returning(lens).then("table"),
         )

@@ -25,7 +25,6 @@ from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
-from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.drawing.head_names import head_title
 from viz_app.language import marked, tr
 from viz_app.session import python_code, readings
@@ -267,7 +266,7 @@ def bars(reading: Reading, found: ScoreComponents, side: Side) -> None:
     recorded = components_call(reading, options_of(found)).returning(found)
     downloads(
         f"score-{side}",
-        partial(export_grid, grid, theme=theme, title=tr(figures.BARS)),
+        f"score-bars-{side}",
         title=tr(SLIDES[side], head=head_title(found.head), token=readable(tokens[position])),
         call=lambda: recorded.then("table"),
     )
