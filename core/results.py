@@ -1,14 +1,15 @@
 """Return types of `Translator`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from core.capture import AttentionMap
 from core.text.sentences import missing_sentences
 from core.trace import Kind
 
-if TYPE_CHECKING:
-    from core.notebook import HeadView, HypothesisView
+WIDGETS: dict[str, Callable[..., Any]] = {}
+"""The widgets of `core.notebook` by name. That package draws these results: `core/__init__.py` enters them here."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +72,13 @@ class Translation:
         """
         return missing_sentences(self.source, self.text)
 
-    def show(self) -> "HypothesisView":
-        """Draw the hypotheses in a notebook.
+    def show(self) -> Any:
+        """Draw the hypotheses in a notebook, as a `core.notebook.HypothesisView`.
 
         Raises:
             ImportError: the extra `notebook` is not installed.
         """
-        from core.notebook import HypothesisView
-
-        return HypothesisView(self)
+        return WIDGETS["HypothesisView"](self)
 
 
 @dataclass(frozen=True)
@@ -128,10 +127,8 @@ class Explanation:
     maps: dict[Kind, tuple[AttentionMap, ...]]
     num_forced: int = 0
 
-    def show(
-        self, head: tuple[Kind, int, int] | None = None, view: Literal["Lines", "Map", "Table"] = "Lines"
-    ) -> "HeadView":
-        """Draw the heads in a notebook, see `core.notebook.HeadView`.
+    def show(self, head: tuple[Kind, int, int] | None = None, view: Literal["Lines", "Map", "Table"] = "Lines") -> Any:
+        """Draw the heads in a notebook, as a `core.notebook.HeadView`.
 
         Args:
             head: the selected head, counted from 0; by default `first_head` of cross-attention.
@@ -140,6 +137,4 @@ class Explanation:
         Raises:
             ImportError: the extra `notebook` is not installed.
         """
-        from core.notebook import HeadView
-
-        return HeadView(self, head, view)
+        return WIDGETS["HeadView"](self, head, view)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,12 +14,9 @@ from core.decoding.text_codec import PassIds
 from core.formats.checkpoint import load_checkpoint
 from core.inference.device import Precision, best_device
 from core.inference.sentence_translator import SentenceTranslator
-from core.results import Explanation, ScoredText
+from core.results import WIDGETS, Explanation, ScoredText
 from core.text.byte_pieces import alternative_pieces
 from core.text.tokenizer import SPACE_MARK
-
-if TYPE_CHECKING:
-    from core.notebook import TranslatorView
 
 
 class Translator(SentenceTranslator):
@@ -179,8 +176,9 @@ class Translator(SentenceTranslator):
             num_forced=self.num_forced(ids.predicted, source),
         )
 
-    def show(self, text: str, beam_size: int = 4, length_penalty: float = 0.6) -> "TranslatorView":
-        """Translate a sentence and draw its hypotheses, and the heads of the selected one, in a notebook.
+    def show(self, text: str, beam_size: int = 4, length_penalty: float = 0.6) -> Any:
+        """Translate a sentence and draw its hypotheses, and the heads of the selected one, in a notebook, as a
+        `core.notebook.TranslatorView`.
 
         Args:
             beam_size, length_penalty: those of `translate`.
@@ -188,6 +186,4 @@ class Translator(SentenceTranslator):
         Raises:
             ImportError: the extra `notebook` is not installed.
         """
-        from core.notebook import TranslatorView
-
-        return TranslatorView(self, self.translate(text, beam_size, length_penalty))
+        return WIDGETS["TranslatorView"](self, self.translate(text, beam_size, length_penalty))

@@ -28,7 +28,7 @@ from viz_app.page_list import VIEWS
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_name("made_from_weights.json")
 EN_DE = ("en-de",)
-GOLD = {"en-de": " --gold GOLD.en GOLD.de GOLD.align"}  # docs/corpus.md says which links
+GOLD = {"en-de": " --gold GOLD.en GOLD.de GOLD.align"}  # docs/pages/corpus.md says which links
 PICTURED = {  # models of pages that show other ones than the app opens first
     "generation": ("en-de", "en-de-draft", "en-de-mask-predict"),
     "over_training": ("multi30k",),
@@ -38,9 +38,9 @@ PICTURED = {  # models of pages that show other ones than the app opens first
 TABLES = {  # texts with measurements of several models
     "README.md": ("en-de", "en-fr", "multi30k", "multi30k-distilled", "en-de-mask-predict", "parsing", "lines"),
     "docs/results.md": ("en-de", "en-fr", "multi30k", "multi30k-distilled"),
-    "docs/generation.md": ("en-de", "en-de-draft", "en-de-mask-predict"),
-    "docs/parsing.md": ("parsing",),
-    "docs/pictures.md": ("lines",),
+    "docs/pages/generation.md": ("en-de", "en-de-draft", "en-de-mask-predict"),
+    "docs/pages/parsing.md": ("parsing",),
+    "docs/pages/picture.md": ("lines",),
 }
 EVALUATE = {  # what measures the scores of models that do not translate
     "parsing": "python -m train evaluate-trees checkpoints/parsing.safetensors --trees TREES",
@@ -95,7 +95,7 @@ def products() -> dict[str, Product]:
             pack = f"python -m train history RUN -o {history}"
             found[f"history of {name}"] = Product((history,), (name,), pack, 1, "RUN is the run of this checkpoint")
             rounded = f"python docs/measurements/rounded_snapshots.py {history} {model}"
-            table = ("docs/over_training.md",)
+            table = ("docs/pages/over_training.md",)
             found["rounding of snapshots"] = Product(table, (name,), rounded, 2, "put what it prints into the table")
     for path, models in TABLES.items():
         command = "; ".join(map(evaluate, models))

@@ -1,4 +1,4 @@
-"""Imports go in the order that the contracts of pyproject.toml give, indirect imports included."""
+"""Imports go in the order that the contracts of pyproject.toml give, indirect ones and those in functions included."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ WRONG = {  # an import against each contract
     "viz_app/views/why/contrast/figures.py": "import streamlit",
     "core/decoding/beam.py": "import plotly",
     "viz_app/frame/badges.py": "import core.native.library",
-    "core/analysis/tokens/words.py": "import core.analysis.alignment.aligners",
+    "core/analysis/tokens/words.py": "def late():\n    import core.analysis.alignment.aligners",
 }
 # The command `lint-imports`, in one folder after another.
 LINTER = """
@@ -57,5 +57,5 @@ def test_the_contracts_hold(found: list[str]) -> None:
 def test_every_contract_can_be_broken(found: list[str]) -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     assert found[1].endswith("exit status 1\n")
-    verdicts = re.findall(r"^(.+ (?:KEPT|BROKEN))(?: \(\d+ ignored imports?\))?$", found[1], re.MULTILINE)
+    verdicts = re.findall(r"^(.+ (?:KEPT|BROKEN))$", found[1], re.MULTILINE)
     assert verdicts == [f"{contract['name']} BROKEN" for contract in contracts]

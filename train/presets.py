@@ -8,7 +8,7 @@ from typing import Any
 
 from core.files.training_runs import training_facts_of
 from core.formats.checkpoint import load_checkpoint
-from core.formats.untrusted_parameters import meta_model
+from core.formats.untrusted_parameters import num_parameters
 from core.model.preset_configs import PRESETS
 from train.recipe import Recipe, recipe_for
 
@@ -48,9 +48,8 @@ def describe_presets(checkpoints: Sequence[Path]) -> Iterator[str]:
 
 def _shape_and_recipe(preset: str) -> Iterator[str]:
     config, recipe = PRESETS[preset], recipe_for(preset)
-    parameters = sum(parameter.numel() for parameter in meta_model(config).parameters())
     layers = f"{config.num_encoder_layers} + {config.num_decoder_layers} layers, d_model {config.d_model}"
-    yield f"{preset}: {parameters / 1e6:.1f} M parameters with {config.vocab_size:,} pieces, {layers}"
+    yield f"{preset}: {num_parameters(config) / 1e6:.1f} M parameters with {config.vocab_size:,} pieces, {layers}"
     changes = [
         f"{field.name} {getattr(recipe, field.name)}"
         for field in fields(Recipe)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, get_args, get_type_hints
 
+from core.analysis.model_variations import TABLE_3
 from core.files.number_range import FROM_1, SEEDS, NumberRange
 from core.model.training import LABEL_SMOOTHING, WARMUP
 from train.data.batches import Bucketing
@@ -105,9 +106,12 @@ CHANGEABLE = (
 )
 
 _PAPER = Recipe()
+_TABLE_3 = {
+    name: replace(_PAPER, steps=row.steps, label_smoothing=row.label_smoothing) for name, row in TABLE_3.items()
+}
 # Snapshots are ten minutes of the paper's hardware apart, 1,500 steps of 0.4 s or 600 of 1 s (5.2); it averages the
 # last 5 of base and the last 20 of big (6.1).
-_BIG = replace(_PAPER, steps=300_000, snapshot_every=600, keep_snapshots=20)
+_BIG = replace(_TABLE_3["big"], snapshot_every=600, keep_snapshots=20)
 # Peak rate 7e-4: with rates above 1e-3, 6 + 6 post-norm layers on batches this small stay at the unigram loss.
 _EN_DE = Recipe(
     steps=30_000,
@@ -133,10 +137,9 @@ _REVERSE = Recipe(
 
 # All other presets use the recipe of the paper's base model.
 RECIPES: dict[str, Recipe] = {
+    **_TABLE_3,
     "big": _BIG,
     "big-en-fr": _BIG,
-    "D-label-smoothing0.0": replace(_PAPER, label_smoothing=0.0),
-    "D-label-smoothing0.2": replace(_PAPER, label_smoothing=0.2),
     "en-de": _EN_DE,
     "en-de-draft": replace(_EN_DE, steps=1_150, warmup=600, rate_scale=0.64, cooldown=500, snapshot_every=1_000),
     # From the parameters of en-de (`fit --init`), on its own translations.

@@ -8,7 +8,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from viz_app.controls.uploader_texts import uploaded_texts
 from viz_app.drawing.display_text import sentence_case, shortened
-from viz_app.frame import badges, page_menu, place_in_model, sentence_input, sidebar, target_language, wrong_task
+from viz_app.frame import badges, named_model, page_menu, place_in_model, sentence_input, sidebar, wrong_task
 from viz_app.frame.question_line import question_line
 from viz_app.frame.source_note import source_note
 from viz_app.frame.tour import lead, restart_button, tour
@@ -67,7 +67,6 @@ with st.container():
     tour(scripts, script)
 
 # Draw the parts without a model first: just after the app has started, the model takes seconds to load.
-target_language.complete_sentence()
 bar = sentence_input.sentence_bar()
 sentence_input.hide(not view.has_sentence, session_object(OpenModels).has_attention_only)
 model = sidebar.checkpoint_box(top)
@@ -81,7 +80,7 @@ missing = session_object(OpenModels).missing
 if model is not None and missing is not None:
     session_object(Current).model, session_object(Current).reading = model, None
     with bar.below:
-        sidebar.missing_note(missing, model)
+        named_model.missing_note(missing, model)
 elif model is not None:
     problem = ""
     try:
@@ -103,14 +102,14 @@ elif model is not None:
             permalink.write(reading)
             sentence_input.show_words(reading, bar)
             with line:
-                question_line(reading, view, wrong_task.kind_of(model))
+                question_line(reading, view, model.kind)
                 if has_model:
                     sentence_input.settings_note(bar.search)
         is_example = has_model and view == VIEWS[0] and sentence_input.are_examples_shown(bar.search.text)
         if reading is None or is_example:
             with line:
                 sentence_input.examples(model, "" if reading is None else bar.search.text)
-    if wrong_task.kind_of(model) in view.models:
+    if model.kind in view.models:
         with no_room_shown():
             draw_view(view, script, model, reading, note)
     else:

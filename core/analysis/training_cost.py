@@ -34,7 +34,6 @@ TABLE_2 = (
 PAPER_HOURS = {"base": 12.0, "big": 3.5 * 24}  # on eight P100 (5.2)
 PAPER_DEVICES = 8
 PAPER_BATCH_TOKENS = 25_000  # of each side, about (5.1)
-PAPER_STEPS = {"base": 100_000, "big": 300_000}  # (5.2)
 PAPER_PAIRS = 4_500_000  # English-German, about (5.1)
 
 

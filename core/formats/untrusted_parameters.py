@@ -48,6 +48,11 @@ def meta_model(config: TransformerConfig) -> Transformer:
         return Transformer(config)
 
 
+def num_parameters(config: TransformerConfig) -> int:
+    """Number of parameters of a model with this configuration, tied ones counted once."""
+    return sum(parameter.numel() for parameter in meta_model(config).parameters())
+
+
 def as_parameter(stored: Tensor, of_large_model: bool) -> Tensor:
     """A tensor of a file as a parameter: a copy in float32 that does not depend on the file.
 

@@ -3,9 +3,13 @@
 import ast
 import contextlib
 import inspect
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from core.analysis import panels
+from core.analysis.declaration import Analysis
 from viz_app.language import marked
 from viz_app.language.checks import value_names
 from viz_app.page_list import PAGES, script_of
@@ -13,6 +17,7 @@ from viz_app.page_list import PAGES, script_of
 PAGE_VIEWS = {page.title: page.views for page in PAGES}
 TEXTS = ("HOW_TO_READ", "ABOUT")  # beginnings of the names of a page's texts for its readers
 BADGE = "ABOUT_BADGE"  # beside a badge, which the documentation does not have
+KIND_OF_PART = re.compile("_(list|note|panel|part|view)$")  # in the name of a module
 
 
 def with_reading_help(root: Path, name: str, markdown: str) -> str:
@@ -27,18 +32,49 @@ def with_reading_help(root: Path, name: str, markdown: str) -> str:
 
 
 def _texts(root: Path, name: str) -> list[str]:
-    """Return the texts that the page shows to its readers, in the order of its script."""
+    """Return the texts that a page, its parts and its panels show to their readers."""
     texts: list[str] = []
-    for constant, value in _constants(root, _module(name)).items():
+    script = _module(name)
+    imported: list[str] = [script]
+    for module in imported:  # which grows
+        imported += [each for each in _parts(root, module) if each not in imported]
+        found = [text for text in _texts_of(root, module) if text not in texts]
+        if found and module != script:
+            title = KIND_OF_PART.sub("", module.rpartition(".")[2]).replace("_", " ")
+            texts.append(f"### {title[0].upper()}{title[1:]}")
+        texts += found
+        if module == panels.__name__:
+            texts += map(_panel, panels.PANELS)
+    return texts
+
+
+def _panel(analysis: Analysis) -> str:
+    """Return the section of a panel, from its declaration."""
+    how_to_read = inspect.cleandoc(analysis.how_to_read)
+    command = f"`python -m core {analysis.name}`: {analysis.about}. Formula: `{analysis.__module__}`."
+    return f"### {analysis.title}\n\n{how_to_read}\n\n{command}"
+
+
+def _texts_of(root: Path, module: str) -> Iterator[str]:
+    """Yield the texts of a module for readers, in the order of its script."""
+    for constant, value in _constants(root, module).items():
         if not constant.startswith(TEXTS) or constant == BADGE:
             continue
         views = value.items() if isinstance(value, dict) else [("", value)]
         for view, text in views:
-            if value_names([text]):  # which only the app knows
-                continue
-            texts += [f"### {view}"] if view else []
-            texts.append(inspect.cleandoc(text))
-    return texts
+            if not value_names([text]):  # which only the app knows
+                yield f"### {view}\n\n{inspect.cleandoc(text)}" if view else inspect.cleandoc(text)
+
+
+def _parts(root: Path, module: str) -> Iterator[str]:
+    """Yield the modules that a module of a page imports, those of views and that of the panels."""
+    path = root.joinpath(*module.split(".")).with_suffix(".py")
+    for node in ast.parse(path.read_text("utf-8")).body:
+        name = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+        if isinstance(node, ast.ImportFrom) and name.startswith(("viz_app.views.", panels.__name__)):
+            for each in (name, *(f"{name}.{alias.name}" for alias in node.names)):
+                if root.joinpath(*each.split(".")).with_suffix(".py").exists():
+                    yield each
 
 
 def _constants(root: Path, module: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from reference_pages import ReferencePages, is_reference
 ROOT = Path(__file__).resolve().parents[2]
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 MODULE = re.compile(r"`((?:core|train)(?:\.\w+)+)`")  # or something in it
-REPOSITORY = re.compile(r"\[([^\]]+)\]\(\.\./([^)#\s]+)\)")  # link to a file that is not of the documentation
+REPOSITORY = r"\[([^\]]+)\]\((?:\.\./){%d}([^)#\s]+)\)"  # link to a file that is not of the documentation
 OWN_PAGE = re.compile(r"\]\(\.\./(CHANGELOG|CONTRIBUTING)\.md")  # files of the project that the site shows, too
 LOADED = re.compile(
     r"""<(?:script|img|iframe|source|video|audio|embed)\b[^>]*?\bsrc=["']?((?:https?:)?//[^"'\s>]+)"""
@@ -111,7 +111,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown = MODULE.sub(r"[`\1`][\1]", markdown)
     if not folder:
         markdown = OWN_PAGE.sub(lambda match: f"]({match[1].lower()}.md", markdown)
-        markdown = REPOSITORY.sub(r"\1 (`\2`)", markdown)
+    if folder in ("", "pages"):
+        markdown = re.sub(REPOSITORY % (1 + bool(folder)), r"\1 (`\2`)", markdown)
     if page.file.src_uri == "architecture.md":
         markdown = with_picture(ROOT, markdown)
     if page.file.src_uri == "index.md":

@@ -1,5 +1,6 @@
 """Translator: translations, explanations of the same tokens, and use by many threads."""
 
+import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,7 +9,7 @@ import pytest
 import torch
 
 from core.capture import capture_attention
-from core.decoding import best_hypotheses
+from core.decoding import SearchOptions, best_hypotheses
 from core.decoding.text_codec import MAX_EXTRA_TOKENS
 from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
@@ -193,3 +194,16 @@ def test_a_search_left_half_way_does_not_hold_the_model(translator: Translator) 
 def test_a_half_precision_file_translates(tmp_path, tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> None:
     save_checkpoint(tmp_path / "half.safetensors", tiny_model, tokenizer, dtype=torch.float16)
     assert Translator.from_checkpoint(tmp_path / "half.safetensors").translate(SENTENCE, beam_size=1).hypotheses
+
+
+def test_the_search_is_by_default_that_of_the_paper() -> None:
+    """A beam of 4, a length penalty of 0.6, and 50 tokens more than the source has (6.1)."""
+    options = SearchOptions(bos_id=1, eos_id=2, never=())
+    assert (options.beam_size, options.length_penalty, MAX_EXTRA_TOKENS) == (4, 0.6, 50)
+    searches = 0
+    for _, method in inspect.getmembers(Translator, inspect.isfunction):
+        parameters = inspect.signature(method).parameters
+        for name, value in (("beam_size", 4), ("length_penalty", 0.6)):
+            assert name not in parameters or parameters[name].default in (value, inspect.Parameter.empty)
+        searches += {"beam_size", "length_penalty"} <= parameters.keys()
+    assert searches > 3

@@ -46,13 +46,13 @@ def search(site: Path, *queries: str) -> dict[str, list[str]]:
 
 
 PAGES = {
-    "rollout": "attribution.html",
+    "rollout": "pages/contrast.html",
     "beam search": "pages/beam.html",
     "head": "pages/heads.html",
     "upload": "pages/checkpoint.html",
-    "logit lens": "lens.html",
-    "patching": "patching.html",
-    "what heads write": "contributions.html",
+    "logit lens": "pages/lens.html",
+    "patching": "pages/patching.html",
+    "what heads write": "pages/contributions.html",
     "BLEU": "results.html",
     "label smoothing": "paper.html",
     "GPU": "gpu.html",
@@ -126,7 +126,7 @@ def test_the_front_page_has_a_card_for_every_sentence_and_the_search_finds_it(si
 def test_the_footer_has_the_version_and_the_changelog_its_page(site: Path) -> None:
     version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     assert version
-    assert f"Headlight {version[1]}, Apache-2.0" in (site / "lens.html").read_text("utf-8")
+    assert f"Headlight {version[1]}, Apache-2.0" in (site / "pages" / "lens.html").read_text("utf-8")
     assert f">{version[1]} (" in (site / "changelog.html").read_text("utf-8")
 
 

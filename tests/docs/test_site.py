@@ -12,6 +12,7 @@ import pytest
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import PluginError
 
+from core.analysis.panels import PANELS
 from viz_app.page_list import VIEWS, View
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +69,13 @@ def test_a_page_has_the_texts_of_the_app(hooks: ModuleType, page: View) -> None:
     assert text.startswith("# Title\n\nBeginning.\n\n")
     assert text.endswith("\n## Limits\n\nSome.\n")
     assert "## How to read it\n\n" in text
+
+
+def test_a_page_has_the_texts_of_its_parts_and_the_sections_of_its_panels(hooks: ModuleType) -> None:
+    text = sys.modules["app_pages"].with_reading_help(ROOT, "heads", "# Title\n\nBeginning.\n\n## Limits\n")
+    assert "\n\n### Cut\n\nClick a **cell or a line** to cut one weight" in text
+    for panel in PANELS:
+        assert f"\n\n### {panel.title}\n\n{panel.how_to_read.strip()}\n\n`python -m core {panel.name}`: " in text
 
 
 @pytest.mark.parametrize("page", VIEWS, ids=lambda page: page.name)

@@ -6,7 +6,7 @@ WIDTH = 1440  # of the window in which the limit holds
 LIMIT = 270  # pixels from its upper edge to the picture, for a sentence that takes one line
 # A picture, or a table that stands for one; the frame of the page has components, too.
 FIRST_PICTURE = """() => {
-  const tables = ".stDataFrame, .table-1, .facts-table, .token-rows";
+  const tables = ".stDataFrame, .table-1, .table-3, .facts-table, .token-rows";
   const kinds = ".stBidiComponent, .stPlotlyChart, .stImage, .paper-figure, " + tables;
   const frame = ".st-key-top-bar, .st-key-page-links, .st-key-tour-lead, .st-key-uploaded-texts";
   const tops = [...document.querySelectorAll("[data-testid=stMain] :is(" + kinds + ")")]

@@ -180,7 +180,7 @@ def test_training(start: Start, rows: dict[str, Row], tiny_checkpoint: Path, tmp
         shutil.copy(ROOT / "checkpoints" / f"en-de{suffix}", tmp_path)
     app = opened(start(Path(shutil.copy(tiny_checkpoint, tmp_path / "en-de.safetensors")), text="A dog."), "training")
     run_all(rows, 1)
-    for view in ("Learning rate", "Samples", "Table 3"):
+    for view in ("Learning rate", "Samples"):
         healthy(app.segmented_control(key="training_view").set_value(view).run())
         run_all(rows, 1)
 
@@ -193,6 +193,11 @@ def test_table_1(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyP
     for view in app.segmented_control(key="why_view").options[1:]:
         healthy(app.segmented_control(key="why_view").set_value(view).run())
         run_all(rows, 1)
+
+
+def test_table_3(start: Start, rows: dict[str, Row]) -> None:
+    opened(start(text="Where?", beam_size="1"), "table_3")
+    run_all(rows, 1)
 
 
 def test_score(start: Start, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch) -> None:

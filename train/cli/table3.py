@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from core.analysis.model_variations import TABLE_3
 from core.decoding.states import BEAM_SIZES
 from core.files.number_range import FROM_1, SEEDS
 from core.inference.device import best_device
@@ -19,7 +20,6 @@ from train.data.token_shards import read_manifest
 from train.eval.translation_scores import TestSet
 from train.runs.allocator import tune_memory
 from train.table3.experiment import WARMUP_SHARE, Budget, Experiment
-from train.table3.paper import TABLE_3
 
 SET_ELSEWHERE = ("steps", "minutes", "label_smoothing", "seed")  # by the budget, by rows, by --seed of many
 

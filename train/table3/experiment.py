@@ -12,7 +12,7 @@ Files in the output folder:
 import csv
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from core.analysis.csv_output import without_formula
+from core.analysis.model_variations import NUMBERS, TABLE_3, TABLE_FILE, Run, read_runs
 from core.files.file_writing import write_atomically, write_text
 from core.files.strict_json import json_text, read_json
 from core.formats.checkpoint import load_checkpoint
@@ -32,12 +33,13 @@ from train.loop import fit
 from train.recipe import Recipe, recipe_for
 from train.runs.run_folder import RunFolder
 from train.snapshot_checksum import check_checksum
-from train.table3.figure import PANELS, draw_rows
-from train.table3.paper import TABLE_3
+from train.table3.figure import draw_rows
 
-Row = dict[str, Any]
 MAX_STEPS = 1_000_000  # of a row with a budget in minutes
-NUMBERS = (*(name for name, _, _ in PANELS), *(f"paper_{name}" for name, _, _ in PANELS[:-1]))  # of a row
+COLUMNS = (  # of the table
+    *("row", "seed", "shape", "parameters", "steps", "test_set", "sentences", "beam_size", "hours"),
+    *("perplexity", "bleu", "bleu_signature"),
+)
 WARMUP_SHARE = 5  # at most 1/5 of the steps are warm-up, so that short runs reach the peak rate
 
 
@@ -114,7 +116,7 @@ class Experiment:
     beam_size: int
     device: torch.device
 
-    def run(self, rows: Sequence[str], log: Callable[[str], None] = print) -> list[Row]:
+    def run(self, rows: Sequence[str], log: Callable[[str], None] = print) -> list[Run]:
         """Train and score those of the rows that are unfinished, updating the table after each.
 
         Returns:
@@ -134,7 +136,7 @@ class Experiment:
                 f"{name}: perplexity {done['perplexity']}, BLEU {done['bleu']}, {done['parameters']:,} parameters, "
                 f"{done['hours']} h"
             )
-            write_table(self.folder)
+            write_table(self.folder, read_rows(self.folder))
         return read_rows(self.folder)
 
     def config(self, row: str) -> TransformerConfig:
@@ -146,7 +148,7 @@ class Experiment:
         except ValueError as error:
             raise ValueError(f"{row}: {error}") from error
 
-    def _row(self, row: str, config: TransformerConfig, seed: int | None) -> Row:
+    def _row(self, row: str, config: TransformerConfig, seed: int | None) -> Run:
         is_first = seed is None or seed == self.seeds[0]
         run = RunFolder(self.folder / (row if is_first else f"{row}-seed-{seed}"))
         recipe = self.budget.applied(recipe_for(row), self.given if seed is None else {**self.given, "seed": seed})
@@ -171,27 +173,25 @@ class Experiment:
         score = evaluate(
             Translator(checkpoint.model.to(self.device), checkpoint.tokenizer), self.test_set, self.beam_size
         )[0].facts()
-        paper = TABLE_3[row]
         scored = {
             "row": row,
-            "change": paper.change,
             "shape": _shape(config),
             "parameters": sum(parameter.numel() for parameter in checkpoint.model.parameters()),
             **facts,
             "hours": checkpoint.training["hours"],
             **{name: score[name] for name in ("perplexity", "bleu", "bleu_signature")},
-            "paper_perplexity": paper.perplexity,
-            "paper_bleu": paper.bleu,
-            "paper_parameters": paper.parameters,
         }
         write_text(path, json_text(scored, indent=2, ensure_ascii=False))
         return scored
 
 
-def read_rows(folder: Path) -> list[Row]:
+def read_rows(folder: Path) -> list[Run]:
     """Read the finished runs of a folder, in the order of the paper's table, by seed."""
+    return _sorted(_read_run(path.parent) for path in folder.glob("*/score.json") if _row_of(path.parent) in TABLE_3)
+
+
+def _sorted(runs: Iterable[Run]) -> list[Run]:
     order = list(TABLE_3)
-    runs = [_read_run(path.parent) for path in folder.glob("*/score.json") if _row_of(path.parent) in order]
     return sorted(runs, key=lambda run: (order.index(run["row"]), run["seed"]))
 
 
@@ -200,13 +200,13 @@ def _row_of(run: Path) -> str:
     return run.name.partition("-seed-")[0]
 
 
-def _read_run(run: Path) -> Row:
+def _read_run(run: Path) -> Run:
     if type(seed := read_json(run / "recipe.json").get("seed")) is not int:
         raise ValueError(f"{run / 'recipe.json'} is damaged: seed is {seed!r:.60}, not a whole number")
     return {"row": _row_of(run), "seed": seed, **_read_score(run / "score.json")}
 
 
-def _read_score(path: Path) -> Row:
+def _read_score(path: Path) -> Run:
     """Read a finished run's line of the table.
 
     Raises:
@@ -218,22 +218,30 @@ def _read_score(path: Path) -> Row:
     except ValueError as error:
         raise ValueError(f"{error}; {advice}") from error
     for name in NUMBERS:
-        if type(number := score.get(name)) not in (int, float, *([type(None)] if name.startswith("paper_") else [])):
+        if name != "seed" and type(number := score.get(name)) not in (int, float):  # the seed is in recipe.json
             raise ValueError(f"{path} is damaged: {name} is {number!r:.60}, not a number; {advice}")
     return score
 
 
-def write_table(folder: Path) -> None:
-    """Write all finished runs as table3.csv, and their figure as table3.svg."""
-    rows = read_rows(folder)
+def add_runs(folder: Path, runs: Path) -> None:
+    """Add the finished runs of another folder to an experiment's table3.csv, and draw table3.svg again.
+
+    A run takes the place of an earlier one of the same row and seed.
+    """
+    every = [*read_runs(folder / TABLE_FILE), *read_rows(runs)]
+    write_table(folder, _sorted({(run["row"], run["seed"]): run for run in every}.values()))
+
+
+def write_table(folder: Path, rows: Sequence[Run]) -> None:
+    """Write finished runs as table3.csv, and their figure as table3.svg."""
 
     def write(temporary: Path) -> None:
         with temporary.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
+            writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
             writer.writeheader()
             writer.writerows({name: without_formula(value) for name, value in row.items()} for row in rows)
 
-    write_atomically(folder / "table3.csv", write)
+    write_atomically(folder / TABLE_FILE, write)
     draw_rows(rows, folder / "table3.svg")
 
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from core.analysis.model_variations import TABLE_3
+
 # Field of a row, axis label, unit. The paper gives parameters in millions.
 PANELS = (
     ("perplexity", "perplexity per piece", 1.0),
@@ -27,11 +29,8 @@ def draw_rows(rows: Sequence[dict[str, Any]], output: Path) -> None:
     for axes, (name, title, unit) in zip(panels, PANELS, strict=True):
         axes.plot([row[name] / unit for row in rows], places, "o", color=HERE, alpha=0.7, label="measured here")
         if name != "hours":  # not given in the paper
-            paper = [
-                (row[f"paper_{name}"], place)
-                for row, place in zip(rows, places, strict=True)
-                if row[f"paper_{name}"] is not None
-            ]
+            known = [(getattr(TABLE_3[row], name), place) for place, row in enumerate(names)]
+            paper = [(value, place) for value, place in known if value is not None]
             axes.plot(
                 [value for value, _ in paper],
                 [place for _, place in paper],

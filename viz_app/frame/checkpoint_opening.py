@@ -11,11 +11,11 @@ import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.language import marked, tr
-from viz_app.session import model_paths, models, uploads
+from viz_app.session import model_paths, uploads
 from viz_app.session.model_memory import SeveralModelsError
+from viz_app.session.model_opening import opened_model, with_advice, with_full_stop
 from viz_app.session.models import Model, ModelError
 from viz_app.session.open_models import OpenModels
 from viz_app.session.state import session_object
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 PROGRESS_DELAY = 0.4  # seconds before a progress bar is shown
-ABOUT_FILES = marked("Files stay on the machine that runs the app, and nothing in them is executed.")
-ABOUT_PATH = marked(
-    "A folder, a zip archive, or a .safetensors or .npz file. There is no limit on its size. Or the name of a model of "
-    "the Hugging Face Hub, such as Helsinki-NLP/opus-mt-en-de, that has been downloaded before."
-)
 ABOUT_DOWNLOAD = marked(
     "Fetches the files that are needed, into the cache of Hugging Face on this machine. Nothing is fetched without it."
 )
@@ -66,26 +61,16 @@ class Opening:
         self.read, self.path = (), self.last_path
 
 
-def opening_box(problem: "DeltaGenerator") -> str:
-    """Draw the uploader and the path, and open the files that they name; then the page runs again.
+def open_requested(opening: Opening, files: "Sequence[UploadedFile]", problem: "DeltaGenerator") -> str:
+    """Open the files that were uploaded or named, and say what there is to say; after success the page runs again.
 
     Args:
+        files: in the uploader.
         problem: where progress is shown.
 
     Returns:
         Why the last one was refused, or "".
     """
-    opening = session_object(Opening)
-    uploader_texts(f"upload-{opening.number}", several=True)
-    limit = tr("{most} MB per file", most=st.get_option("server.maxUploadSize"))
-    with st.container(key="opening"):
-        files = st.file_uploader(  # of any type: Streamlit's own refusals give no reason, and never arrive here
-            tr("Open another checkpoint"),
-            accept_multiple_files=True,
-            key=f"upload-{opening.number}",
-            help=f"{tr(models.OPENABLE)} {tr(ABOUT_FILES)}\n\n{limit}.",
-        )
-        _path_box(opening)
     ids = tuple(file.file_id for file in files)
     if not ids and opening.read:
         opening.read, opening.refused, opening.several = (), "", {}
@@ -164,37 +149,6 @@ def _read(files: "Sequence[UploadedFile]", problem: "DeltaGenerator") -> tuple[l
         return uploads.uploaded_models([(file.name, file) for file in files], progress, chosen)
 
 
-def _path_box(opening: Opening) -> None:
-    """Draw the path.
-
-    A visitor on this machine may give any file; others choose from the files that the app offers, if any.
-    """
-    is_typed, listed = model_paths.may_type_path(), list(model_paths.listed_paths())
-    if not is_typed and not listed:
-        return
-    with (
-        st.popover(tr("By path") if is_typed else tr("Offered"), key=f"by_path-{opening.number}"),
-        st.form("open_path", border=False),
-    ):
-        if is_typed:
-            path = st.text_input(
-                tr("Path on this machine"),
-                key=f"path-{opening.number}",
-                placeholder="~/models/opus-mt-en-de",
-                help=tr(ABOUT_PATH),
-            )
-        else:
-            path = st.selectbox(
-                tr("A model that this app offers"),
-                listed,
-                None,
-                key=f"offered-{opening.number}",
-                placeholder=tr("Select"),
-            )
-        if st.form_submit_button(tr("Open"), key="open_path_button") and path and path.strip():
-            opening.path = path
-
-
 def _at_path(
     path: str, progress: Callable[[float], None], chosen: Mapping[str, str]
 ) -> tuple[list[Model], list[ModelError]]:
@@ -206,7 +160,7 @@ def _at_path(
 
 def _opened(file: Path, typed: str, progress: Callable[[float], None], chosen: Mapping[str, str]) -> Model:
     """Open a file or folder; that of a commit in the cache of Hugging Face is named as the visitor has named it."""
-    model = models.opened_model([file], str(file), progress, chosen.get(file.name, ""))
+    model = opened_model([file], str(file), progress, chosen.get(file.name, ""))
     return replace(model, name=typed.strip()) if file.parent.name == "snapshots" else model
 
 
@@ -218,12 +172,12 @@ def _finish(
     opening.several = {each.source: each.models for each in refusals if isinstance(each, SeveralModelsError)}
     opening.chosen = {}
     refused = [error for error in refusals if not isinstance(error, SeveralModelsError)]  # that is a question
-    reasons = " ".join(map(models.with_full_stop, uploads.by_reason(refused)))
-    opening.refused = models.with_advice(reasons) if refused else ""
+    reasons = " ".join(map(with_full_stop, uploads.by_reason(refused)))
+    opening.refused = with_advice(reasons) if refused else ""
     for model in opened:
         session_object(OpenModels).add(model)
     if opened:
-        opening.number, opening.read = opening.number + 1, ()
+        opening.number, opening.read, opening.last_path = opening.number + 1, (), ""
         _forget_files(files)
         st.rerun()
 

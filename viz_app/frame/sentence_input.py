@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_app.controls.search_progress import stoppable
 from viz_app.drawing.display_text import plain, sentence_case, shortened
-from viz_app.frame import share_menu, target_language
+from viz_app.frame import share_menu
 from viz_app.language import joined, marked, tr
 from viz_app.session import menus, previews, readings
 from viz_app.session.address import (
@@ -88,6 +88,8 @@ class SentenceBar(NamedTuple):
 
 def sentence_bar() -> SentenceBar:
     """Draw the text box and the settings of the search, without a model."""
+    if readings.TEXT.value is not None:
+        readings.TEXT.set(session_object(readings.Current).complete(readings.TEXT.value))
     with st.container(key="top-bar", horizontal=True, gap="small"):
         with st.container(key="sentence", width="stretch"):
             text = st.text_input(
@@ -340,7 +342,7 @@ def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
     from viz_app.components.sentence_bar import KEY, sentence_bar, sentence_payload
 
     is_editable = reading.model.explanation is None
-    ticket = previews.begin(reading.model, reading.search, target_language.completion())
+    ticket = previews.begin(reading.model, reading.search, session_object(readings.Current).complete)
     previews.offer("words", lambda other: {KEY: sentence_payload(other.explain(), **_options(other, ticket))})
     options: dict[str, Any] = _options(reading, ticket) | {
         "selected": readings.selected_words(reading),

@@ -1,19 +1,18 @@
-"""The checkpoint in the sidebar: the current model, and the others that are open."""
+"""The sidebar: the current model and the others that are open, ways to open more, and the language."""
 
-import html
-import re
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz_app.drawing.display_text import plain, shortened
-from viz_app.frame import checkpoint_opening, target_language
-from viz_app.language import compact, joined, tr
+from viz_app.controls.uploader_texts import uploader_texts
+from viz_app.drawing.display_text import plain
+from viz_app.frame import checkpoint_opening, model_facts, named_model, target_language
+from viz_app.frame.checkpoint_opening import Opening
+from viz_app.language import ENGLISH, language, marked, tr
 from viz_app.page_list import script_of
-from viz_app.session import model_task, models
+from viz_app.session import model_opening, model_paths, models
 from viz_app.session.address import CHECKPOINT, UPLOADED
 from viz_app.session.core_import import import_core
 from viz_app.session.models import Model
@@ -22,6 +21,11 @@ from viz_app.session.permalink import DIGITS
 from viz_app.session.readings import Current
 from viz_app.session.state import Widget, kept, session_object
 
+ABOUT_FILES = marked("Files stay on the machine that runs the app, and nothing in them is executed.")
+ABOUT_PATH = marked(
+    "A folder, a zip archive, or a .safetensors or .npz file. There is no limit on its size. Or the name of a model of "
+    "the Hugging Face Hub, such as Helsinki-NLP/opus-mt-en-de, that has been downloaded before."
+)
 OPEN_MODEL = Widget[str]("open_model")  # digest of an open model, or the name of a shipped one that is not open
 
 
@@ -34,16 +38,17 @@ def checkpoint_box(place: DeltaGenerator) -> Model | None:
     Returns:
         None, with a message on the page, if there is no model at all.
     """
-    opened = session_object(OpenModels)
+    opened, current = session_object(OpenModels), session_object(Current)
+    before = current.model
+    is_named = bool(opened.selected) or CHECKPOINT.is_due()
     with place:
         facts, opening = st.container(), st.container()
         problem = st.container(key="refused")
         with opening:
-            refused = checkpoint_opening.opening_box(problem)
+            refused = _opening_box(problem)
     try:
-        with facts, _while_loading(opened):
-            import_core()
-            refused = refused or _open_named(opened)
+        with facts, _loading() if before is None or is_named else nullcontext():
+            refused = refused or (named_model.open_named(opened) if is_named else "")
             model = opened.model()
     except models.ModelError as error:
         if refused:
@@ -61,102 +66,93 @@ def checkpoint_box(place: DeltaGenerator) -> Model | None:
         problem.error(tr("{reason} {model} is still used.", reason=plain(refused), model=plain(model.name)))
     with facts:
         _model_box(opened, model)
+        if model != before or current.complete is not str:
+            target_language.language_box(model)
     return model
 
 
-def _while_loading(opened: OpenModels) -> AbstractContextManager[object]:
-    """Say that the model is being loaded, if this run may be the first to need it.
+@contextmanager
+def _loading() -> Generator[None]:
+    """Say that the model is being loaded, in a run that may be the first to need it.
 
     Streamlit starts a thread for a spinner, which would take a fiftieth of every run.
     """
-    is_loaded = session_object(Current).model is not None and not CHECKPOINT.texts and not opened.selected
-    return nullcontext() if is_loaded else st.spinner(tr("Loading the model"))
+    with st.spinner(tr("Loading the model")):
+        import_core()
+        yield
 
 
-def _open_named(opened: OpenModels) -> str:
-    """Show the model that was selected, or that is named by an address that the visitor has come to.
+def _opening_box(problem: DeltaGenerator) -> str:
+    """Draw the uploader and the menu for a path, and open what they name.
 
-    Returns why it cannot be opened, or "".
+    Args:
+        problem: where progress is shown.
+
+    Returns:
+        Why the last file was refused, or "".
     """
-    name, opened.selected = opened.selected, ""
-    shipped_name, uploaded = CHECKPOINT.take(), UPLOADED.take()
-    if shipped_name is not None or uploaded is not None:
-        opened.missing = None
-        if uploaded is not None and uploaded.value:
-            return _show_uploaded(opened, uploaded.value)
-        name = shipped_name.value if shipped_name is not None else ""
-        if not name and opened.current:
-            opened.show("")
-    if name in ("", opened.named):
-        return ""
-    shipped = models.shipped_paths()
-    if name not in shipped:
-        return tr(
-            "The address names the checkpoint {name:.40}, which is not shipped: {shipped} are.",
-            name=name,
-            shipped=joined(shipped),
+    opening = session_object(Opening)
+    key = f"upload-{opening.number}"
+    if language() != ENGLISH:
+        uploader_texts(key, several=True)
+    limit = tr("{most} MB per file", most=st.get_option("server.maxUploadSize"))
+    with st.container(key="opening"):
+        files = st.file_uploader(  # of any type: Streamlit's own refusals give no reason, and never arrive here
+            tr("Open another checkpoint"),
+            accept_multiple_files=True,
+            key=key,
+            help=f"{tr(model_opening.OPENABLE)} {tr(ABOUT_FILES)}\n\n{limit}.",
         )
-    try:
-        opened.add(models.model_at(shipped[name]))
-    except models.ModelError as error:
-        return str(error)
-    return ""
+        _path_box(opening)
+    is_idle = not files and opening == Opening(number=opening.number)
+    return "" if is_idle else checkpoint_opening.open_requested(opening, files, problem)
 
 
-def _show_uploaded(opened: OpenModels, named: str) -> str:
-    """Show an opened file that the address names, or note that it is missing.
+def _path_box(opening: Opening) -> None:
+    """Draw the menu for a path.
 
-    Returns what is wrong with the name, or "".
+    A visitor on this machine may give any file; others choose from the files that the app offers, if any.
     """
-    parts = re.fullmatch(rf"([0-9a-f]{{{DIGITS}}})\.(.+)", named)
-    if parts is None:
-        return tr(
-            "The address has {parameter}={value:.40}, expected the first {count} digits of the file's SHA-256 and its "
-            "name.",
-            parameter=UPLOADED.key,
-            value=named,
-            count=DIGITS,
-        )
-    digest = next((each for each in opened.opened if each.startswith(parts[1])), "")
-    if digest:
-        opened.show(digest)
-    else:
-        opened.missing = MissingFile(parts[1], parts[2])
-    return ""
-
-
-def missing_note(missing: MissingFile, current: Model) -> None:
-    """Say which file the address is about, and how to give it again, in place of the page."""
-    st.warning(
-        tr(
-            "**This view is of {name}** (SHA-256 {digits}\u2026), a file that is not open in this session: the server "
-            "keeps no files. Open it again in the sidebar, under \u201cOpen another checkpoint\u201d, and the view "
-            "comes back.",
-            name=plain(shortened(missing.name, 60)),
-            digits=missing.digits,
-        ),
-        icon=":material/upload_file:",
-    )
-    st.button(
-        tr("Show it with {model} instead", model=current.name),
-        on_click=session_object(OpenModels).show,
-        args=(current.digest,),
-        key="without_missing",
-    )
+    is_typed = kept("may_type_path", (), model_paths.may_type_path)
+    listed = [] if is_typed else list(model_paths.listed_paths())
+    if not is_typed and not listed:
+        return
+    with (
+        st.popover(tr("By path") if is_typed else tr("Offered"), key=f"by_path-{opening.number}"),
+        st.form("open_path", border=False),
+    ):
+        if is_typed:
+            path = st.text_input(
+                tr("Path on this machine"),
+                key=f"path-{opening.number}",
+                placeholder="~/models/opus-mt-en-de",
+                help=tr(ABOUT_PATH),
+            )
+        else:
+            path = st.selectbox(
+                tr("A model that this app offers"),
+                listed,
+                None,
+                key=f"offered-{opening.number}",
+                placeholder=tr("Select"),
+            )
+        if st.form_submit_button(tr("Open"), key="open_path_button") and path and path.strip():
+            opening.path = path
 
 
 def _model_box(opened: OpenModels, model: Model) -> None:
     """Select an open model or a shipped one, describe the current one, and close it."""
-    models_open = opened.all()
     shipped = {str(path): name for name, path in models.shipped_paths().items()}
+    names, facts = kept(
+        "facts_of_the_model",
+        (model.digest, model.name, tuple(opened.opened), tuple(shipped)),
+        lambda: (model_facts.names(opened.all(), shipped), model_facts.facts_html(model)),
+    )
     is_start = model.digest not in opened.opened
     opened.named = "" if is_start else shipped.get(model.path, "")
     CHECKPOINT.put(opened.named)
     file = opened.missing or (None if is_start or opened.named else MissingFile(model.digest[:DIGITS], model.name))
     UPLOADED.put(f"{file.digits}.{file.name}" if file is not None else "")
-    offers = [model_task.open_offer(each, is_shipped=each.path in shipped) for each in models_open]
-    closed = {path: name for path, name in shipped.items() if path not in {each.path for each in models_open}}
-    names = model_task.labels([*offers, *(model_task.file_offer(name, Path(path)) for path, name in closed.items())])
     OPEN_MODEL.set(model.digest)
     st.selectbox(
         tr("Model"),
@@ -169,13 +165,11 @@ def _model_box(opened: OpenModels, model: Model) -> None:
             "here. The page Compare shows two open ones side by side."
         ),
     )
-    facts = kept("facts_of_the_model", (model.digest, model.name), lambda: facts_html(model))
     st.html(facts)  # with the whole name, which the box may cut off
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="model-links"):
         st.page_link(script_of("checkpoint"), label=tr("Report"), icon=":material/info:")
-        if model.digest in opened.opened:
+        if not is_start:
             st.button(tr("Close"), on_click=opened.close, args=(model.digest,), type="tertiary", key="close")
-    target_language.language_box(model)
 
 
 def _show_selected() -> None:
@@ -184,68 +178,3 @@ def _show_selected() -> None:
         session_object(OpenModels).selected = selected  # this run opens it
     else:
         session_object(OpenModels).show(selected)
-
-
-def translation_model() -> None:
-    """Use a translation model, the first open one or else the shipped one; call it in a callback."""
-    opened = session_object(OpenModels)
-    fitting = [each for each in opened.all() if each.translates]
-    opened.add(fitting[0] if fitting else models.model_at(models.translation_checkpoint()))
-
-
-def facts_html(model: Model) -> str:
-    """Describe a model's name and shape in HTML, with all its text escaped, as the file is untrusted."""
-    from core.export.attention_arrays import attention_facts
-    from core.formats.model_facts import OWN_FORMAT, origin_of
-    from viz_app.language import translated
-
-    if model.explanation is not None:
-        given = attention_facts(model.explanation)
-        return _facts_list(model, [translated(given[name]) for name in ("format", "layers", "tokens")])
-    config = model.translator.model.config
-    parameters = sum(parameter.numel() for parameter in model.translator.model.parameters())
-    facts = [
-        tr(
-            "{encoder} + {decoder} layers, {heads} heads",
-            encoder=config.num_encoder_layers,
-            decoder=config.num_decoder_layers,
-            heads=config.head_counts,
-        ),
-        f"d_model {config.d_model}, d_ff {config.d_ff}",
-        tr("{count} parameters", count=compact(parameters)),
-        tr("{count:,} tokens", count=config.vocab_size),
-    ]
-    if (origin := origin_of(model.translator.training)) != OWN_FORMAT:
-        facts.append(origin)
-    if training := training_text(model.translator.training):
-        facts.append(training)
-    if model.translator.precision == "fast":
-        facts.append(tr("translates in reduced precision; maps are exact"))
-    return _facts_list(model, facts)
-
-
-def _facts_list(model: Model, facts: Iterable[str]) -> str:
-    lines = "".join(f"<li>{html.escape(fact)}</li>" for fact in facts)
-    return (
-        f'<div class="facts"><b title="SHA-256 {model.digest[:16]}">{html.escape(model.name)}</b><ul>{lines}</ul></div>'
-    )
-
-
-def training_text(training: object) -> str:
-    """Say for how many steps a checkpoint was trained, in all runs it continues; "" if it is not known.
-
-    Args:
-        training: the checkpoint's record of its training; `init` is that of the checkpoint it started from.
-    """
-    from core.files.training_runs import steps_of_runs  # imports torch, which the sentence box does not wait for
-
-    runs = steps_of_runs(training)
-    known = [steps for steps in runs if steps is not None]
-    if not known:
-        return ""
-    steps, is_whole = sum(known), len(known) == len(runs)
-    if len(runs) == 1:
-        return tr("trained for {steps:,} steps", steps=steps)
-    if is_whole:
-        return tr("trained for {steps:,} steps (in {runs} runs)", steps=steps, runs=len(runs))
-    return tr("trained for at least {steps:,} steps (in {runs} runs)", steps=steps, runs=len(runs))

@@ -1,6 +1,5 @@
 """The target language of a model with several: the code, such as `>>fra<<`, that begins a sentence."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
@@ -9,6 +8,7 @@ from viz_app.language import tr
 from viz_app.session import readings
 from viz_app.session.language_codes import code_of, codes_of, with_code, with_target
 from viz_app.session.models import Model
+from viz_app.session.readings import Current
 from viz_app.session.state import Widget, session_object
 
 LANGUAGE = Widget[str | None]("target_language")
@@ -26,29 +26,22 @@ class LanguageCodes:
     before: tuple[str, ...] = ()
     last: str = ""
 
-
-def complete_sentence() -> None:
-    """Begin the sentence with a language code if the model needs one, before the sentence is drawn.
-
-    The code of the previous model is dropped.
-    """
-    if (text := readings.TEXT.value) is not None:
-        readings.TEXT.set(completion()(text))
-
-
-def completion() -> Callable[[str], str]:
-    """Return a function that does the same to any text, without a visitor."""
-    codes = session_object(LanguageCodes)
-    return lambda text: with_code(text, codes.current, codes.before, codes.last)
+    def complete(self, text: str) -> str:
+        """Begin a text with a language code if the model needs one, and drop the code of the model before it."""
+        return with_code(text, self.current, self.before, self.last)
 
 
 def language_box(model: Model) -> None:
-    """Select the target language, if the model has several, by changing the code at the start of the sentence."""
-    codes, choices = session_object(LanguageCodes), codes_of(model)
+    """Select the target language, if the model has several, by changing the code at the start of the sentence.
+
+    Call it with another model, and while `Current.complete` changes anything.
+    """
+    current, codes, choices = session_object(Current), session_object(LanguageCodes), codes_of(model)
     if choices != codes.current:
         codes.before, codes.current = codes.current, choices
+    current.complete = codes.complete if codes.current or codes.before else str
     text = readings.TEXT.value or ""
-    if completion()(text) != text:
+    if current.complete(text) != text:
         st.rerun()
     if choices:
         LANGUAGE.set(code_of(text, choices) or None)

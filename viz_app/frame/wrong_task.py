@@ -3,10 +3,12 @@
 import streamlit as st
 
 from viz_app.drawing.display_text import plain
-from viz_app.frame.sidebar import translation_model
 from viz_app.language import marked, tr
 from viz_app.page_list import ModelKind, View, script_of
+from viz_app.session import models
 from viz_app.session.models import Model
+from viz_app.session.open_models import OpenModels
+from viz_app.session.state import session_object
 
 ABOUT: dict[ModelKind, str] = {
     "parser": marked(
@@ -30,22 +32,17 @@ FITTING: dict[ModelKind, dict[str, str]] = {  # addresses of pages for such a mo
 }
 
 
-def kind_of(model: Model) -> ModelKind:
-    """Return what a model is, for the list of the pages."""
-    if model.explanation is not None:
-        return "attention"
-    if model.line_reader is not None:
-        return "pictures"
-    if model.mask_predicts:
-        return "mask-predict"
-    return "translation" if model.parser is None else "parser"
-
-
 def note(model: Model, view: View) -> None:
     """Say that a page is not for a model, and lead to pages that are, or to a translation model."""
-    kind = kind_of(model)
-    st.info(tr(ABOUT[kind], model=plain(model.name), page=tr(view.title)))
+    st.info(tr(ABOUT[model.kind], model=plain(model.name), page=tr(view.title)))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        for name, label in FITTING[kind].items():
+        for name, label in FITTING[model.kind].items():
             st.page_link(script_of(name), label=tr(label), icon=":material/arrow_forward:")
-        st.button(tr("Use a translation model"), on_click=translation_model, key="translation_model")
+        st.button(tr("Use a translation model"), on_click=_show_translation_model, key="translation_model")
+
+
+def _show_translation_model() -> None:
+    """Use the first translation model that is open, or else the shipped one."""
+    opened = session_object(OpenModels)
+    fitting = [each for each in opened.all() if each.kind == "translation"]
+    opened.add(fitting[0] if fitting else models.model_at(models.translation_checkpoint()))

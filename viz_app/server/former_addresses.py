@@ -26,10 +26,19 @@ EARLIER_PARAMETERS: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
 }
 
 
-class FormerAddresses:
-    """ASGI middleware that redirects from former addresses; see `MOVED`, `EARLIER_NAMES` and `EARLIER_PARAMETERS`.
+# By former page and query parameter: the page that a view of it is today, and the values that named the view.
+MOVED_VIEWS: dict[tuple[str, str], tuple[str, frozenset[str]]] = {
+    ("/training", "training_view"): (
+        "/table_3",
+        frozenset({"table_3", "Table 3", "Tabelle 3", "\u8868 3", "\ud45c 3"}),
+    ),
+}
 
-    See `MOVED` and `EARLIER_PARAMETERS`. A text of several lines is put on one: a browser's box would
+
+class FormerAddresses:
+    """ASGI middleware that redirects from former addresses; see `MOVED`, `MOVED_VIEWS` and `EARLIER_PARAMETERS`.
+
+    A text of several lines is put on one: a browser's box would
     show it without the ends of the lines, and the model read it with them.
     """
 
@@ -51,6 +60,11 @@ def current_address(path: str, query: str) -> str:
     The path is left out if it is the same: behind a proxy, the browser may know another one.
     """
     pairs = parse_qsl(query, keep_blank_values=True)
+    for name, value in pairs:
+        page, values = MOVED_VIEWS.get((path, name), ("", ()))
+        if value in values:
+            others = urlencode([pair for pair in pairs if pair[0] != name])
+            return f"{page}?{others}" if others else page
     named = [(_current_parameter(path, name, value), value) for name, value in pairs]
     renamed = [(name, LINE_END.sub(" ", value)) for name, value in named]
     query = query if renamed == pairs else urlencode(renamed)

@@ -210,13 +210,13 @@ WHY_K, WHY_R = Field("why_k", INTEGER, 3), Field("why_r", INTEGER, 8)
 WHY_DILATED = Field("why_dilated", SWITCH, True)
 MEASURED = _text("measured", "")
 
+# Table 3
+TABLE_3_VIEW = _one_of("table_3_view", table="Table", perplexity="Perplexity", bleu="BLEU")
+
 # Training, Over training
-TRAINING_VIEW = _one_of(
-    "training_view", curves="Curves", rate="Learning rate", samples="Samples", card="Card", table_3="Table 3"
-)
-RUN_FOLDER, RUN, EXPERIMENT = _text("run_folder", ""), _text("run"), _text("experiment")
-TRAINING_MEASURE, ROW_MEASURE = _text("training_measure"), _text("row_measure", "perplexity")
-RELATIVE, SAMPLE = Field("relative", SWITCH), _text("sample")
+TRAINING_VIEW = _one_of("training_view", curves="Curves", rate="Learning rate", samples="Samples", card="Card")
+RUN_FOLDER, RUN = _text("run_folder", ""), _text("run")
+TRAINING_MEASURE, SAMPLE = _text("training_measure"), _text("sample")
 HISTORY = _text("history", "")
 TRAINED_VIEW = _one_of(
     "trained_view", roles="Roles", score="Score", layers="Layers", translations="Translations", loss="Loss"

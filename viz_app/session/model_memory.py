@@ -5,7 +5,6 @@ as long as there is room: the least recently used goes first, and is loaded agai
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,15 +49,17 @@ class SeveralModelsError(ModelError):
         self.source, self.models = source, tuple(models)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Loaded:
     """The content of a model.
 
     Attributes:
         content: a translator, or the explanation of an array file (`core.export.attention_arrays`).
+        used: when it was used last, by `time.monotonic`.
     """
 
     content: "Translator | Explanation"
+    used: float = 0.0
 
     @cached_property
     def parser(self) -> "Parser | None":
@@ -86,7 +87,7 @@ class Loaded:
 
 
 _in_memory: "WeakValueDictionary[Key, Translator | Explanation]" = WeakValueDictionary()
-_kept: OrderedDict[Key, Loaded] = OrderedDict()  # those of the operator, the least recently used first
+_kept: dict[Key, Loaded] = {}  # those of the operator
 _room = threading.RLock()  # held while one of the two changes
 _loading = threading.Lock()  # held while one of the operator is loaded
 
@@ -131,7 +132,7 @@ def _drop_offered() -> bool:
     with _room:
         if not _kept:
             return False
-        _kept.popitem(last=False)
+        del _kept[min(_kept, key=lambda key: _kept[key].used)]
     return_freed_memory()
     return True
 
@@ -146,7 +147,6 @@ def kept(key: Key, load: "Callable[[], Translator]") -> Loaded:
     """
     with _room:
         if key in _kept:
-            _kept.move_to_end(key)
             return _kept[key]
     with _loading:
         if (content := _in_memory.get(key)) is None:

@@ -7,33 +7,30 @@ app starts with and the other shipped ones are in memory as long as there is roo
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from functools import cached_property
+from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, get_args
+from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from viz_app.drawing.display_text import FULL_STOPS
-from viz_app.language import marked, tr
+from viz_app.language import tr
+from viz_app.page_list import ModelKind
 from viz_app.session import model_memory
 from viz_app.session.environment import CHECKPOINT_VARIABLE, PRECISION_VARIABLE
-from viz_app.session.model_memory import Loaded, ModelError, SeveralModelsError
+from viz_app.session.model_memory import Loaded, ModelError
 
 if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
     from core import Explanation, Translator
-    from core.formats.progress import Progress
     from core.images.line_reader import LineReader
     from core.inference.device import Precision
     from core.parsing.parser import Parser
 
 ROOT = Path(__file__).resolve().parents[2]
-OPENABLE = marked(  # advice after a refusal
-    "Headlight opens its own .safetensors files, and models of other projects such as OPUS-MT, with all their files in "
-    "a folder, in a zip archive or together: docs/formats.md lists the formats. It also opens attention that another "
-    "program has computed, as an .npz file."
-)
 
 
 @dataclass(frozen=True)
@@ -63,14 +60,24 @@ class Model:
         Raises:
             ModelError: it cannot be loaded again, which only those of the operator are.
         """
-        return self.held or model_memory.kept((self.digest, precision()), self._load_again)
+        key = self.digest, precision()
+        loaded = self.held or self._lately.get(key)
+        if loaded is None:
+            loaded = self._lately[key] = model_memory.kept(key, self._load_again)
+        loaded.used = monotonic()
+        return loaded
+
+    @cached_property
+    def _lately(self) -> "WeakValueDictionary[model_memory.Key, Loaded]":
+        """The content while it is in memory, as a page needs it hundreds of times a run."""
+        return WeakValueDictionary()
 
     def _load_again(self) -> "Translator":
         path = Path(self.path)
         with refusals(self.name):
-            if _sha256(path) != self.digest:
+            if sha256(path) != self.digest:
                 raise ModelError(tr("{name} has changed since it was opened: open it again.", name=self.name))
-            return _own_translator(path)
+            return own_translator(path)
 
     @property
     def translator(self) -> "Translator":
@@ -105,15 +112,16 @@ class Model:
         """The reader of a model that takes image patches; None for one that takes text."""
         return None if self.explanation else self.loaded.line_reader
 
-    @property
-    def translates(self) -> bool:
-        """Whether it translates one token after the other, as the models do that most pages are about."""
-        return self.explanation is None and self.parser is None and self.line_reader is None and not self.mask_predicts
-
-    @property
-    def mask_predicts(self) -> bool:
-        """Whether it predicts all tokens at once, by mask-predict."""
-        return self.explanation is None and not self.translator.config.autoregressive
+    @cached_property
+    def kind(self) -> ModelKind:
+        """What it is, for the list of the pages."""
+        if self.explanation is not None:
+            return "attention"
+        if self.line_reader is not None:
+            return "pictures"
+        if not self.translator.config.autoregressive:
+            return "mask-predict"
+        return "translation" if self.parser is None else "parser"
 
     def release(self) -> None:
         """Drop the content; this object cannot be used any more.
@@ -125,17 +133,6 @@ class Model:
 
 # For `st.cache_resource`: it hashes a model by its file, and a tuple, which may have many tokens, as one string.
 MODEL_HASH: dict[str | type[Any], Callable[[Any], Any]] = {Model: lambda model: model.digest, tuple: repr}
-
-
-def with_advice(reason: str) -> str:
-    """Append advice on files that can be opened to a refusal of one that is not a checkpoint of Headlight."""
-    reason = with_full_stop(reason)
-    return f"{reason} {tr(OPENABLE)}" if "safetensors file" in reason and "Headlight opens" not in reason else reason
-
-
-def with_full_stop(reason: str) -> str:
-    """Return a reason with a full stop, so that a sentence can follow."""
-    return reason if reason.endswith(FULL_STOPS) else f"{reason}."
 
 
 def translation_checkpoint() -> Path:
@@ -185,71 +182,13 @@ def model_at(path: Path) -> Model:
     return _checked(path=str(path.absolute()), digest=digest, name=path.name)
 
 
-def opened_model(paths: Sequence[Path], path: str, progress: "Progress | None" = None, chosen: str = "") -> Model:
-    """Load a checkpoint of Headlight or of another project, or an array file; it may be hostile.
-
-    Args:
-        paths: a folder, a zip archive, or the files.
-        path: of the model, see `Model`.
-        progress: called with the share of the weights that has been read; not for a checkpoint of Headlight.
-        chosen: the model to open of a folder or an archive with several, by its path there.
-
-    Raises:
-        SeveralModelsError: there are several, and none of them is chosen.
-        ModelError: it is not a usable checkpoint, or there is not enough memory for it.
-    """
-    from core import Translator
-    from core.export.attention_arrays import explanation_of_arrays, holds_arrays, load_arrays
-    from core.files.process_memory import PROCESS, SMALLER
-    from core.formats.importing import import_files
-    from core.formats.opening import content_digest, own_file
-    from core.formats.progress import reporting
-    from core.formats.several_models import model_names
-    from core.formats.source_files import open_source
-    from core.inference.device import best_device
-
-    name = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
-    if len(paths) == 1:
-        with refusals(name):
-            several = model_names(paths[0])
-        if several and chosen not in several:
-            message = tr("{name} holds {count} models: choose one of them.", name=name, count=len(several))
-            raise SeveralModelsError(message, name, several)
-        if several:
-            name = PurePosixPath(chosen).name if chosen != "." else name
-            paths = [paths[0] / chosen] if paths[0].is_dir() else paths
-    if len(paths) == 1 and holds_arrays(arrays := paths[0]):
-        with refusals(name):
-            digest = _sha256(arrays)
-            return Model(name, digest, _shared(digest, lambda: explanation_of_arrays(load_arrays(arrays))), path)
-    with (
-        refusals(name),
-        open_source(paths, chosen) as files,
-        PROCESS.reserved(2 * files.num_bytes, name, SMALLER),  # numbers of 16 bits become float32
-    ):
-        if (own := own_file(files)) is not None:
-            digest = _sha256(own)
-            return Model(name, digest, _shared(digest, lambda: _own_translator(own)), path)
-        with reporting(progress):
-            checkpoint = import_files(files)
-    with refusals(name):
-        digest = content_digest(checkpoint)
-        if len(paths) > 1 and all(languages := checkpoint.tokenizer.languages):
-            name = f"{'-'.join(languages)} ({name})"
-
-        def load() -> Translator:
-            model = checkpoint.model.to(best_device())
-            return Translator(model, checkpoint.tokenizer, checkpoint.training, precision())
-
-        return Model(name, digest, _shared(digest, load), path, is_imported=True)
-
-
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _file_digest(path: str, mtime_ns: int, size: int) -> str:
-    return _sha256(Path(path))
+    return sha256(Path(path))
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """Return the digest of a file in hexadecimal."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -262,12 +201,8 @@ def _checked(path: str, digest: str, name: str) -> Model:
     return model
 
 
-def _shared(digest: str, load: "Callable[[], Translator | Explanation]") -> "Loaded":
-    """The content of a file that a visitor opens."""
-    return model_memory.opened((digest, precision()), load)
-
-
-def _own_translator(path: Path) -> "Translator":
+def own_translator(path: Path) -> "Translator":
+    """Load a checkpoint of Headlight."""
     from core import Translator
 
     return Translator.from_checkpoint(path, precision=precision())

@@ -316,12 +316,14 @@ class Current:
         reading: None while there is no sentence that can be translated.
         words: selected on all pages.
         forced: None if nothing is forced.
+        complete: makes what is typed the text to translate: begins it with a language code, if the model needs one.
     """
 
     model: Model | None = None
     reading: Reading | None = None
     words: SelectedWords = SelectedWords()
     forced: ForcedText | None = None
+    complete: Callable[[str], str] = str
 
     def forced_for(self, model: Model, search: Search) -> ForcedTarget | None:
         """Return the forced target for this text and this model."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from viz_app.language import joined, tr
 from viz_app.session import environment
-from viz_app.session.models import Model, ModelError, opened_model
+from viz_app.session.model_opening import opened_model
+from viz_app.session.models import Model, ModelError
 
 if TYPE_CHECKING:
     from core.formats.progress import Progress

@@ -23,7 +23,7 @@ NO_TEXT = re.compile(
     r"|^\.[\w-]+ \w+$"
     r"|(^|\n)\w+(, \w+)* = |\)\.\w+[\[(]|\bfor \w+(, \w+)* in \w+\]|\] for \w+ in |\n    for \w+, "
     r"|^(const|window|Object)\b|^(Noto|DejaVu|Headlight) |(sans-serif|monospace)$|@\w+\.\w"
-    r"|^<!doctype|<(th|table|meta|script)\b"
+    r"|^<!doctype|<(th|td|table|meta|script)\b"
     r"|\b\w+=$|# or \.npz|default-src"
     # messages for programmers, and the name of a model in several files
     r"|is not one of the languages|makes a page of an unknown form|only 'gradient' takes an output|^\0 files$"

@@ -8,6 +8,7 @@ import pytest
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core import Translator
+from core.analysis.model_variations import TABLE_3
 from core.formats.model_facts import PENALTIES
 from core.images.rendering import FONTS
 from tests.viz_app.language.shown_texts import WORD, shown_texts, untranslated
@@ -20,6 +21,7 @@ from viz_app.session import models
 from viz_app.views.heads.alignment.aligner_list import EXAMPLE as LINKED_LINE
 from viz_app.views.models.checkpoint import trial_sentences
 from viz_app.views.paper.paper_figures import figure_heads
+from viz_app.views.paper.table3.figures import SYMBOLS
 
 SAME_EVERYWHERE = {
     *LANGUAGES.values(),
@@ -55,13 +57,13 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 
 @pytest.fixture
 def data_words(tiny_checkpoint: Path) -> set[str]:
-    """Words of tokens, sentences, fonts, formulas, and names of parameters and shipped files."""
+    """Words of tokens, sentences, fonts, formulas, tables, and names of parameters and shipped files."""
     translator = Translator.from_checkpoint(tiny_checkpoint)
     tokenizer, parameters = translator.tokenizer, [name for name, _ in translator.model.named_parameters()]
     given = (*EXAMPLES, *trial_sentences.SENTENCES["en"], figure_heads.MAKING_SENTENCE, SENTENCE)
     sentences = (*given, PARALLEL_LINES, LINKED_LINE)
     texts = [*tokenizer.pieces(range(tokenizer.vocab_size)), *sentences, *FONTS, *PENALTIES.values(), *parameters]
-    return words([*texts, *models.shipped_paths()]) | {"Wo"}
+    return words([*texts, *models.shipped_paths(), *TABLE_3, *SYMBOLS.values()]) | {"Wo", "PPL", "BLEU"}
 
 
 def words(texts: Iterable[str]) -> set[str]:

@@ -51,6 +51,8 @@ def client() -> Iterator[TestClient]:
         ("/bertviz", "/heads?view=bertviz"),
         ("/bertviz?kind=Encoder&text=A+dog%20runs.", "/heads?view=bertviz&kind=Encoder&text=A+dog%20runs."),
         ("/bertviz?labels=aligner", "/heads?view=bertviz&labels=aligner"),
+        ("/training?training_view=table_3", "/table_3"),
+        ("/training?training_view=Tabelle+3&text=A+dog", "/table_3?text=A+dog"),
         ("/heads?kind=Encoder&method=ALTI%2C+rolled+out", "?kind=Encoder&weights=ALTI%2C+rolled+out"),
     ],
 )

@@ -2,7 +2,6 @@
 
 import gc
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from weakref import WeakValueDictionary, ref
@@ -14,13 +13,14 @@ from core import Translator, load_checkpoint, save_checkpoint
 from core.files.budget import MIB
 from core.files.process_memory import PROCESS
 from viz_app.session import environment, model_memory
-from viz_app.session.models import Model, ModelError, model_at, opened_model
+from viz_app.session.model_opening import opened_model
+from viz_app.session.models import Model, ModelError, model_at
 
 
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())  # without those of other tests
-    monkeypatch.setattr(model_memory, "_kept", OrderedDict())
+    monkeypatch.setattr(model_memory, "_kept", {})
     yield
     st.cache_resource.clear()
 

@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -10,7 +9,7 @@ from weakref import WeakValueDictionary
 import pytest
 import streamlit as st
 
-from viz_app.frame.sidebar import facts_html, training_text
+from viz_app.frame.model_facts import facts_html, training_text
 from viz_app.session import model_memory, models, uploads
 from viz_app.session.models import Model
 
@@ -18,7 +17,7 @@ from viz_app.session.models import Model
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(model_memory, "_in_memory", WeakValueDictionary())  # without those of other tests
-    monkeypatch.setattr(model_memory, "_kept", OrderedDict())
+    monkeypatch.setattr(model_memory, "_kept", {})
     yield
     st.cache_resource.clear()
 

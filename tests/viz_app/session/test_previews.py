@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +14,6 @@ from viz_app.components.sentence_bar import KEY
 from viz_app.frame.target_language import LanguageCodes
 from viz_app.language import ENGLISH, speaking
 from viz_app.session import previews, readings
-from viz_app.session.language_codes import with_code
 from viz_app.session.previews import NoPreviewError, Previews
 
 OTHER = "A dog runs."
@@ -183,9 +183,10 @@ def test_a_slow_search_is_stopped_and_no_longer_sentence_tried(app: AppTest, mon
 
 
 def test_a_sentence_gets_the_language_code_that_the_page_gives_it(app: AppTest) -> None:
-    codes = state_of(app, LanguageCodes)
-    codes.current = (">>deu<<", ">>fra<<")
-    text = with_code(OTHER, codes.current, (), "")
+    codes, found = LanguageCodes(current=(">>deu<<", ">>fra<<")), state_of(app, Previews)
+    assert found.page is not None
+    found.page = replace(found.page, complete=codes.complete)
+    text = codes.complete(OTHER)
     assert text.startswith(">>")
     assert preview(app, OTHER) == preview(app, text)
 

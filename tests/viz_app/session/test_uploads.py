@@ -15,7 +15,8 @@ import streamlit as st
 from core.files import budget
 from tests.full_disk import no_file_over
 from viz_app.session import model_memory, uploads
-from viz_app.session.models import Model, ModelError, opened_model
+from viz_app.session.model_opening import opened_model
+from viz_app.session.models import Model, ModelError
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ import streamlit as st
 
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
-from viz_app.frame.wrong_task import kind_of
 from viz_app.language import marked, tr
 from viz_app.session import previews, readings
 from viz_app.session.readings import READING_HASH, Reading
@@ -41,7 +40,7 @@ def page() -> None:
     if reading is None:
         return
     st.markdown(tr("**The model, and this sentence in it**"), help=tr(HOW_TO_READ))
-    links = part_links(kind_of(reading.model))
+    links = part_links(reading.model.kind)
     theme = page_theme()
     figure1(figure1_payload(content(reading), theme, links, selected_names(reading)))
     downloads(KEY, KEY, title=tr("Figure 1 of the paper"))

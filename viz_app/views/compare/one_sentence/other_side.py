@@ -122,7 +122,7 @@ def other_checkpoint(reading: readings.Reading, waiting: "DeltaGenerator") -> Co
         ValueError: as `Search.run`.
     """
     others = [each for each in session_object(OpenModels).all() if each.digest != reading.model.digest]
-    fitting = {each.digest: each for each in others if each.translates}
+    fitting = {each.digest: each for each in others if each.kind == "translation"}
     if not fitting:
         st.info(
             tr(

@@ -59,7 +59,7 @@ def form() -> None:
     model = readings.model()
     opened = session_object(OpenModels).all()
     names = distinct_names(opened)
-    fitting = {each.digest: each for each in opened if each.translates and each.digest != model.digest}
+    fitting = {each.digest: each for each in opened if each.kind == "translation" and each.digest != model.digest}
     if not fitting:
         st.info(tr("Open a second checkpoint in the sidebar to compare it over a test set."))
         return

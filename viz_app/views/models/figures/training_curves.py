@@ -1,4 +1,4 @@
-"""Curves of a training run, learning rates, and the rows of Table 3."""
+"""Curves of a training run, and learning rates."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from core.files.runlog import LogLine, of_kind
 from core.model.schedule import cooldown_factor, learning_rate
-from viz_app.drawing.plotly_chart import bare_axis, empty_figure, escaped, with_layout
+from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import marked, tr
 
@@ -21,13 +21,6 @@ MEASURES = {
     "perplexity": marked("Perplexity per token"),
     "tokens_per_second": marked("Target tokens per second"),
     "rate": marked("Learning rate"),
-}
-# Names of the measures compared over the rows of Table 3.
-ROW_MEASURES = {
-    "perplexity": marked("Perplexity"),
-    "bleu": marked("BLEU"),
-    "parameters": marked("Parameters, millions"),
-    "hours": marked("Hours"),
 }
 POINTS = 400  # of a drawn schedule
 LEGEND: dict[str, Any] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}}
@@ -170,86 +163,9 @@ def curves_table(lines: Sequence[LogLine]) -> pd.DataFrame:
     )
 
 
-def row_dots(table: pd.DataFrame, measure: str, theme: Theme, *, relative: bool = False) -> go.Figure:
-    """Plot the rows of Table 3, measured values as circles, the paper's as open diamonds.
-
-    Of a row with several seeds, the circle is the mean, and a bar goes from the lowest to the highest.
-
-    Args:
-        table: As `python -m train table3` writes it, a line for each row and seed.
-        relative: Plot differences from the mean of the row `base`, each from its own.
-
-    Raises:
-        KeyError: There is no such measure.
-        ValueError: `relative`, and there is no row `base`.
-    """
-    seeds = table.groupby("row", sort=False)
-    counts = table["row"].value_counts(sort=False)
-    names = [escaped(str(name)) for name in counts.index]
-    figure = empty_figure(theme, 90 + 26 * len(names), margin=(150, 40, 16, 44))
-    sides = [
-        (tr("measured here"), measure, theme.head_mark(0), "circle"),
-        (tr("the paper"), f"paper_{measure}", theme.head_mark(1), "diamond-open"),
-    ]
-    for name, column, mark, symbol in sides:
-        if column not in table:
-            continue
-        unit = 1e6 if column == "parameters" else 1  # the paper's column is in millions already
-        numbers = pd.DataFrame({name: seeds[column].agg(name) for name in ("min", "mean", "max")}) / unit
-        if relative:
-            if "base" not in numbers.index:
-                raise ValueError(
-                    tr(
-                        "there is no row base to compare the others with: run `python -m train table3` with base among "
-                        "--rows"
-                    )
-                )
-            numbers = numbers - numbers.loc["base", "mean"]
-        figure.add_scatter(
-            x=numbers["mean"].to_numpy(),
-            y=names,
-            mode="markers",
-            marker={"color": mark.color, "size": 10, "symbol": symbol, "line": {"width": 2, "color": mark.color}},
-            error_x={
-                "array": (numbers["max"] - numbers["mean"]).to_numpy(),
-                "arrayminus": (numbers["mean"] - numbers["min"]).to_numpy(),
-                "symmetric": False,
-                "visible": bool((numbers["max"] > numbers["min"]).any()),
-                "color": mark.color,
-                "thickness": 2,
-                "width": 6,
-            },
-            name=name,
-            customdata=seeds["change"].first().fillna("").map(str).map(escaped),
-            text=_seed_texts(counts, numbers),
-            hovertemplate=f"%{{y}}<br>%{{customdata}}<br>{name} %{{x:.3g}}%{{text}}<extra></extra>",
-        )
-    title = tr(ROW_MEASURES[measure])
-    title = tr("{measure}, difference to base", measure=title) if relative else title
-    with_layout(
-        figure,
-        showlegend=True,
-        legend=LEGEND,
-        hovermode="closest",
-        xaxis=_axis(theme, title, grid=True),
-        yaxis=_axis(theme, "", grid=True, autorange="reversed"),
-    )
-    return figure.add_vline(x=0, line={"color": theme.faint, "width": 1}) if relative else figure
-
-
 def _step_hover() -> str:
     """Return the line of hover texts that names a point's step."""
     return tr("step {step}", step="%{x:,}")
-
-
-def _seed_texts(counts: pd.Series, numbers: pd.DataFrame) -> list[str]:
-    """Return the part of each row's hover text about its seeds, or nothing where all have the same value."""
-    return [
-        tr(", mean of {count} seeds, {lowest:.3g} to {highest:.3g}", count=count, lowest=lowest, highest=highest)
-        if highest > lowest
-        else ""
-        for count, lowest, highest in zip(counts, numbers["min"], numbers["max"], strict=True)
-    ]
 
 
 def _axis(theme: Theme, title: str, *, grid: bool = False, **settings: object) -> dict[str, object]:

@@ -13,6 +13,7 @@ from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr
 from viz_app.session import address, model_paths, models, readings
+from viz_app.session.model_opening import with_full_stop
 from viz_app.session.models import ModelError
 from viz_app.session.state import session_object
 from viz_app.session.uploads import copies
@@ -112,7 +113,7 @@ def training_box(note: DeltaGenerator) -> OpenedTraining | None:
     except ModelError as error:
         problem, training = str(error), None
     if problem and training:
-        reason = plain(models.with_full_stop(problem))
+        reason = plain(with_full_stop(problem))
         st.error(tr("{reason} {training} is still used.", reason=reason, training=plain(training.path.name)))
     elif problem:
         st.error(plain(problem))

@@ -28,7 +28,7 @@ def parser_for(model: Model) -> "tuple[Model, Parser]":
     raise ModelError(
         tr(
             "{model} translates, it does not parse: its vocabulary has no brackets. Open a checkpoint in the sidebar "
-            "that was trained on trees (see docs/parsing.md).",
+            "that was trained on trees (see docs/pages/parsing.md).",
             model=model.name,
         )
     )

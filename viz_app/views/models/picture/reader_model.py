@@ -32,7 +32,7 @@ def reader_for(model: Model) -> "tuple[Model, LineReader]":
     raise ModelError(
         tr(
             "{model} translates, it does not read pictures. Upload a checkpoint in the sidebar that was trained on "
-            "pictures (see docs/pictures.md).",
+            "pictures (see docs/pages/picture.md).",
             model=model.name,
         )
     )

@@ -1,7 +1,5 @@
 """Records of training runs: the shipped log and card, and folders of runs."""
 
-import io
-import math
 import os
 import re
 import time
@@ -9,32 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from core.analysis.csv_output import original_text
 from core.files.runlog import LogLine, parse_log
-from core.files.shipped_files import shipped_folder
 from core.files.strict_json import json_object
 from viz_app.language import tr
 from viz_app.session import model_paths, models
 from viz_app.views.models.training.run_facts import RunRecordError, checked_facts
 
-SHIPPED_TABLE_3 = shipped_folder("docs/table3")
 IN_PROGRESS_SECONDS = 300.0  # seconds since its last line for which a run counts as in progress
-LOG, RECIPE, TABLE_3 = "log.jsonl", "recipe.json", "table3.csv"
+LOG, RECIPE = "log.jsonl", "recipe.json"
 MAX_LOG_BYTES, MAX_TEXT_BYTES = 2**24, 2**20  # of a log; of any other file
-MAX_ROWS, MAX_COLUMNS = 1_000, 100  # of Table 3
-TABLE_3_COLUMNS = {
-    "row",
-    "change",
-    "parameters",
-    "perplexity",
-    "bleu",
-    "hours",
-    "paper_perplexity",
-    "paper_bleu",
-    "paper_parameters",
-}
 
 
 @dataclass(frozen=True)
@@ -138,85 +119,6 @@ def runs_in(folder: Path) -> list[Path]:
     if any(os.path.lexists(folder / name) for name in (LOG, RECIPE)):
         return [folder]
     return [path for path in model_paths.entries(folder).values() if os.path.lexists(path / RECIPE)]
-
-
-def tables_in(folder: Path) -> list[Path]:
-    """List the folders with results of Table 3 in a folder, the largest first.
-
-    The folder itself is listed if it has some, or if none has.
-    """
-    is_table = os.path.lexists(folder / TABLE_3)
-    sizes = {} if is_table else {path: _size(path / TABLE_3) for path in model_paths.entries(folder).values()}
-    by_size = sorted((path for path in sizes if sizes[path] >= 0), key=lambda path: (-sizes[path], path))
-    return by_size or [folder]
-
-
-def _size(path: Path) -> int:
-    """Size of a file in bytes; -1 if there is none."""
-    return os.path.getsize(path) if os.path.isfile(path) else -1
-
-
-def table_3(folder: Path) -> pd.DataFrame | None:
-    """Read the results of `python -m train table3` in a folder; None if there are none.
-
-    Raises:
-        RunRecordError: the file is damaged.
-    """
-    path = _file_in(folder, TABLE_3)
-    if path is None:
-        return None
-    content, numbers = _content(path, MAX_TEXT_BYTES), TABLE_3_COLUMNS - {"row", "change"}
-    try:
-        table = pd.read_csv(
-            io.BytesIO(content),
-            keep_default_na=False,
-            na_values={name: [""] for name in numbers},
-            dtype={"row": str, "change": str},
-        )
-    except (OSError, ValueError, OverflowError) as error:
-        raise RunRecordError(tr("{file} cannot be read: {error}", file=_name(path), error=error)) from error
-    if missing := TABLE_3_COLUMNS - set(table.columns):
-        raise RunRecordError(
-            tr(
-                "{file} has no column {columns}: it was not written by `python -m train table3`.",
-                file=_name(path),
-                columns=", ".join(sorted(missing)),
-            )
-        )
-    if len(table) > MAX_ROWS or len(table.columns) > MAX_COLUMNS:
-        raise RunRecordError(
-            tr(
-                "{file} has {rows:,} rows and {columns:,} columns, at most {most_rows:,} and {most_columns:,} are "
-                "shown.",
-                file=_name(path),
-                rows=len(table),
-                columns=len(table.columns),
-                most_rows=MAX_ROWS,
-                most_columns=MAX_COLUMNS,
-            )
-        )
-    if table.empty:
-        return None
-    for name in sorted(numbers):
-        wrong = [value for value in table[name] if not _is_number(value)]
-        if wrong or table[name].dtype.kind not in "iuf":
-            raise RunRecordError(
-                tr(
-                    "{file} has {value!r:.40} for {name}, expected a number.",
-                    file=_name(path),
-                    name=name,
-                    value=(wrong or list(table[name]))[0],
-                )
-            )
-    return table.map(original_text)
-
-
-def _is_number(value: object) -> bool:
-    """Whether a value of a table, or a text in it, is finite or missing."""
-    try:
-        return math.isfinite(float(str(value))) or (isinstance(value, float) and math.isnan(value))
-    except ValueError:
-        return False
 
 
 def _file_in(folder: Path, name: str) -> Path | None:

@@ -1,6 +1,6 @@
-"""Training: curves, learning rate, samples and card of a run, and Table 3."""
+"""Training: curves, learning rate, samples and card of a run."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,10 +15,10 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import plain, shortened
-from viz_app.language import localized, marked, tr, tr_values
+from viz_app.language import localized, marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import address, model_paths, python_code, readings
-from viz_app.session.fields import Field, part
+from viz_app.session.fields import part
 from viz_app.session.models import ModelError
 from viz_app.views.models.figures import training_curves
 from viz_app.views.models.path_box import link_note, path_box
@@ -28,19 +28,17 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 T = TypeVar("T", int, float)
-CURVES, RATE, SAMPLES, CARD, TABLE_3 = VIEWS = (
+CURVES, RATE, SAMPLES, CARD = VIEWS = (
     marked("Curves"),
     marked("Learning rate"),
     marked("Samples"),
     marked("Card"),
-    marked("Table 3"),
 )
 TEXTS = {
     CURVES: marked("loss, perplexity, speed and learning rate by step."),
     RATE: marked("the learning rate of these settings, and of the paper's base model."),
     SAMPLES: marked("translations of one sentence at different steps."),
     CARD: marked("the model card: training data, scores and limitations."),
-    TABLE_3: marked("rows of the paper's Table 3, trained with one budget, and the paper's numbers."),
 }
 HOW_TO_READ = {
     CURVES: marked("""
@@ -55,16 +53,10 @@ HOW_TO_READ = {
         Greedy translations of sentences from the validation set, which the model is not trained on. They show
         what it learns when, but do not measure it."""),
     CARD: marked("Written by `python -m train card` from the metadata of the checkpoint."),
-    TABLE_3: marked("""
-        Perplexity is per sub-word and can be compared only between the rows. The paper's data, vocabulary and
-        budget are different, so compare the differences to base, not the values. A circle with a bar is the mean of
-        several seeds, from the lowest to the highest; without a bar it is one run, and small differences may be
-        chance."""),
 }
 SLIDE_TITLES = {
     "training": marked("Curves of a training run"),
     "schedule": marked("Learning rate"),
-    "table3": marked("Rows of Table 3"),
 }
 FOLDER = address.RUN_FOLDER  # the name of an offered folder
 UPDATE_SECONDS = 3  # seconds between two updates of a run in progress
@@ -79,21 +71,12 @@ def page() -> None:
             FOLDER,
             model_paths.listed_paths(suffixes=()),
             tr("the shipped checkpoint's run"),
-            tr("A folder on this machine, as given to `python -m train fit --run` or `python -m train table3 -o`."),
+            tr("A folder on this machine, as given to `python -m train fit --run`."),
         )
-        st.page_link(
-            script_of("over_training"),
-            label=tr("Over training"),
-            icon=":material/arrow_forward:",
-            width="content",
-        )
+        st.page_link(script_of("table_3"), label=tr("Table 3"), icon=":material/arrow_forward:", width="content")
     link_note(FOLDER)
     try:
         place = model_paths.openable_path(selected) if selected else None
-        if view == TABLE_3:
-            heading(view)
-            table_3(table_box(place or run_records.SHIPPED_TABLE_3), page_theme())
-            return
         folder = run_box(place)
         in_progress = folder is not None and run_records.run_in(folder).is_in_progress
         part(show_run, run_every=UPDATE_SECONDS if in_progress else None)(view, folder, in_progress)
@@ -102,29 +85,19 @@ def page() -> None:
 
 
 def run_box(place: Path | None) -> Path | None:
-    """Select one of the runs in the folder that was typed; None for the shipped one."""
+    """Select one of the runs in the folder that was typed; None for the shipped one.
+
+    The address has its name, unless the path was typed.
+    """
     if place is None:
         return None
     found = run_records.runs_in(place)
     if len(found) < 2:
         return found[0] if found else place
-    return named_box(address.RUN, tr("Run"), found)
-
-
-def table_box(place: Path) -> Path:
-    """Select one of the experiments in a folder."""
-    found = run_records.tables_in(place)
-    if len(found) < 2:
-        return found[0]
-    return named_box(address.EXPERIMENT, tr("Experiment"), found)
-
-
-def named_box(setting: Field[str], label: str, found: Sequence[Path]) -> Path:
-    """Select one of several folders; the address has its name, unless its path was typed."""
     names = {path.name: path for path in found}
     if not is_typed():
-        return names[setting.draw(st.selectbox, label, list(names), width=320)]
-    return names[st.selectbox(label, list(names), key=setting.key, width=320)]
+        return names[address.RUN.draw(st.selectbox, tr("Run"), list(names), width=320)]
+    return names[st.selectbox(tr("Run"), list(names), key=address.RUN.key, width=320)]
 
 
 def is_typed() -> bool:
@@ -301,33 +274,10 @@ def card(run: run_records.Run) -> None:
         st.info(tr("{run} has no card; `python -m train card CHECKPOINT` writes one.", run=plain(run.name)))
 
 
-def table_3(folder: Path, theme: training_curves.Theme) -> None:
-    """Draw rows of Table 3, and the paper's."""
-    table = run_records.table_3(folder)
-    if table is None:
-        st.info(
-            tr(
-                "There are no results of Table 3 here. `python -m train table3 --data FOLDER --budget STEPS -o FOLDER` "
-                "computes some; enter its folder above."
-            )
-        )
-        return
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        measure = setting_segments(
-            address.ROW_MEASURE, tr("Measure"), tr_values(training_curves.ROW_MEASURES), hide_label=True
-        )
-        has_base = bool((table["row"] == "base").any())
-        relative = address.RELATIVE.draw(st.toggle, tr("Difference to base"), default=has_base, disabled=not has_base)
-    figure = training_curves.row_dots(table, measure, theme, relative=relative and has_base)
-    show_chart(figure, f"rows_{measure}_{relative}", tr(TEXTS[TABLE_3]))
-    call = Call("table", run_records.table_3, (python_code.given_path("path", folder.resolve()),))
-    with_table(f"rows_{measure}_{relative}", call.returning(table), "table3", expanded=True)
-
-
-def with_table(chart: str, call: Call, name: str, expanded: bool = False) -> None:
+def with_table(chart: str, call: Call, name: str) -> None:
     """Draw the numbers behind a chart, given by its key, which are the result of a call, and offer both as files."""
     table: pd.DataFrame = call.run()
-    with st.expander(tr("Numbers"), expanded=expanded):
+    with st.expander(tr("Numbers")):
         show_table(table, height=min(420, 40 + 35 * len(table)))
     downloads(
         name,

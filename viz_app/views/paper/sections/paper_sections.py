@@ -265,13 +265,17 @@ SECTIONS = (
         number="6.2",
         title=marked("Model variations"),
         about=marked("Table 3 changes one thing at a time: heads, their width, layers, dropout, positions."),
-        code=("train.table3.experiment.Experiment", "train.table3.experiment.scaled", "train.table3.paper.Variation"),
-        see=marked(
-            "Rows of the table trained at small scale, as differences to the base model, beside the paper\u2019s."
+        code=(
+            "core.analysis.model_variations.Variation",
+            "train.table3.experiment.Experiment",
+            "train.table3.experiment.scaled",
         ),
-        page="training",
-        link=marked("Rows of Table 3"),
-        settings={"training_view": "table_3"},
+        see=marked(
+            "All rows of the table with the paper\u2019s numbers, and beside them what was trained here at a smaller "
+            "scale."
+        ),
+        page="table_3",
+        link=marked("Table 3, with what was trained here"),
     ),
     PaperSection(
         number="6.3",

@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
+from core.analysis.model_variations import TABLE_3
 from core.analysis.training_cost import (
     PAPER_BATCH_TOKENS,
     PAPER_DEVICES,
     PAPER_HOURS,
     PAPER_PAIRS,
-    PAPER_STEPS,
     TABLE_2,
     Result,
     counted_flops,
@@ -51,8 +51,8 @@ def training_costs() -> pd.DataFrame:
 def _of_paper(result: Result) -> dict[str, Any]:
     row: dict[str, Any] = result._asdict()
     preset = result.model.removeprefix("Transformer, ")
-    if preset in PAPER_STEPS:
-        tokens = PAPER_STEPS[preset] * PAPER_BATCH_TOKENS
+    if preset in PAPER_HOURS:
+        tokens = TABLE_3[preset].steps * PAPER_BATCH_TOKENS
         counted = counted_flops(PRESETS[preset], tokens, tokens)
         row |= {"pairs": PAPER_PAIRS, "hours": PAPER_HOURS[preset], "devices": P100, "counted_flops": counted}
     return row

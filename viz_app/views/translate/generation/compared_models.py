@@ -1,7 +1,7 @@
 """The three models of the page Generation, their results with their times, and the calls that give them."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -42,19 +42,19 @@ def compared_models(current: Model) -> ComparedModels:
     Raises:
         ModelError: there is no model that predicts one token after the other.
     """
-    one_by_one = current if current.translates else next((each for each in _open() if each.translates), None)
-    one_by_one = one_by_one or model_at(models.translation_checkpoint())
-    drafts = [*_open(), *_shipped(DRAFT)]
-    all_at_once = [*([current] if current.mask_predicts else []), *_open(), *_shipped(MASK_PREDICT)]
+    opened = [current, *session_object(OpenModels).all()]
+    one_by_one = _first(opened, lambda each: each.kind == "translation") or model_at(models.translation_checkpoint())
     return ComparedModels(
         one_by_one,
-        next((each for each in drafts if each.translates and drafts_for(each, one_by_one)), None),
-        next((each for each in all_at_once if each.mask_predicts), None),
+        _first(
+            [*opened[1:], *_shipped(DRAFT)], lambda each: each.kind == "translation" and drafts_for(each, one_by_one)
+        ),
+        _first([*opened, *_shipped(MASK_PREDICT)], lambda each: each.kind == "mask-predict"),
     )
 
 
-def _open() -> Iterator[Model]:
-    yield from session_object(OpenModels).all()
+def _first(offered: Iterable[Model], is_fitting: Callable[[Model], bool]) -> Model | None:
+    return next(filter(is_fitting, offered), None)
 
 
 def _shipped(path: models.Path) -> list[Model]:

@@ -103,7 +103,7 @@ def speculative(compared: ComparedModels, search: Search) -> list[dict[str, obje
         st.info(
             tr(
                 "There is no smaller model with the vocabulary of {model} to draft for it: open one in the sidebar "
-                "(docs/generation.md says how to train one).",
+                "(docs/pages/generation.md says how to train one).",
                 model=plain(compared.one_by_one.name),
             )
         )
@@ -169,7 +169,7 @@ def mask_predict(compared: ComparedModels, search: Search) -> list[dict[str, obj
     model = compared.at_once
     st.markdown(tr("**Mask-predict** by {model}", model=plain(model.name)) if model else tr("**Mask-predict**"))
     if model is None:
-        st.info(tr("There is no model without causal mask: open one in the sidebar (see docs/generation.md)."))
+        st.info(tr("There is no model without causal mask: open one in the sidebar (see docs/pages/generation.md)."))
         return []
     with st.container(horizontal=True, gap="medium"):
         iterations = number_box(

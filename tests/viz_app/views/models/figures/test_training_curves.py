@@ -1,7 +1,6 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from core.files.runlog import LogLine
@@ -17,22 +16,6 @@ LINES: list[LogLine] = [
     {"kind": "valid", "step": 50, "nll": 1.5, "perplexity": math.exp(1.5)},
     {"kind": "sample", "step": 50, "source": "a", "reference": "b", "translation": "c"},
 ]
-
-
-def rows() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "row": ["base", "A-h1"],
-            "change": ["", "1 <head>"],
-            "parameters": [2_000_000, 2_500_000],
-            "perplexity": [9.0, 10.5],
-            "bleu": [20.0, 18.5],
-            "hours": [0.5, 0.4],
-            "paper_perplexity": [4.92, 5.29],
-            "paper_bleu": [25.8, 24.9],
-            "paper_parameters": [65.0, math.nan],
-        }
-    )
 
 
 def test_curves_are_the_logged_numbers_training_and_validation_apart() -> None:
@@ -79,35 +62,3 @@ def test_a_schedule_shorter_than_its_warm_up_has_no_peak() -> None:
     steps = training_curves.schedule_steps(PAPER, 100)
     assert (steps[0], steps[-1]) == (1, 100)
     assert steps == sorted(set(steps))
-
-
-def test_rows_stand_beside_the_papers_in_the_same_unit() -> None:
-    ours, paper = training_curves.row_dots(rows(), "parameters", LIGHT).data
-    assert ours.x.tolist() == [2.0, 2.5]
-    assert paper.x[0] == 65.0
-    assert ours.customdata[1] == "1 &lt;head&gt;"
-    assert len(training_curves.row_dots(rows(), "hours", LIGHT).data) == 1  # the paper has no hours of the rows
-
-
-def test_a_row_with_several_seeds_is_their_mean_with_a_bar_from_the_lowest_to_the_highest() -> None:
-    """And its bar is around the difference from the mean of base."""
-    table = pd.concat([rows(), rows().assign(bleu=[23.0, 20.0], perplexity=rows()["perplexity"])])
-    for relative, means in ((False, [21.5, 19.25]), (True, [0.0, -2.25])):
-        ours, paper = training_curves.row_dots(table, "bleu", LIGHT, relative=relative).data
-        assert list(ours.y) == list(paper.y) == list(rows()["row"])
-        np.testing.assert_allclose(ours.x, means)
-        np.testing.assert_allclose(ours.error_x.array, [1.5, 0.75])
-        np.testing.assert_allclose(ours.error_x.arrayminus, [1.5, 0.75])
-        assert ours.error_x.visible
-        assert not paper.error_x.visible
-    assert ours.text[1] == ", mean of 2 seeds, \u22123 to \u22121.5"
-    same = training_curves.row_dots(table, "perplexity", LIGHT).data[0]
-    assert (list(same.text), same.error_x.visible) == (["", ""], False)
-
-
-def test_relative_rows_are_differences_to_each_ones_own_base() -> None:
-    ours, paper = training_curves.row_dots(rows(), "bleu", LIGHT, relative=True).data
-    np.testing.assert_allclose(ours.x, [0, -1.5])
-    np.testing.assert_allclose(paper.x, [0, -0.9])
-    with pytest.raises(ValueError, match="there is no row base to compare the others with"):
-        training_curves.row_dots(rows()[1:], "bleu", LIGHT, relative=True)

@@ -13,10 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.files.runlog import format_log
 from tests.viz_app.pages import Start, comes_to, healthy, opened, state_of
-from train.table3.paper import TABLE_3 as PAPER_TABLE_3
 from viz_app.language import tr
 from viz_app.session import environment, model_paths
-from viz_app.session.models import opened_model
+from viz_app.session.model_opening import opened_model
 from viz_app.session.open_models import OpenModels
 from viz_app.views.models import path_box
 from viz_app.views.models.training import run_facts, run_records
@@ -26,16 +25,11 @@ LINES = [
     {"kind": "valid", "step": 50, "nll": 1.5, "perplexity": 4.4817},
     {"kind": "sample", "step": 50, "source": "A <b>dog</b>.", "reference": "Ein Hund.", "translation": "Ein *Hund*."},
 ]
-TABLE_3 = """row,change,parameters,perplexity,bleu,hours,paper_perplexity,paper_bleu,paper_parameters
-base,,2000000,9.0,20.0,0.5,4.92,25.8,65
-A-h1,1 head,2500000,10.5,18.5,0.4,5.29,24.9,
-"""
 
 
 @pytest.fixture
 def shipped(tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkpoint to start with, alone in its folder; Table 3 is to be found in `table3` beside it."""
-    monkeypatch.setattr(run_records, "SHIPPED_TABLE_3", tmp_path / "table3")
+    """A checkpoint to start with, alone in its folder."""
     shutil.copy(tiny_checkpoint, tmp_path / "tiny.safetensors")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "tiny.safetensors"))
     return tmp_path / "tiny.safetensors"
@@ -81,21 +75,17 @@ def test_a_card_is_shown_without_its_metadata_pictures_and_links_to_files(app: A
 def test_a_checkpoint_without_log_and_card_says_how_to_make_them(app: AppTest) -> None:
     assert "has no log" in app.info[0].value
     assert "train card" in view(app, "Card").info[0].value
-    assert "train table3" in view(app, "Table 3").info[0].value
     assert len(view(app, "Learning rate").get("plotly_chart")) == 1  # needs no log
 
 
 def test_what_was_shipped_is_shown(app: AppTest, shipped: Path) -> None:
     shipped.with_suffix(".log.jsonl").write_text(format_log(LINES), encoding="utf-8")
     shipped.with_suffix(".md").write_text("# tiny\n\n![curves](tiny.svg)\n\nTrained on *nothing*.\n", encoding="utf-8")
-    run_records.SHIPPED_TABLE_3.mkdir()
-    (run_records.SHIPPED_TABLE_3 / "table3.csv").write_text(TABLE_3, encoding="utf-8")
     assert len(healthy(app.run()).get("plotly_chart")) == 1
     assert [text.value for text in view(app, "Card").markdown if "Trained" in text.value] == [
         "# tiny\n\nTrained on *nothing*."
     ]
     assert app.dataframe.len == 0
-    assert list(view(app, "Table 3").dataframe[0].value["row"]) == ["base", "A-h1"]
 
 
 def test_another_shipped_checkpoint_has_records_of_its_own(app: AppTest) -> None:
@@ -111,18 +101,6 @@ def test_an_uploaded_checkpoint_has_no_records(app: AppTest, shipped: Path, mask
     healthy(app.run())
     note = f"{mask_predict_checkpoint.name} has no records of its run: these are those of {shipped.name}, the shipped"
     assert any(note in text.value.replace("\\", "") for text in app.caption)
-
-
-def test_one_of_several_experiments_is_selected(app: AppTest) -> None:
-    """The one with the most results is shown first."""
-    for name, row in (("narrow", "base"), ("wide", "base-of-wide")):
-        (run_records.SHIPPED_TABLE_3 / name).mkdir(parents=True)
-        (run_records.SHIPPED_TABLE_3 / name / "table3.csv").write_text(TABLE_3.replace("base", row), encoding="utf-8")
-    assert view(app, "Table 3").dataframe[0].value["row"][0] == "base-of-wide"
-    box = app.selectbox(key="experiment")
-    assert box.options == ["wide", "narrow"]
-    box.set_value("narrow")
-    assert healthy(app.run()).dataframe[0].value["row"][0] == "base"
 
 
 def test_a_run_in_progress_is_followed_and_its_half_written_line_left_out(app: AppTest, run: Path) -> None:
@@ -174,10 +152,10 @@ def test_no_device_pipe_or_socket_is_a_run(app: AppTest, irregular: list[str], t
     for path in irregular:
         app.text_input(key="run_folder").set_value(path)
         assert "reads no device, named pipe or socket" in healthy(app.run()).error[0].value
-    for name in ("log.jsonl", "recipe.json", "table3.csv"):
+    for name in ("log.jsonl", "recipe.json"):
         (tmp_path / name).symlink_to("/dev/zero")
         app.text_input(key="run_folder").set_value(str(tmp_path))
-        view(app, "Table 3" if name.startswith("table") else "Curves")
+        view(app, "Curves")
         assert f"{name} is not a regular file of the folder" in app.error[0].value.replace("\\", "")
         (tmp_path / name).unlink()
 
@@ -306,47 +284,13 @@ def test_a_card_loads_no_picture_and_costs_its_length(app: AppTest, run: Path) -
     assert "d.png" not in shown
 
 
-ODD_TABLES = {
-    TABLE_3.replace("9.0", "few"): "has 'few' for perplexity, expected a number",
-    TABLE_3.replace("10.5", "inf"): "has inf for perplexity, expected a number",
-    TABLE_3.replace("10.5", "nan"): "has 'nan' for perplexity, expected a number",
-    TABLE_3.replace("20.0", "True").replace("18.5", "True"): "for bleu, expected a number",
-    TABLE_3.replace("2000000", str(10**30)): "for parameters, expected a number",
-    TABLE_3.replace("2000000", str(10**400)): "for parameters, expected a number",
-    TABLE_3 + "x,,1,1,1,1,1,1,1\n" * 1001: "has 1,003 rows and 9 columns, at most 1,000 and 100 are shown",
-    TABLE_3.replace("\n", "," * 200 + "\n"): "has 2 rows and 209 columns",
-    "": "No columns to parse",
-    "row,bleu\nbase,1,2,3\n": "has no column",
-    '"': "table3.csv cannot be read",
-    "\xe9" + TABLE_3: "'utf-8' codec can't decode",
-    TABLE_3 + " " * 2**20: "table3.csv is larger than 1 MB",
-}
-
-
-@pytest.mark.parametrize("table", ODD_TABLES, ids=range(len(ODD_TABLES)))
-def test_odd_tables_are_a_sentence(app: AppTest, tmp_path: Path, table: str) -> None:
-    (tmp_path / "table3.csv").write_bytes(table.encode("latin-1"))
-    app.text_input(key="run_folder").set_value(str(tmp_path))
-    (error,) = view(app, "Table 3").error
-    assert ODD_TABLES[table] in error.value.replace("\\", "")
-
-
-def test_a_table_without_rows_has_no_results(app: AppTest, tmp_path: Path) -> None:
-    (tmp_path / "table3.csv").write_text(TABLE_3.splitlines()[0] + "\n", encoding="utf-8")
-    app.text_input(key="run_folder").set_value(str(tmp_path))
-    assert "There are no results" in view(app, "Table 3").info[0].value
-
-
 def test_folders_with_odd_entries_are_listed(app: AppTest, run: Path, tmp_path: Path) -> None:
     os.mkdir(os.fsencode(tmp_path) + b"/\xff")
     shutil.copy(run / "recipe.json", os.fsencode(tmp_path) + b"/\xff/recipe.json")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "nowhere").symlink_to("no-such-folder")
-    (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "table3.csv").symlink_to("nowhere")
     app.text_input(key="run_folder").set_value(str(tmp_path))
-    for name in ("Curves", "Table 3"):
-        assert not view(app, name).error
+    assert not view(app, "Curves").error
 
 
 def test_a_run_that_went_on_with_a_checkpoint_says_so() -> None:
@@ -391,31 +335,9 @@ def test_damaged_files_are_named(run: Path, tmp_path: Path) -> None:
         run_records.run_in(run)
     with pytest.raises(run_facts.RunRecordError, match=r"neither log.jsonl nor recipe.json"):
         run_records.run_in(tmp_path)
-    (tmp_path / "table3.csv").write_text("row,bleu\nbase,1\n", encoding="utf-8")
-    with pytest.raises(run_facts.RunRecordError, match="has no column change, hours"):
-        run_records.table_3(tmp_path)
-
-
-def test_a_text_with_an_apostrophe_for_spreadsheets_is_read_without_it(tmp_path: Path) -> None:
-    (tmp_path / "table3.csv").write_text(TABLE_3.replace("1 head", "'=1 head"), encoding="utf-8")
-    table = run_records.table_3(tmp_path)
-    assert table is not None
-    assert table["change"].tolist() == ["", "=1 head"]
-    assert table["paper_parameters"].isna().tolist() == [False, True]
 
 
 def test_the_runs_of_a_folder_of_runs(run: Path, tmp_path: Path) -> None:
     assert run_records.runs_in(tmp_path) == [run]
     assert run_records.runs_in(run) == [run]
     assert run_records.runs_in(tmp_path / "none") == []
-
-
-@pytest.mark.parametrize("folder", run_records.tables_in(run_records.SHIPPED_TABLE_3), ids=lambda path: path.name)
-def test_the_shipped_rows_of_table_3_are_the_papers(folder: Path) -> None:
-    table = run_records.table_3(folder)
-    assert table is not None
-    assert table["row"][0] == "base"
-    assert [(paper.perplexity, paper.bleu) for paper in map(PAPER_TABLE_3.__getitem__, table["row"])] == [
-        *zip(table["paper_perplexity"], table["paper_bleu"], strict=True)
-    ]
-    assert table["steps"].nunique() == 1  # one budget

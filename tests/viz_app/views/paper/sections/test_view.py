@@ -23,7 +23,7 @@ SHOWN = {  # the drawing that the section is about
     "5.3": "plotly_chart",
     "5.4": "token_steps",
     "6.1": "beam_tree",
-    "6.2": "plotly_chart",
+    "6.2": "html",
     "6.3": "constituency_tree",
     "7": "code",
     "Appendix": "html",
