@@ -24,11 +24,11 @@ from viz_app.components.attention_map import map_payload
 from viz_app.components.head_grid import grid_payload
 from viz_app.components.sentence_bar import sentence_payload
 from viz_app.drawing.theme import LIGHT
-from viz_app.frame.sentence_input import DEFAULTS
 from viz_app.server.launch import CHROMIUM_FLAGS, find_chromium
 from viz_app.server.serving import set_threads
 from viz_app.session.chosen_heads import default_head, with_combined
 from viz_app.session.models import ROOT, shipped_path
+from viz_app.session.readings import Search
 
 V = TypeVar("V")
 WORDS = "The old {} from the house near the river told us that there had never been much snow in winter and that"
@@ -52,7 +52,7 @@ def main() -> None:
     arguments = parser.parse_args()
     set_threads()
     translator = Translator.from_checkpoint(arguments.checkpoint)
-    print(f"medians in milliseconds, {torch.get_num_threads()} threads, beam {DEFAULTS[0]}")
+    print(f"medians in milliseconds, {torch.get_num_threads()} threads, beam {Search.beam_size}")
     print("words", "tokens", *COLUMNS, sep=" | ")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=CHROMIUM_FLAGS)
@@ -69,11 +69,11 @@ def main() -> None:
 
 def in_process(translator: Translator, text: str) -> tuple[float, float, float, float, float]:
     """Seconds for the parts that need no browser, in the order of `COLUMNS`."""
-    translator.translate(text, *DEFAULTS)  # computes what all sentences share
+    translator.translate(text)  # computes what all sentences share
     moments: list[float] = []
     started = time.perf_counter()
     translation, translate = timed(
-        lambda: translator.translate(text, *DEFAULTS, lambda done, most: moments.append(time.perf_counter()))
+        lambda: translator.translate(text, progress=lambda done, most: moments.append(time.perf_counter()))
     )
     # before the first step, and that as long as the others
     encode = moments[0] - started - (moments[-1] - moments[0]) / max(1, len(moments) - 1)

@@ -8,7 +8,17 @@ from streamlit.navigation.page import StreamlitPage
 
 from viz_app.controls.uploader_texts import uploaded_texts
 from viz_app.drawing.display_text import sentence_case, shortened
-from viz_app.frame import badges, named_model, page_menu, place_in_model, sentence_input, sidebar, wrong_task
+from viz_app.frame import (
+    badges,
+    examples,
+    named_model,
+    page_menu,
+    place_in_model,
+    search_settings,
+    sentence_input,
+    sidebar,
+    wrong_task,
+)
 from viz_app.frame.question_line import question_line
 from viz_app.frame.source_note import source_note
 from viz_app.frame.tour import lead, restart_button, tour
@@ -103,12 +113,12 @@ elif model is not None:
             sentence_input.show_words(reading, bar)
             with line:
                 question_line(reading, view, model.kind)
-                if has_model:
-                    sentence_input.settings_note(bar.search)
-        is_example = has_model and view == VIEWS[0] and sentence_input.are_examples_shown(bar.search.text)
+                if has_model and bar.search.is_changed:
+                    search_settings.changed_note(bar.search)
+        is_example = has_model and view == VIEWS[0] and examples.are_shown(bar.search.text)
         if reading is None or is_example:
             with line:
-                sentence_input.examples(model, "" if reading is None else bar.search.text)
+                examples.draw(model, "" if reading is None else bar.search.text)
     if model.kind in view.models:
         with no_room_shown():
             draw_view(view, script, model, reading, note)

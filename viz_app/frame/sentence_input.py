@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 
 from viz_app.controls.search_progress import stoppable
-from viz_app.drawing.display_text import plain, sentence_case, shortened
-from viz_app.frame import share_menu
-from viz_app.language import joined, marked, tr
-from viz_app.session import menus, previews, readings
+from viz_app.drawing.display_text import sentence_case
+from viz_app.frame import search_settings, share_menu
+from viz_app.language import tr
+from viz_app.session import previews, readings
 from viz_app.session.address import (
     BEAM_SIZE,
-    FIRST_EXAMPLE,
     LENGTH_PENALTY,
     MIN_LENGTH,
     NUM_HYPOTHESES,
@@ -29,45 +28,13 @@ if TYPE_CHECKING:
 
     from core import ScoredText
 
-EXAMPLES = (
-    FIRST_EXAMPLE,
-    "A brown dog runs across the grass.",
-    "I don't know where he lives.",
-    "A man in a blue shirt is standing on a ladder.",
-)
-# Of models that do something else, by their task, see `task_of` of `core.formats.model_facts`.
-TASK_EXAMPLES = {
-    "summarises": (
-        "The train from Berlin to Munich was two hours late on Monday because of heavy snow. Hundreds of passengers "
-        "waited at the station, where the railway company gave them hot tea. It will pay back all tickets.",
-        "A dog that was lost in the mountains for three weeks has found its way home. Its owner had put up pictures of "
-        "it in every village. Nobody knows how it survived the cold nights.",
-    ),
-    "denoises": (
-        "A little girl in a pink dress is <mask> up a set of stairs.",
-        "The train was <mask> because of the snow.",
-        "I don't know where he <mask>.",
-    ),
-}
-TASK_NOTES = {
-    "summarises": marked("This model summarises: give it several sentences, and it writes a shorter text."),
-    "denoises": marked("This model fills in: write <mask> where words are missing, and it writes the whole sentence."),
-}
 MOST_MIN_LENGTH = 50  # every text has room for it, see `MAX_EXTRA_TOKENS` of `core.decoding.text_codec`
-SHOWN_EXAMPLE = 70  # characters of an example on its button
-Number = TypeVar("Number", int, float)
-
-
-class SearchSettings(NamedTuple):
-    """Settings of a search; the defaults of the first two are the paper's (6.1)."""
-
-    beam_size: int = 4
-    length_penalty: float = 0.6
-    num_hypotheses: int = 4
-    min_length: int = 0
-
-
-DEFAULTS = SearchSettings()
+SCALES: dict[Field[Any], tuple[Any, Any, Any]] = {  # the least and the most of each setting, and the step between
+    BEAM_SIZE: (1, 16, 1),
+    LENGTH_PENALTY: (0.0, 2.0, 0.1),
+    NUM_HYPOTHESES: (1, 16, 1),
+    MIN_LENGTH: (0, MOST_MIN_LENGTH, 1),
+}
 
 
 class SentenceBar(NamedTuple):
@@ -90,6 +57,7 @@ def sentence_bar() -> SentenceBar:
     """Draw the text box and the settings of the search, without a model."""
     if readings.TEXT.value is not None:
         readings.TEXT.set(session_object(readings.Current).complete(readings.TEXT.value))
+    settings = [_restored(setting, least, most) for setting, (least, most, _) in SCALES.items()]
     with st.container(key="top-bar", horizontal=True, gap="small"):
         with st.container(key="sentence", width="stretch"):
             text = st.text_input(
@@ -102,112 +70,29 @@ def sentence_bar() -> SentenceBar:
             )
             words = st.container(key="sentence-words")
         with st.container(key="sentence-menus", horizontal=True, gap=None, width="content"):
-            settings = st.popover(
-                tr("Settings"),
-                icon=":material/tune:",
-                help=tr("Settings"),
-                type="tertiary",
-                key="settings",
-                on_change="rerun",
-            )
-            with settings:
-                search_settings = _search_settings(menus.are_values_old("settings", settings.open))
+            _settings_menu(settings)
             beside = st.container(width="content")
     readings.TEXT.put(text)
-    return SentenceBar(readings.Search(text, *search_settings), words, beside, st.container(key="below-sentence"))
+    beam_size, length_penalty, wanted, min_length = settings
+    search = readings.Search(text, beam_size, length_penalty, min(wanted, beam_size), min_length)
+    return SentenceBar(search, words, beside, st.container(key="below-sentence"))
 
 
-def _search_settings(are_old: bool) -> SearchSettings:
-    """Draw the settings.
-
-    Args:
-        are_old: see `are_values_old`.
-    """
-    slider = partial(_slider, are_old=are_old)
-    beam_size = slider(
-        BEAM_SIZE,
-        tr("Beam size"),
-        (1, 16, 1),
-        tr(
-            "How many unfinished translations the search keeps at each step. 1 is greedy search; the paper uses 4 "
-            "(section 6.1)."
-        ),
-    )
-    length_penalty = slider(
-        LENGTH_PENALTY,
-        tr("Length penalty"),
-        (0.0, 2.0, 0.1),
-        tr(
-            "A log-probability is divided by ((5 + length) / 6) to this power. 0 favours short translations; the paper "
-            "uses 0.6."
-        ),
-    )
-    wanted = slider(
-        NUM_HYPOTHESES,
-        tr("Translations"),
-        (1, 16, 1),
-        tr("How many of the best translations to keep; at most the beam size."),
-    )
-    min_length = slider(
-        MIN_LENGTH,
-        tr("Minimum length"),
-        (0, MOST_MIN_LENGTH, 1),
-        tr(
-            "The least number of tokens before the end mark, which the search may not write until then. A model finds "
-            "short translations too probable: for over half of the sentences of WMT'15 English to German, the most "
-            "probable translation of all is the empty one; a beam of ordinary size does not find it (Stahlberg & Byrne "
-            "2019). The views Faster generation and Over training search without a minimum."
-        ),
-    )
-    return SearchSettings(beam_size, length_penalty, min(wanted, beam_size), min_length)
-
-
-def _slider(
-    setting: Field[Number],
-    label: str,
-    scale: tuple[Number, Number, Number],
-    about: str,
-    *,
-    are_old: bool,
-) -> Number:
-    """Draw a slider.
-
-    It goes from `scale[0]` to `scale[1]` in steps of `scale[2]`.
-
-    Args:
-        are_old: see `are_values_old`.
-    """
-    least, most, step = scale
-
-    restored = setting.restore(possible=lambda value: least <= value <= most, is_old=are_old)
-    value: Any = st.slider(label, least, most, restored, step, "localized", key=setting.key, help=about)
+def _restored(setting: Field[Any], least: float, most: float) -> Any:
+    value = setting.restore(possible=lambda value: least <= value <= most)
     setting.put(value)
     return value
 
 
-def settings_note(search: readings.Search) -> None:
-    """Say which settings are not the default ones, as they hold for every sentence until they are changed back."""
-    changed = [
-        text
-        for is_changed, text in (
-            (search.beam_size != DEFAULTS.beam_size, tr("beam size {value}", value=search.beam_size)),
-            (
-                search.length_penalty != DEFAULTS.length_penalty,
-                tr("length penalty {value:.1f}", value=search.length_penalty),
-            ),
-            (search.min_length != DEFAULTS.min_length, tr("minimum length {value}", value=search.min_length)),
-        )
-        if is_changed
-    ]
-    if changed:
-        text = tr("Searched with {settings}: reset", settings=joined(changed))
-        st.button(text, type="tertiary", key="default-settings", on_click=_reset_settings)
-
-
-def _reset_settings() -> None:
-    BEAM_SIZE.set(DEFAULTS.beam_size)
-    LENGTH_PENALTY.set(DEFAULTS.length_penalty)
-    MIN_LENGTH.set(DEFAULTS.min_length)
+@st.fragment  # which alone runs when the menu opens
+def _settings_menu(used: list[Any]) -> None:
+    """Draw the menu of the settings; the page runs again with another value than those that are used."""
+    name = tr("Settings")
+    menu = st.popover(name, icon=":material/tune:", help=name, type="tertiary", key="settings", on_change="rerun")
+    if menu.open:
+        with menu:
+            if search_settings.sliders(SCALES) != used:
+                st.rerun()
 
 
 @dataclass
@@ -304,39 +189,6 @@ def hide(is_hidden: bool, is_given: bool = False) -> None:
     st.html(f"<style>:is({bar if is_hidden else box if is_given else 'none'}) {{ display: none; }}</style>")
 
 
-def are_examples_shown(text: str) -> bool:
-    """Whether a sentence is one of the examples, or the first of a session."""
-    return text in EXAMPLES or any(text in sentences for sentences in TASK_EXAMPLES.values())
-
-
-def examples(model: Model, shown: str = "") -> None:
-    """Draw buttons with example sentences. What a model does is said, unless it translates.
-
-    Args:
-        shown: the sentence on the screen, which is left out.
-    """
-    task = task_of(model)
-    if task in TASK_NOTES:
-        st.caption(plain(tr(TASK_NOTES[task])))
-    with st.container(horizontal=True, vertical_alignment="center", width="content", key="examples"):
-        st.caption(tr("Try"), width="content")
-        for example in (each for each in TASK_EXAMPLES.get(task, EXAMPLES) if each != shown):
-            st.button(
-                plain(shortened(example, SHOWN_EXAMPLE)),
-                type="tertiary",
-                on_click=readings.new_sentence,
-                args=(example,),
-                key=f"example: {example}",
-            )
-
-
-def task_of(model: Model) -> str:
-    """What a model does, "" if it translates or has only attention."""
-    from core.formats.model_facts import task_of as recorded_task
-
-    return "" if model.explanation is not None else recorded_task(model.translator.training)
-
-
 def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
     """Draw the sentence and its translation as words to click on, and the menu beside them."""
     from viz_app.components.sentence_bar import KEY, sentence_bar, sentence_payload
@@ -355,7 +207,18 @@ def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
     with bar.words:
         sentence_bar(payload, explanation, partial(readings.select_words, reading), readings.HYPOTHESIS.set)
     with bar.menus:
-        share_menu.menu(reading)
+        _share_menu(reading)
+
+
+@st.fragment  # which alone runs when the menu opens
+def _share_menu(reading: readings.Reading) -> None:
+    name, key = tr("Share / download"), share_menu.MENU.key
+    menu = st.popover(name, icon=":material/ios_share:", help=name, type="tertiary", key=key, on_change="rerun")
+    if menu.open:
+        with menu:
+            share_menu.contents(reading)
+    elif share_menu.PYTHON.value:
+        share_menu.show_python(reading)
 
 
 def _options(reading: readings.Reading, ticket: str) -> dict[str, Any]:

@@ -8,13 +8,14 @@ import streamlit as st
 
 from viz_app.language import marked, tr
 from viz_app.session import readings
-from viz_app.session.state import session_object
+from viz_app.session.state import Widget, session_object
 
 if TYPE_CHECKING:
     from core.analysis.recorded_call import Call
     from core.export import ExplanationRecord
     from viz_app.session.chosen_heads import ShownHeads
 
+MENU, PYTHON = Widget[bool]("share"), Widget[bool]("share_python")  # whether they are open, or are to be opened
 FORMATS = {
     ".html": (marked("HTML, for a browser"), "text/html"),
     ".json": (marked("JSON, for programs"), "application/json"),
@@ -30,26 +31,34 @@ ABOUT_SCRIPT = marked(
 )
 
 
-def menu(reading: readings.Reading) -> None:
-    """Draw the menu; a file is made when it is downloaded."""
+def contents(reading: readings.Reading) -> None:
+    """Draw the contents of the menu; a file is made when it is downloaded."""
     # these import torch: the sentence box is drawn before
     from viz_app.components.copy_link import copy_link
     from viz_app.session.chosen_heads import ShownHeads
 
-    name = tr("Share / download")
-    with st.popover(name, icon=":material/ios_share:", help=name, type="tertiary", key="share"):
-        st.markdown(tr("**The whole explanation**"), help=tr(ABOUT))
-        for suffix, (label, mime) in FORMATS.items():
-            file = file_name(reading.translation.source) + suffix
-            content = partial(file_content, reading, suffix, session_object(ShownHeads))
-            st.download_button(tr(label), content, file, mime, on_click="ignore", key=f"take{suffix}", width="stretch")
-        show_python = st.button(tr("The same in Python"), key="take_python", width="stretch")
-        copy_link()
-        st.caption(tr("Opened checkpoints are not included in the link."))
-    if show_python:
-        from viz_app.controls.downloads import python_dialog
+    st.markdown(tr("**The whole explanation**"), help=tr(ABOUT))
+    for suffix, (label, mime) in FORMATS.items():
+        file = file_name(reading.translation.source) + suffix
+        content = partial(file_content, reading, suffix, session_object(ShownHeads))
+        st.download_button(tr(label), content, file, mime, on_click="ignore", key=f"take{suffix}", width="stretch")
+    st.button(tr("The same in Python"), on_click=_close_for_python, key="take_python", width="stretch")
+    copy_link()
+    st.caption(tr("Opened checkpoints are not included in the link."))
 
-        python_dialog(python(reading), ABOUT_SCRIPT)
+
+def _close_for_python() -> None:
+    """Close the menu, and show the script instead."""
+    MENU.set(False)
+    PYTHON.set(True)
+
+
+def show_python(reading: readings.Reading) -> None:
+    """Show the script in a dialog."""
+    from viz_app.controls.downloads import python_dialog
+
+    PYTHON.set(False)
+    python_dialog(python(reading), ABOUT_SCRIPT)
 
 
 def python(reading: readings.Reading) -> str:

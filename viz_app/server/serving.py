@@ -23,7 +23,6 @@ from streamlit.web.server import server_util
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from viz_app.drawing.bertviz_scripts import all_hashes, source_hash
-from viz_app.frame import sentence_input
 from viz_app.language import LANGUAGES, compact, speaking
 from viz_app.page_list import VIEWS
 from viz_app.server import pdf_address, preview_address
@@ -36,6 +35,7 @@ from viz_app.server.temporary_folder import TemporaryFolder, remove_leftovers
 from viz_app.server.threads import chosen_threads
 from viz_app.server.uploads import BoundedUploads, ExpectedUploads
 from viz_app.session import environment, language, model_memory, models, readings
+from viz_app.session.address import FIRST_EXAMPLE
 from viz_app.session.core_import import import_core
 
 OPEN_FILES = "/dev/fd"  # the open files of this process by number, on systems that have it
@@ -149,7 +149,7 @@ def set_threads() -> None:
 
 def prepare_example(model: models.Model) -> None:
     """Translate and explain the sentence that the first page shows by default."""
-    search = readings.Search(sentence_input.EXAMPLES[0], *sentence_input.DEFAULTS)
+    search = readings.Search(FIRST_EXAMPLE)
     with suppress(ValueError):  # an unusual model may not accept it; the page shows it
         translation = search.run(model, lambda done, most: None)
         readings.Reading(model, search, translation, 0, translation.hypotheses[0]).explain()

@@ -33,13 +33,18 @@ SearchProgress = Callable[[int, int], None]  # called with the number of tokens 
 
 @dataclass(frozen=True)
 class Search:
-    """A text to translate, and the settings of the search."""
+    """A text to translate, and the settings of the search; the defaults of the first two are the paper's (6.1)."""
 
     text: str
-    beam_size: int
-    length_penalty: float
-    num_hypotheses: int
+    beam_size: int = 4
+    length_penalty: float = 0.6
+    num_hypotheses: int = 4
     min_length: int = 0
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether a setting that changes translations is not at its default."""
+        return self != Search(self.text, num_hypotheses=self.num_hypotheses)
 
     def constraints(self, forbidden: Sequence[tuple[int, int]] = ()) -> "Constraints":
         """Return what the search may not write.

@@ -11,13 +11,14 @@ from streamlit.testing.v1 import AppTest
 from core.export import load_explanation
 from tests.viz_app.pages import healthy, reading
 from viz_app.drawing import head_names
-from viz_app.frame.share_menu import file_content, file_name, python
+from viz_app.frame.share_menu import MENU, file_content, file_name, python
 from viz_app.session import python_code
 from viz_app.session.attributions import MethodChoice
 from viz_app.session.chosen_heads import ShownHeads
 
 
 def test_every_file_is_about_what_is_read(app: AppTest) -> None:
+    app.session_state[MENU.key] = True  # opened
     healthy(app.run())
     labels = [button.label for button in app.get("download_button")]
     assert {"HTML, for a browser", "JSON, for programs", "NPZ, for NumPy"} <= set(labels)

@@ -14,7 +14,7 @@ from core.images.rendering import FONTS
 from tests.viz_app.language.shown_texts import WORD, shown_texts, untranslated
 from tests.viz_app.pages import Start, healthy, opened, reading
 from viz_app import language
-from viz_app.frame.sentence_input import EXAMPLES
+from viz_app.frame.examples import EXAMPLES
 from viz_app.language import ENGLISH, LANGUAGES, extraction
 from viz_app.page_list import PAGES, VIEWS
 from viz_app.session import models

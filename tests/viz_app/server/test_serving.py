@@ -27,10 +27,10 @@ from streamlit.watcher.polling_path_watcher import PollingPathWatcher
 from streamlit.web.server import server_util
 
 from core.files.process_memory import PROCESS
-from viz_app.frame import sentence_input
 from viz_app.page_list import VIEWS
 from viz_app.server import serving
 from viz_app.session import models, readings
+from viz_app.session.address import FIRST_EXAMPLE
 
 Ended: TypeAlias = "subprocess.CompletedProcess[str]"
 
@@ -146,10 +146,7 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
         first_page["text"], first_page["beam_size"], first_page["length_penalty"], first_page["hypotheses"]
     )
     translation = search.run(model, lambda done, most: None)
-    assert (
-        readings.Reading(model, search, translation, 0, translation.hypotheses[0]).explain().source
-        == sentence_input.EXAMPLES[0]
-    )
+    assert readings.Reading(model, search, translation, 0, translation.hypotheses[0]).explain().source == FIRST_EXAMPLE
     st.cache_resource.clear()
 
 

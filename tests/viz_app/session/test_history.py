@@ -110,7 +110,8 @@ def test_the_address_of_the_beginning_is_the_first_example(app: AppTest, monkeyp
     healthy(app.run())
     example = app.session_state["text"]
     healthy(app.text_input("text").set_value("Who?").run())
-    healthy(app.slider("beam_size").set_value(2).run())
+    app.session_state["settings"] = True  # opened
+    healthy(app.run().slider("beam_size").set_value(2).run())
     go(app, {"beam_size": "3"}, monkeypatch)
     assert (app.session_state["text"], app.session_state["beam_size"]) == (example, 3)
     go(app, {}, monkeypatch)

@@ -177,7 +177,7 @@ def test_a_slow_search_is_stopped_and_no_longer_sentence_tried(app: AppTest, mon
     assert next(ticks) == 2  # the second was not tried
     monkeypatch.setattr(previews, "monotonic", lambda: 0.0)
     assert preview(app, "A dog runs.")
-    app.slider(key="beam_size").set_value(1)  # another search
+    app.session_state["beam_size"] = 1  # another search
     healthy(app.run())
     assert preview(app, "Two dogs run away.")
 

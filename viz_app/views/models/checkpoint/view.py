@@ -1,6 +1,5 @@
 """Checkpoint: the open models side by side, and three sentences translated by the current model."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from core.formats.marian_folder import check_marian, marian_archive
 from viz_app.controls.downloads import downloads
 from viz_app.controls.search_progress import stoppable
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
-from viz_app.frame import badges, sentence_input
+from viz_app.frame import badges
 from viz_app.language import marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import readings
@@ -106,8 +105,7 @@ def translated(model: Model, sentence: str, number: int) -> Reading | None:
             help=tr("Show it on all pages"),
         )
         place = st.empty()
-        search = Search(sentence, *sentence_input.DEFAULTS)
-        search = replace(search, num_hypotheses=1)
+        search = Search(sentence, num_hypotheses=1)
         progress = stoppable(place, (model.digest, search), f"trial{number}")
         if progress is None:
             return None

@@ -61,7 +61,7 @@ def test_any_target_can_be_shown_until_the_sentence_changes(app: AppTest) -> Non
     assert (part.token_ids, part.finished) == (found.token_ids[:2], False)
     assert translations(app)[-1].startswith("Forced: ")
     assert reading(app).explain().predicted_tokens == (*part.tokens, "</s>")
-    app.slider(key="beam_size").set_value(3)
+    app.session_state["beam_size"] = 3
     healthy(app.run())
     # another search of the same sentence keeps it
     assert reading(app).hypothesis.token_ids == part.token_ids

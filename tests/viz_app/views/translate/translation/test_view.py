@@ -46,7 +46,7 @@ def test_a_forced_beginning_is_kept_across_pages_and_settings_and_in_the_address
     assert forced.explain().predicted_tokens[: len(forced.hypothesis.tokens)] == forced.hypothesis.tokens
     assert app.query_params["prefix"] == str(first)
     assert any("1 token forced" in caption.value for caption in app.caption)
-    app.slider(key="beam_size").set_value(1)
+    app.session_state["beam_size"] = 1
     to_page(app, "heads")
     assert reading(healthy(app.run())).hypothesis.token_ids[0] == first
     assert app.query_params["prefix"] == str(first)
@@ -113,13 +113,13 @@ def test_what_is_forbidden_stays_so_while_the_tokens_before_it_stay(app: AppTest
 def test_the_minimum_length_is_in_the_address_and_in_every_search(app: AppTest) -> None:
     app.query_params["min_length"] = "4"
     about = reading(healthy(app.run()))
-    assert app.slider(key="min_length").value == 4
+    assert app.session_state["min_length"] == 4
     assert all(len(each.token_ids) - each.finished >= 4 for each in about.translation.hypotheses)
     assert about.search.constraints() == Constraints(min_length=4)
     early = forced_target.forbidden_options(about)
     assert all(position < 4 and name == "</s>" for position, name in early)
     assert len(early) == sum("</s>" in dict(others) for others in about.explain().alternatives[:4])
-    app.slider(key="min_length").set_value(0)
+    app.session_state["min_length"] = 0
     assert reading(healthy(app.run())).search.min_length == 0
     assert "min_length" not in app.query_params
 
