@@ -38,13 +38,12 @@ def timed(call: Callable[[], object]) -> float:
 @torch.inference_mode()
 def encode(translator: Translator, text: str) -> None:
     """Tokenize and encode a text: everything before the first decoding step."""
-    translator.next_logits([translator._source_ids(text)])  # pyright: ignore[reportPrivateUsage]
+    translator.shared.next_logits([translator.codec.source_ids(text)])
 
 
 def search(translator: Translator, text: str) -> None:
     """Search for the hypotheses, without a pass that scores them."""
-    options, source_ids = translator.search_options(), translator.source_ids(text)
-    list(translator._beam_steps(text, source_ids, options, ()))  # pyright: ignore[reportPrivateUsage]
+    list(translator.search(text, packed=True))
 
 
 def main() -> None:

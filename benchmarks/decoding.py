@@ -117,7 +117,7 @@ def headlight(work: DecodingWork, precision: str | None) -> Decode:
 
     def next_logits(sources: Sequence[Ids]) -> NextLogits:
         if precision != PLAIN:
-            return translator.next_logits(sources)
+            return translator.shared.next_logits(sources)
         rows = [torch.tensor(source) for source in sources]
         return cached_decoder(model, pad_sequence(rows, batch_first=True, padding_value=config.pad_id))
 

@@ -16,6 +16,8 @@ from pathlib import Path
 import torch
 
 from core.files.shipped_files import shipped_checkpoint
+from core.mask_predict_translation import mask_predict_states
+from core.speculative_translation import translate_speculatively
 from core.translator import Translator
 from train.data.parallel_text import read_lines
 
@@ -63,17 +65,15 @@ def main() -> None:
 
 
 def _searched(translator: Translator, beam_size: int, sentence: str) -> int:
-    options, source_ids = translator.search_options(beam_size), translator.source_ids(sentence)
-    return len(list(translator._beam_steps(sentence, source_ids, options, ())))  # pyright: ignore[reportPrivateUsage]
+    return len(list(translator.search(sentence, beam_size, packed=True)))
 
 
 def _drafted(large: Translator, draft: Translator, draft_tokens: int, sentence: str) -> int:
-    return len(list(large._speculative_steps(sentence, draft, draft_tokens)))  # pyright: ignore[reportPrivateUsage]
+    return len(list(translate_speculatively(large, sentence, draft, draft_tokens, packed=True)))
 
 
 def _refined(translator: Translator, iterations: int, sentence: str) -> int:
-    steps = translator._mask_predict_steps(sentence, iterations, LENGTH_CANDIDATES)  # pyright: ignore[reportPrivateUsage]
-    return len(list(steps))
+    return len(list(mask_predict_states(translator, sentence, iterations, LENGTH_CANDIDATES, packed=True)))
 
 
 if __name__ == "__main__":

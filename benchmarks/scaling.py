@@ -59,7 +59,7 @@ def measure(preset: str, size: Size, threads: int, repeats: int) -> tuple[float,
     @torch.inference_mode()
     def search(num_tokens: int) -> float:
         began = time.perf_counter()
-        hypotheses = beam_search(translator.next_logits(sources), [num_tokens] * size.batch, options)
+        hypotheses = beam_search(translator.shared.next_logits(sources), [num_tokens] * size.batch, options)
         assert all(len(best.token_ids) == num_tokens for (best,) in hypotheses)
         return time.perf_counter() - began
 

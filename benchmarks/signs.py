@@ -94,7 +94,7 @@ def auroc(bad: Sequence[float], good: Sequence[float]) -> float:
 
 def omitted_words(translator: Translator, each: Measured) -> tuple[list[float], list[float]]:
     """Values of the source words that were left out, and of the others."""
-    spans = translator.source_spans(each.case["source"])
+    spans = translator.codec.source_spans(each.case["source"])
     bad, good = list[float](), list[float]()
     for start, value in each.word_values.items():
         place = spans[start]

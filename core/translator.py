@@ -1,29 +1,62 @@
 """Translator: a sentence to its translation and explanation, for many threads."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from core.capture import attention_maps
-from core.decoding import MaskPredictState
-from core.decoding.text_codec import PassIds
+from core.decoding import (
+    FREE,
+    BeamState,
+    Beginning,
+    Constraints,
+    Hypothesis,
+    Progress,
+    Sampling,
+    SearchOptions,
+    beam_search,
+    beam_steps,
+    mask_predict,
+    run_search,
+    sample_search,
+)
+from core.decoding.limits import Limits
+from core.decoding.sampling import PLAIN
+from core.decoding.search_setup import SearchSetup
+from core.decoding.text_codec import PassIds, TextCodec, require_text
+from core.files.process_memory import PROCESS
 from core.formats.checkpoint import load_checkpoint
 from core.inference.device import Precision, best_device
-from core.inference.sentence_translator import SentenceTranslator
-from core.results import WIDGETS, Explanation, ScoredText
-from core.text.byte_pieces import alternative_pieces
-from core.text.tokenizer import SPACE_MARK
+from core.inference.model_check import ModelCheck
+from core.inference.shared_model import SharedModel, Source
+from core.model import Transformer
+from core.model.half_precision import is_large, weight_bytes
+from core.results import WIDGETS, Explanation, ScoredText, TextTranslation, Translation
+from core.text.sentences import naming_sentence, space_after, split_sentences, with_language_codes
+from core.text.tokenizer import Tokenizer
+from core.trace import explicit_attention
+
+BATCH_TOKENS = 1024  # source tokens of a batch, padding included
 
 
-class Translator(SentenceTranslator):
+class Translator:
     """A model with its tokenizer, safe to share between threads.
 
     All results for one sentence, log-probabilities, alternatives and attention, are computed by the modules of
-    `core.model`; a faster search finds the hypotheses (`SentenceTranslator`).
+    `core.model`. A faster search (`core.inference`) finds the hypotheses; they are kept if its log-probabilities are
+    those of the modules, up to `LOG_PROB_TOLERANCE`, otherwise the modules search (`Translation.by_modules`).
+
+    Attributes:
+        codec: texts to token ids and back.
+        limits: of lengths and searches.
+        setup: options and beginnings of searches.
+        shared: the model behind a lock, packed for searches.
+        check: the results of the faster search against the modules.
 
     Args:
         precision: of the faster search. `exact` is float32. `fast` uses 8-bit integers or bfloat16 where measured to be
@@ -35,6 +68,22 @@ class Translator(SentenceTranslator):
             target that is longer than `MAX_TARGET_TOKENS` or has unknown token ids.
         NonFiniteError: a ValueError, if the model's outputs are not finite.
     """
+
+    def __init__(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        training: dict[str, Any] | None = None,
+        precision: Precision = "exact",
+    ) -> None:
+        self.model, self.config, self.tokenizer, self.training = model, model.config, tokenizer, training or {}
+        weights = weight_bytes(model)
+        self.limits = Limits(model.config, weights)
+        self.codec = TextCodec(model.config, tokenizer, self.limits)
+        self.setup = SearchSetup(self.codec)
+        self.shared = SharedModel(model, precision)
+        self.check = ModelCheck(self.shared, self.codec)
+        PROCESS.hold(self, weights * (1 if is_large(model) else 2))  # a small one is also packed
 
     @classmethod
     def from_checkpoint(
@@ -82,6 +131,224 @@ class Translator(SentenceTranslator):
         checkpoint = checkpoint_of_model(model, tokenizer, description)
         return cls(checkpoint.model.to(best_device(device)), checkpoint.tokenizer, checkpoint.training, precision)
 
+    def translate(
+        self,
+        text: str,
+        beam_size: int = 4,
+        length_penalty: float = 0.6,
+        num_hypotheses: int | None = None,
+        progress: Progress | None = None,
+        prefix: str | Sequence[int] | Beginning = (),
+        iterations: int = 10,
+        constraints: Constraints = FREE,
+    ) -> Translation:
+        """Translate a text as one sentence.
+
+        Args:
+            beam_size: number of live hypotheses; 1 is greedy search. In mask-predict, number of length candidates.
+            length_penalty: alpha of `core.decoding`; without effect in mask-predict.
+            num_hypotheses: number of hypotheses to return, `beam_size` by default. The best does not depend on it.
+            progress: called after each position with the position and the limit.
+            prefix: forced beginning of the translation, as token ids or as text; scores include it. A text may end
+                inside a word, which the translation completes with whatever pieces; white space at its end ends the
+                word. The words before the last one keep the pieces that the tokenizer gives them.
+            iterations: of mask-predict, for a model without causal mask.
+            constraints: a minimum length and forbidden tokens; what they leave keeps its log-probabilities.
+
+        Raises:
+            ValueError: the text is blank or too long, a value is out of range, or no translation of this text can begin
+                with the prefix or comply with the constraints.
+        """
+        options = self.setup.options(beam_size, length_penalty, num_hypotheses, constraints)
+        source_ids, limit = self._within_limits(text, beam_size)
+
+        def searched(packed: bool) -> Sequence[Hypothesis]:
+            sizes = beam_size, length_penalty, num_hypotheses
+            return run_search(self.search(text, *sizes, prefix, constraints, packed), options, progress)
+
+        if self.config.autoregressive:
+            return self.check.translation(text, source_ids, options, searched)
+        if prefix:
+            self.codec.require_autoregressive("a forced beginning")
+        [hypotheses] = self._searched([source_ids], [limit], options, [()], iterations, packed=False)
+        if progress:
+            progress(1, 1)
+        return self.codec.translation(text, source_ids, hypotheses)
+
+    def sample(
+        self,
+        text: str,
+        sampling: Sampling = PLAIN,
+        length_penalty: float = 0.6,
+        prefix: Sequence[int] = (),
+        constraints: Constraints = FREE,
+    ) -> tuple[ScoredText, ...]:
+        """Draw translations of a text at random, see `core.decoding.sampling`.
+
+        Args:
+            length_penalty, constraints: as for `translate`.
+            prefix: whole tokens that all samples begin with.
+
+        Returns:
+            The samples in the order in which they were drawn, with the model's own log-probabilities.
+
+        Raises:
+            ValueError: as `translate`, or the model is not autoregressive.
+        """
+        self.codec.require_autoregressive("sampling one token after the other")
+        if isinstance(prefix, str | Beginning):
+            raise ValueError(
+                "samples begin with whole tokens, and a text may end inside a word, which beam and greedy search alone "
+                "complete: give token ids, such as those of setup.prefix_ids"
+            )
+        options = self.setup.options(1, length_penalty, constraints=constraints)
+        source_ids, limit = self._within_limits(text, sampling.num_samples)
+        forced = self.setup.beginning(text, prefix, limit, constraints).token_ids
+
+        def searched(packed: bool) -> Sequence[Hypothesis]:
+            next_logits, numbers = self.shared.next_logits([source_ids], packed), sampling.random_numbers(text)
+            return sample_search(next_logits, limit, options, sampling, numbers, self.model.device, forced)
+
+        return self.check.translation(text, source_ids, options, searched).hypotheses
+
+    def search(
+        self,
+        text: str,
+        beam_size: int = 4,
+        length_penalty: float = 0.6,
+        num_hypotheses: int | None = None,
+        prefix: str | Sequence[int] | Beginning = (),
+        constraints: Constraints = FREE,
+        packed: bool = False,
+    ) -> Iterator[BeamState]:
+        """The search of `translate`, as one state per position.
+
+        By the model's modules unless `packed`, see `SharedModel.next_logits`. Other threads may use the model between
+        two positions.
+        """
+        self.codec.require_autoregressive("a search for one token after the other")
+        options = self.setup.options(beam_size, length_penalty, num_hypotheses, constraints)
+        source_ids, limit = self._within_limits(text, beam_size)
+        begun = self.setup.beginning(text, prefix, limit, constraints)
+        next_logits = self.shared.next_logits([source_ids], packed)
+        return (state for (state,) in beam_steps(next_logits, [limit], options, self.model.device, [begun]))
+
+    def _within_limits(self, text: str, hypotheses: int) -> tuple[list[int], int]:
+        """Tokens of a source, and the largest number of those of a translation."""
+        source_ids = self.codec.source_ids(text)
+        limit = self.limits.of_translation(source_ids)
+        self.limits.check_search(hypotheses, limit)
+        return source_ids, limit
+
+    def translate_batch(
+        self,
+        texts: Sequence[str],
+        beam_size: int = 4,
+        length_penalty: float = 0.6,
+        num_hypotheses: int = 1,
+        progress: Progress | None = None,
+        prefixes: Sequence[str | Sequence[int] | Beginning] | None = None,
+        iterations: int = 10,
+        constraints: Constraints = FREE,
+    ) -> list[Translation]:
+        """Translate many texts, each as one sentence, batched by length.
+
+        Scores are those of the search. They equal those of `translate` up to rounding, as matrix products of few and of
+        many rows may sum in a different order (`core.inference.cpu_products`), so where candidates tie to rounding, the
+        result may differ. In precision `exact`, a pass of the model's modules checks one sentence of each batch: if it
+        differs by more than `LOG_PROB_TOLERANCE`, these modules search for the whole batch.
+
+        Args:
+            progress: called after each batch with the number of texts done and their total.
+            prefixes: forced beginning of each translation, as for `translate`.
+            iterations, constraints: as for `translate`.
+
+        Returns:
+            One translation per text, in order.
+
+        Raises:
+            ValueError: as `translate`, naming the text.
+        """
+        options = self.setup.options(beam_size, length_penalty, num_hypotheses, constraints)
+        if prefixes is not None:
+            self.codec.require_autoregressive("a forced beginning")
+        sources: list[list[int]] = []
+        limits: list[int] = []
+        begun: list[Beginning] = []
+        for number, (text, prefix) in enumerate(zip(texts, prefixes or repeat(()), strict=prefixes is not None)):
+            with naming_sentence(number + 1):
+                sources.append(self.codec.source_ids(text))
+                limits.append(self.limits.of_translation(sources[-1]))
+                begun.append(self.setup.beginning(text, prefix, limits[-1], constraints))
+        translated: dict[int, Translation] = {}
+        for batch in self.limits.batches(list(map(len, sources)), limits, options.beam_size, BATCH_TOKENS):
+            source_ids, of_batch = [sources[index] for index in batch], [limits[index] for index in batch]
+            forced = [begun[index] for index in batch]
+            searched = partial(self._searched, source_ids, of_batch, options, forced, iterations)
+            found = self.check.translations([texts[index] for index in batch], source_ids, options, searched)
+            translated.update(zip(batch, found, strict=True))
+            if progress:
+                progress(len(translated), len(texts))
+        return [translated[index] for index in range(len(texts))]
+
+    def _searched(
+        self,
+        sources: Sequence[Sequence[int]],
+        limits: Sequence[int],
+        options: SearchOptions,
+        begun: Sequence[Beginning | Sequence[int]],
+        iterations: int,
+        packed: bool,
+    ) -> list[tuple[Hypothesis, ...]]:
+        """The best hypotheses of each sentence or, in mask-predict, the best length candidates.
+
+        Args:
+            begun: forced beginning of each sentence.
+            packed: as for `SharedModel.next_logits`.
+        """
+        if self.config.autoregressive:
+            return beam_search(self.shared.next_logits(sources, packed), limits, options, self.model.device, begun)
+        masked_logits, lengths = self.shared.masked_logits(sources, limits, options.beam_size, packed)
+        refined = self.setup.mask_predict(iterations, options.beam_size)
+        candidates = mask_predict(masked_logits, lengths, refined, self.model.device)
+        return [hypotheses[: options.num_hypotheses] for hypotheses in candidates]
+
+    def translate_text(
+        self,
+        text: str,
+        beam_size: int = 4,
+        length_penalty: float = 0.6,
+        num_hypotheses: int = 1,
+        progress: Progress | None = None,
+        constraints: Constraints = FREE,
+    ) -> TextTranslation:
+        """Translate a text of any length sentence by sentence, see `core.text.sentences`.
+
+        Line breaks and spaces between sentences are kept; inside a sentence they are single spaces. Where a source has
+        none, a space is put between translations that need one. Codes of languages such as `>>fra<<` apply to all
+        sentences up to the next codes, and constraints to each sentence.
+
+        Raises:
+            ValueError: as `translate_batch`, if a single sentence is too long.
+        """
+        require_text(text)
+        sentences = split_sentences(text)
+        before = sentences.pop(0)[1] if not sentences[0][0] else ""
+        texts = [sentence for sentence, _ in sentences]
+        translations = self.translate_batch(
+            with_language_codes(texts) if self.tokenizer.language_codes else texts,
+            beam_size,
+            length_penalty,
+            num_hypotheses,
+            progress,
+            constraints=constraints,
+        )
+        gaps = [
+            separator or space_after(translation.text)
+            for (_, separator), translation in zip(sentences[:-1], translations[:-1], strict=True)
+        ]
+        return TextTranslation(tuple(translations), (before, *gaps, sentences[-1][1]))
+
     def score(self, source: str, target: str | Sequence[int], length_penalty: float = 0.6) -> ScoredText:
         """Forced decoding: the log-probability of a given target.
 
@@ -93,11 +360,32 @@ class Translator(SentenceTranslator):
         Returns:
             The target with the log-probabilities and the score that a search would assign.
         """
-        ids, options = self.scored_ids(source, target), self.search_options(1, length_penalty)
-        [log_probs] = self._shared.log_probs(*([each] for each in ids))
-        return self._scored(source, ids.predicted, log_probs, options)
+        ids, options = self.codec.scored_ids(source, target), self.setup.options(1, length_penalty)
+        [log_probs] = self.shared.log_probs([ids])
+        return self.codec.scored_text(self.check.hypothesis(source, ids, log_probs, options))
 
-    @torch.inference_mode()
+    def score_batch(
+        self, pairs: Sequence[tuple[str, str | Sequence[int]]], length_penalty: float = 0.6
+    ) -> list[ScoredText]:
+        """`score` of many pairs of a source and a target, batched by length; log-probabilities are equal to rounding.
+
+        Returns:
+            One scored target per pair, in order.
+
+        Raises:
+            ValueError: as `score`, naming the sentence.
+        """
+        options = self.setup.options(1, length_penalty)
+        passes: list[PassIds] = []
+        for number, pair in enumerate(pairs, start=1):
+            with naming_sentence(number):
+                passes.append(self.codec.scored_ids(*pair))
+        scored: dict[int, Hypothesis] = {}
+        for index, log_probs in self.shared.pass_log_probs(passes):
+            with naming_sentence(index + 1):
+                scored[index] = self.check.hypothesis(pairs[index][0], passes[index], log_probs, options)
+        return [self.codec.scored_text(scored[index]) for index in range(len(pairs))]
+
     def explain(self, source: str, target: str | Sequence[int], num_alternatives: int = 5) -> Explanation:
         """Log-probabilities, alternatives and all heads' attention for a translation, from one pass of the model's
         modules.
@@ -110,71 +398,9 @@ class Translator(SentenceTranslator):
                 search, text may be tokenized otherwise.
             num_alternatives: number of most probable tokens to return at each position.
         """
-        return self._explanation(source, self.token_ids(source, target), num_alternatives)
-
-    @torch.inference_mode()
-    def explain_iteration(
-        self, source: str, iteration: MaskPredictState | ScoredText, num_alternatives: int = 5
-    ) -> Explanation:
-        """As `explain`, for one iteration of mask-predict.
-
-        It replays the input of that iteration under the model's own mask: target tokens attend to all others.
-
-        Args:
-            source: the source text.
-            iteration: a state of `mask_predict`, or a hypothesis of `translate`, whose last iteration it is.
-            num_alternatives: as for `explain`; those of tokens that were not masked are predicted from themselves too.
-
-        Returns:
-            `fed_tokens` are the input, masks included, and `predicted_tokens` those after the iteration; the
-            log-probability of each is that of when it was last predicted.
-
-        Raises:
-            ValueError: the hypothesis is not of mask-predict.
-        """
-        if iteration.fed_ids is None:
-            raise ValueError("the hypothesis has no fed_ids: explain_iteration is for hypotheses of mask-predict")
-        self.mask_predict_options()
-        for token_ids in (iteration.fed_ids, iteration.token_ids):
-            self._require_target(token_ids[:-1])
-        ids = PassIds(self._source_ids(source), list(iteration.fed_ids), list(iteration.token_ids))
-        return replace(self._explanation(source, ids, num_alternatives), log_probs=iteration.token_log_probs)
-
-    def _explanation(self, source: str, ids: PassIds, num_alternatives: int) -> Explanation:
-        """Explain one pass."""
-        num_best = min(num_alternatives, self.config.target_size)
-        outputs = self._shared.decoder_pass(*ids, num_best)
-        source_tokens, fed_tokens = self.source_pieces(ids.source), self.fed_pieces(ids.fed)
-        predicted_tokens = self.pieces(ids.predicted)
-        end, target_pieces = self.piece(self.config.eos_id), self.tokenizer.target.pieces
-        spelled = [
-            [target_pieces([fed, token_id])[-1] for token_id in best]
-            for fed, best in zip(ids.fed, outputs.top_ids, strict=True)
-        ]
-
-        def names(position: int) -> list[str]:
-            """Pieces of the alternatives at a position."""
-            predicted, best = predicted_tokens[position], outputs.top_ids[position]
-            pieces = alternative_pieces(predicted_tokens, position, spelled[position])
-            known = {ids.predicted[position]: predicted, self.config.eos_id: end}
-            # A whole word may be spelled like the predicted beginning of a word.
-            others = [piece + SPACE_MARK if piece == predicted else piece for piece in pieces]
-            return [known.get(token_id, other) for token_id, other in zip(best, others, strict=True)]
-
-        return Explanation(
-            source=source,
-            target=self.tokenizer.target.decode(ids.predicted[:-1]),
-            source_tokens=source_tokens,
-            fed_tokens=fed_tokens,
-            predicted_tokens=predicted_tokens,
-            log_probs=tuple(self.with_certain_first(outputs.log_probs, ids.predicted, source)),
-            alternatives=tuple(
-                tuple(zip(names(position), log_probs, strict=True))
-                for position, log_probs in enumerate(outputs.top_log_probs)
-            ),
-            maps=attention_maps(outputs.weights, self.config, source_tokens, fed_tokens, predicted_tokens),
-            num_forced=self.num_forced(ids.predicted, source),
-        )
+        ids = self.token_ids(source, target)
+        outputs = self.shared.decoder_pass(*ids, num_alternatives)
+        return self.codec.explanation(outputs, ids, source, self.codec.source_pieces(ids.source))
 
     def show(self, text: str, beam_size: int = 4, length_penalty: float = 0.6) -> Any:
         """Translate a sentence and draw its hypotheses, and the heads of the selected one, in a notebook, as a
@@ -187,3 +413,20 @@ class Translator(SentenceTranslator):
             ImportError: the extra `notebook` is not installed.
         """
         return WIDGETS["TranslatorView"](self, self.translate(text, beam_size, length_penalty))
+
+    @contextmanager
+    def inspect(self) -> Generator[Transformer]:
+        """Hold the model for this thread, to hook and run it, with all attention explicit (`core.trace`).
+
+        Inside the block, this thread may also call the translator's methods.
+        """
+        with self.shared.held() as model, explicit_attention(model):
+            yield model
+
+    def token_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
+        """Token ids of a source and a target, see `TextCodec.token_ids`."""
+        return self.codec.token_ids(source, target)
+
+    def batch(self, rows: Sequence[Source]) -> Tensor:
+        """Pad sources or targets on the right, on the model's device: [B, longest] or [B, longest, P]."""
+        return self.shared.batch(rows)

@@ -115,7 +115,7 @@ def beam_tree(
     Raises:
         ValueError: as `Translator.translate`.
     """
-    options = translator.search_options(beam_size, length_penalty, num_hypotheses, constraints)
+    options = translator.setup.options(beam_size, length_penalty, num_hypotheses, constraints)
     states = translator.search(text, beam_size, length_penalty, num_hypotheses, prefix, constraints)
     return build_tree(states, options, translator.tokenizer.target, len(prefix))
 

@@ -94,7 +94,7 @@ def kept_tokens(
     Raises:
         ValueError: as `Translator.explain` and `Translator.sample`.
     """
-    ids, options = translator.token_ids(source, target), translator.search_options(1, constraints=constraints)
+    ids, options = translator.token_ids(source, target), translator.setup.options(1, constraints=constraints)
     with torch.inference_mode(), translator.inspect() as model:
         logits = model(translator.batch([ids.source]), translator.batch([ids.fed]))[0].float().cpu()
     log_probs = logits.log_softmax(-1)  # [T, V]

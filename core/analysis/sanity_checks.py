@@ -8,7 +8,7 @@ import torch
 from core.analysis.heads.head import attention_layers
 from core.capture import AttentionMap, attention_maps, attention_mask, capture_attention, full_mask
 from core.decoding.text_codec import PassIds
-from core.inference.batch_translator import LOG_PROB_TOLERANCE
+from core.inference.model_check import LOG_PROB_TOLERANCE
 from core.trace import KINDS, Kind
 from core.translator import Explanation, ScoredText, Translator
 
@@ -74,7 +74,7 @@ def check_explanation(
 def _check_model(translator: Translator, explanation: Explanation, hypothesis: ScoredText | None) -> Iterator[Check]:
     target = explanation.target if hypothesis is None else hypothesis.token_ids
     ids = translator.token_ids(explanation.source, target)
-    with translator.held() as model, torch.inference_mode():
+    with translator.shared.held() as model, torch.inference_mode():
         source, target_ids = translator.batch([ids.source]), translator.batch([ids.fed])
         fused = model(source, target_ids)[0].float().log_softmax(-1)
         with capture_attention(model) as captured:
@@ -85,7 +85,7 @@ def _check_model(translator: Translator, explanation: Explanation, hypothesis: S
     if hypothesis is not None:
         # A search that reached its limit has no `</s>`, so the replay may be one token longer.
         replayed = explicit.gather(1, torch.tensor(ids.predicted, device=explicit.device)[:, None]).flatten().tolist()
-        replayed = translator.with_certain_first(replayed, ids.predicted, explanation.source)
+        replayed = translator.codec.with_certain_first(replayed, ids.predicted, explanation.source)
         error = max(
             abs(ours - theirs)
             for log_probs in (hypothesis.token_log_probs, explanation.log_probs)
@@ -114,8 +114,8 @@ def _check_tokens(
 ) -> Check:
     """Compare the axes, layers and heads of all maps with the model and the text."""
     name = "tokens match axes"
-    source, fed = translator.source_pieces(ids.source), translator.fed_pieces(ids.fed)
-    predicted = translator.pieces(ids.predicted)
+    source, fed = translator.codec.source_pieces(ids.source), translator.codec.fed_pieces(ids.fed)
+    predicted = translator.codec.pieces(ids.predicted)
     for axis, shown, expected in (
         ("source", explanation.source_tokens, source),
         ("fed", explanation.fed_tokens, fed),

@@ -135,7 +135,9 @@ def score_parts(
     }
     if relative is not None:
         parts = {name: {**parts, "relative": relative}[name] for name in RELATIVE_PARTS}
-    tokens = translator.source_pieces(token_ids) if kind == "encoder_self" else translator.fed_pieces(token_ids)
+    tokens = (
+        translator.codec.source_pieces(token_ids) if kind == "encoder_self" else translator.codec.fed_pieces(token_ids)
+    )
     allowed = scores[0] > -math.inf
     by_name: dict[ScorePart, Tensor] = {name: part.float().cpu() for name, part in parts.items()}
     found = ScoreParts(kind, tokens, by_name, scores - row_constant.float().cpu(), allowed)

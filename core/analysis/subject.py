@@ -89,7 +89,7 @@ def predicted_position(sentence: Sentence, number: int, name: str = "--token") -
         ValueError: there is no such token.
     """
     translator, source, target = sentence
-    tokens = translator.pieces(translator.token_ids(source, target).predicted)
+    tokens = translator.codec.pieces(translator.token_ids(source, target).predicted)
     if not 1 <= number <= len(tokens):
         names = " ".join(f"{position}:{token}" for position, token in enumerate(tokens, start=1))
         raise ValueError(f"{name} ({number}) must be one of the {len(tokens)} predicted tokens: {names}")

@@ -183,6 +183,6 @@ def source_familiarity(translator: Translator, translation: Translation) -> Sour
         return SourceFamiliarity(unknown, math.inf, math.nan)
     copied = translator.score(translation.source, translation.source)
     best, log_prob = (
-        translator.mean_log_prob(each, translation.source) for each in (translation.hypotheses[0], copied)
+        translator.codec.mean_log_prob(each, translation.source) for each in (translation.hypotheses[0], copied)
     )
     return SourceFamiliarity(unknown, best - log_prob, log_prob)

@@ -1,30 +1,19 @@
 """Texts to the token ids that one model takes, and back."""
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
-from core.decoding import (
-    FREE,
-    Beginning,
-    Constraints,
-    Hypothesis,
-    MaskPredictOptions,
-    SearchOptions,
-    check_beginning,
-)
-from core.decoding.constraints import Surfaces
-from core.files.budget import computation_bytes, longest_pass, most_hypotheses
-from core.model.config import TransformerConfig
-from core.results import ScoredText, Translation
-from core.text.byte_pieces import MASK, resolve_bytes, with_roles
-from core.text.text_normalization import normalized
-from core.text.tokenizer import Role, Tokenizer
-from core.text.traced_text import Span, TracedText
+from torch import Tensor, inference_mode
 
-MAX_SOURCE_TOKENS = 512  # with `</s>`
-MAX_EXTRA_TOKENS = 50  # of a translation, beyond the length of its source (6.1)
-MAX_TARGET_TOKENS = MAX_SOURCE_TOKENS + MAX_EXTRA_TOKENS  # with `</s>`, of a given target
+from core.capture import attention_maps
+from core.decoding import Hypothesis
+from core.decoding.limits import MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS, Limits
+from core.model.config import TransformerConfig
+from core.results import Explanation, ScoredText, Translation
+from core.text.byte_pieces import MASK, alternative_pieces, resolve_bytes, with_roles
+from core.text.text_normalization import normalized
+from core.text.tokenizer import SPACE_MARK, Role, Tokenizer
+from core.text.traced_text import Span, TracedText
 
 
 class PassIds(NamedTuple):
@@ -41,28 +30,56 @@ class PassIds(NamedTuple):
     predicted: list[int]
 
 
-class TextCodec:
-    """The tokenizer of a model, with the model's conventions: special tokens, a forced first token, limits of length.
+class DecoderPass(NamedTuple):
+    """Decoder outputs for T given tokens of one target.
 
-    Args:
-        weights: bytes of the model's parameters, on which the limits depend (`core.files.budget`).
+    Attributes:
+        weights: module path -> attention weights [1, H, Q, K], see `capture_attention`.
+        log_probs: [T] of the predicted tokens, in nats.
+        top_ids, top_log_probs: [T, n] the most probable tokens, best first.
     """
 
-    def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, weights: int) -> None:
-        self.config = config
-        self.tokenizer = tokenizer
-        self._weights = weights
-        self._longest = longest_pass(config.numbers_per_pair, config.numbers_per_token, weights)
-        if config.positions == "learned":
-            self._longest = min(self._longest, config.max_positions)
+    weights: dict[str, Tensor]
+    log_probs: list[float]
+    top_ids: list[list[int]]
+    top_log_probs: list[list[float]]
+
+
+class TextCodec:
+    """The tokenizer of a model, with the model's conventions: special tokens, and a forced first token."""
+
+    def __init__(self, config: TransformerConfig, tokenizer: Tokenizer, limits: Limits) -> None:
+        self.config, self.tokenizer, self.limits = config, tokenizer, limits
 
     def fits(self, text: str) -> bool:
         """Whether a text is short enough to be translated as one sentence."""
-        return self.num_tokens(text) <= self.fit(MAX_SOURCE_TOKENS)
+        return self.num_tokens(text) <= self.limits.fit(MAX_SOURCE_TOKENS)
 
     def num_tokens(self, text: str) -> int:
         """Number of tokens of a source, `</s>` included."""
         return len(self._encode(text))
+
+    def source_ids(self, source: str) -> list[int]:
+        """Tokens of a source, `</s>` included.
+
+        Raises:
+            ValueError: the text is blank, too long or without tokens, or the model reads images.
+        """
+        if self.config.patch_size:
+            raise ValueError(
+                "this model reads pictures of text, not text: use core.images.line_reader.LineReader, or a checkpoint "
+                "that translates"
+            )
+        require_text(source)
+        token_ids = self._encode(source)
+        if not token_ids:
+            raise ValueError(f"the text {source!r:.60} has no tokens for this model: write words in it")
+        limit = self.limits.fit(MAX_SOURCE_TOKENS)
+        if len(token_ids) > limit:
+            raise ValueError(
+                f"the text has {len(token_ids)} tokens, at most {limit} can be translated at once: shorten or split it"
+            )
+        return token_ids
 
     def token_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
         """Token ids of a source and a target.
@@ -71,11 +88,11 @@ class TextCodec:
             ValueError: the model is not autoregressive; or see `Translator`.
         """
         self.require_autoregressive("predicting each token of a given target from those before it")
-        source_ids = self._source_ids(source)
+        source_ids = self.source_ids(source)
         target_ids = self.target_ids(target, source) if isinstance(target, str) else list(target)
         if target_ids and target_ids[-1] == self.config.eos_id:
             target_ids.pop()
-        self._require_target(target_ids)
+        self.require_target(target_ids)
         return PassIds(source_ids, [self.config.bos_id, *target_ids], [*target_ids, self.config.eos_id])
 
     def scored_ids(self, source: str, target: str | Sequence[int]) -> PassIds:
@@ -95,7 +112,7 @@ class TextCodec:
             source: whose target it is, which some tokenizers need to know its language.
         """
         _require_encodable(text)
-        return self._begun(self.tokenizer.target.encode(normalized(text)), source)
+        return self.begun(self.tokenizer.target.encode(normalized(text)), source)
 
     def source_spans(self, source: str) -> list[Span | None]:
         """Characters of a source that each of its `source_ids` comes from.
@@ -115,102 +132,6 @@ class TextCodec:
         forced = len(self.target_ids(text, source)) - len(spans)
         return [*[None] * forced, *spans, None]
 
-    def prefix_ids(self, source: str, prefix: str | Sequence[int], constraints: Constraints = FREE) -> list[int]:
-        """Whole tokens of a prefix, as the tokenizer splits it.
-
-        Raises:
-            ValueError: no translation of the text can begin with it.
-        """
-        token_ids = self.target_ids(prefix, source) if isinstance(prefix, str) else prefix
-        return list(self.beginning(source, token_ids, constraints).token_ids)
-
-    def beginning(
-        self, source: str, prefix: str | Sequence[int] | Beginning, constraints: Constraints = FREE
-    ) -> Beginning:
-        """What `translate` makes a translation begin with.
-
-        Args:
-            prefix: text, which may end inside a word unless it ends with white space, or whole tokens.
-
-        Raises:
-            ValueError: no translation of the text can begin with it.
-        """
-        return self._beginning(source, prefix, self._limit(self._source_ids(source)), constraints)
-
-    def open_beginning(self, token_ids: Sequence[int], is_ended: bool = False) -> Beginning:
-        """The text of some tokens as a beginning, whose last word goes on, unless it `is_ended`."""
-        return Beginning.of_text(token_ids, self._surfaces, is_ended)
-
-    @cached_property
-    def _surfaces(self) -> Surfaces:
-        return Surfaces(self.tokenizer.target)
-
-    def source_ids(self, source: str) -> list[int]:
-        """Tokens of a source, `</s>` included.
-
-        Raises:
-            ValueError: it cannot be translated.
-        """
-        return self._source_ids(source)
-
-    def length_limit(self, source: str) -> int:
-        """Largest number of tokens of a translation of a text, `</s>` included."""
-        return self._limit(self._source_ids(source))
-
-    def search_options(
-        self,
-        beam_size: int = 4,
-        length_penalty: float = 0.6,
-        num_hypotheses: int | None = None,
-        constraints: Constraints = FREE,
-    ) -> SearchOptions:
-        """Search options with this model's special tokens.
-
-        Args:
-            num_hypotheses: `beam_size` by default.
-            constraints: only for a model that predicts one token after the other.
-
-        Raises:
-            ValueError: a value is out of range.
-        """
-        config = self.config
-        if constraints != FREE:
-            self.require_autoregressive("a minimum length or a forbidden token")
-            constraints.check(config.target_size)
-        return SearchOptions(
-            bos_id=config.bos_id,
-            eos_id=config.eos_id,
-            never=(config.pad_id, *config.never_ids),
-            beam_size=beam_size,
-            length_penalty=length_penalty,
-            num_hypotheses=beam_size if num_hypotheses is None else num_hypotheses,
-            penalty_formula=config.penalty_formula,
-            early_stopping=config.early_stopping,
-            first_is_certain=bool(self._begun([], "")),
-            constraints=constraints,
-        )
-
-    def mask_predict_options(self, iterations: int = 10, length_candidates: int = 5) -> MaskPredictOptions:
-        """Options of mask-predict with this model's special tokens.
-
-        Raises:
-            ValueError: a value is out of range, or the model is autoregressive.
-        """
-        config = self.config
-        if config.mask_id is None:
-            raise ValueError(
-                "this model predicts one token after the other and has no mask token: use a mask-predict checkpoint, "
-                "such as en-de-mask-predict"
-            )
-        return MaskPredictOptions(
-            mask_id=config.mask_id,
-            eos_id=config.eos_id,
-            pad_id=config.pad_id,
-            never=(config.bos_id, *config.never_ids),
-            iterations=iterations,
-            length_candidates=length_candidates,
-        )
-
     def require_autoregressive(self, what: str) -> None:
         """Check that a model predicts one token after the other.
 
@@ -223,7 +144,7 @@ class TextCodec:
                 f"autoregressive checkpoint, such as en-de"
             )
 
-    def _translation(
+    def translation(
         self, source: str, source_ids: Sequence[int], hypotheses: Sequence[Hypothesis], by_modules: bool = False
     ) -> Translation:
         """Decode the hypotheses of a search, best first."""
@@ -242,6 +163,23 @@ class TextCodec:
             fed_ids=hypothesis.fed_ids,
         )
 
+    @inference_mode()
+    def explanation(
+        self, outputs: DecoderPass, ids: PassIds, source: str, source_tokens: tuple[str, ...]
+    ) -> Explanation:
+        """Name what a pass has computed for the fed and predicted ids."""
+        tokens = source_tokens, self.fed_pieces(ids.fed), self.pieces(ids.predicted)
+        named = zip(self.alternatives(ids, outputs.top_ids), outputs.top_log_probs, strict=True)
+        return Explanation(
+            source,
+            self.tokenizer.target.decode(ids.predicted[:-1]),
+            *tokens,
+            log_probs=tuple(self.with_certain_first(outputs.log_probs, ids.predicted, source)),
+            alternatives=tuple(tuple(zip(pieces, log_probs, strict=True)) for pieces, log_probs in named),
+            maps=attention_maps(outputs.weights, self.config, *tokens),
+            num_forced=self.num_forced(ids.predicted, source),
+        )
+
     def pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens of a target as pieces, from its first on, as predicted or as fed in mask-predict.
 
@@ -255,6 +193,19 @@ class TextCodec:
     def piece(self, token_id: int) -> str:
         """A predicted token as a piece, by itself."""
         return self.pieces([token_id])[0]
+
+    def alternatives(self, ids: PassIds, others: Sequence[Sequence[int]]) -> list[list[str]]:
+        """Pieces of some tokens in place of the predicted one, at each of T positions."""
+        predicted, target_pieces = self.pieces(ids.predicted), self.tokenizer.target.pieces
+        end = {self.config.eos_id: self.piece(self.config.eos_id)}
+        found: list[list[str]] = []
+        for position, (fed, token_ids) in enumerate(zip(ids.fed, others, strict=True)):
+            own, known = predicted[position], {ids.predicted[position]: predicted[position], **end}
+            spelled = [target_pieces([fed, token_id])[-1] for token_id in token_ids]
+            pieces = zip(token_ids, alternative_pieces(predicted, position, spelled), strict=True)
+            # A whole word may be spelled like the predicted beginning of a word.
+            found.append([known.get(each, piece + SPACE_MARK if piece == own else piece) for each, piece in pieces])
+        return found
 
     def fed_pieces(self, token_ids: Sequence[int]) -> tuple[str, ...]:
         """Tokens fed to the decoder as pieces, as in `pieces`, the start first unless the model is of mask-predict."""
@@ -278,11 +229,11 @@ class TextCodec:
             pieces = tuple(MASK if each == mask_id else piece for each, piece in zip(token_ids, pieces, strict=True))
         return with_roles(pieces, roles)
 
-    def _begun(self, token_ids: list[int], source: str) -> list[int]:
+    def begun(self, token_ids: Sequence[int], source: str) -> list[int]:
         """A target that begins with the forced first token, if there is one."""
         first = self.tokenizer.first_target_id(normalized(source))
         first = self.config.forced_first_id if first is None else first
-        return token_ids if first is None or token_ids[:1] == [first] else [first, *token_ids]
+        return [*token_ids] if first is None or first in token_ids[:1] else [first, *token_ids]
 
     def num_forced(self, token_ids: Sequence[int], source: str) -> int:
         """Number of tokens, 0 or 1, that the model or the text forces at the start of a target.
@@ -290,7 +241,7 @@ class TextCodec:
         A forced token is no prediction: its log-probability is 0 whatever the logits are, and no mean over predicted
         tokens counts it.
         """
-        first = self._begun([], source)
+        first = self.begun([], source)
         return len(first) if list(token_ids[: len(first)]) == first else 0
 
     def with_certain_first(self, log_probs: list[float], token_ids: Sequence[int], source: str) -> list[float]:
@@ -303,13 +254,13 @@ class TextCodec:
         predicted = target.token_log_probs[self.num_forced(target.token_ids, source) :]
         return sum(predicted) / len(predicted)
 
-    def _require_target(self, token_ids: Sequence[int]) -> None:
+    def require_target(self, token_ids: Sequence[int]) -> None:
         """Check target ids, without `</s>`.
 
         Raises:
             ValueError: an id is not in the vocabulary, or there are too many.
         """
-        vocab_size, limit = self.config.target_size, self.fit(MAX_TARGET_TOKENS)
+        vocab_size, limit = self.config.target_size, self.limits.fit(MAX_TARGET_TOKENS)
         strange = next((token_id for token_id in token_ids if not 0 <= token_id < vocab_size), None)
         if strange is not None:
             raise ValueError(
@@ -319,83 +270,11 @@ class TextCodec:
         if len(token_ids) >= limit:
             raise ValueError(f"the target has {len(token_ids) + 1} tokens, at most {limit} can be scored: shorten it")
 
-    def _beginning(
-        self, source: str, prefix: str | Sequence[int] | Beginning, limit: int, constraints: Constraints = FREE
-    ) -> Beginning:
-        """As `beginning`, for a given limit of the translation's length."""
-        if isinstance(prefix, str):
-            prefix = self.open_beginning(self.target_ids(prefix, source), is_ended=prefix[-1:].isspace())
-        elif not isinstance(prefix, Beginning):
-            prefix = Beginning(tuple(self._begun(list(prefix), source)))
-        options = self.search_options(1, 0.0, constraints=constraints)
-        check_beginning(prefix, limit, options)
-        token_ids = prefix.token_ids
-        self._require_target(token_ids[:-1] if token_ids[-1:] == (options.eos_id,) else token_ids)
-        return prefix
-
-    def _source_ids(self, source: str) -> list[int]:
-        """Tokens of a source, `</s>` included.
-
-        Raises:
-            ValueError: the text is blank, too long or without tokens, or the model reads images.
-        """
-        if self.config.patch_size:
-            raise ValueError(
-                "this model reads pictures of text, not text: use core.images.line_reader.LineReader, or a checkpoint "
-                "that translates"
-            )
-        require_text(source)
-        token_ids = self._encode(source)
-        if not token_ids:
-            raise ValueError(f"the text {source!r:.60} has no tokens for this model: write words in it")
-        limit = self.fit(MAX_SOURCE_TOKENS)
-        if len(token_ids) > limit:
-            raise ValueError(
-                f"the text has {len(token_ids)} tokens, at most {limit} can be translated at once: shorten or split it"
-            )
-        return token_ids
-
     def _encode(self, source: str) -> list[int]:
         """Tokens of a source, `normalized`."""
         config, token_ids = self.config, self.tokenizer.encode(normalized(source))
         end = [config.eos_id] if config.source_end else []
         return [*config.source_prefix, *token_ids, *end, *config.source_suffix]
-
-    def _limit(self, source_ids: Sequence[int]) -> int:
-        """Largest number of tokens of a translation, `</s>` included.
-
-        It leaves room for a `</s>` in the replay of a translation that reached the limit.
-        """
-        return self.fit(len(source_ids) + MAX_EXTRA_TOKENS + 1) - 1
-
-    def fit(self, length: int) -> int:
-        """The length, or that of the longest text of this model if it is less.
-
-        The longest text is limited by the number of learned positions and by `core.files.budget`.
-        """
-        return min(length, self._longest)
-
-    def most_hypotheses(self, positions: int) -> int:
-        """Largest number of hypotheses in a search over so many positions, those of all its sentences together."""
-        config = self.config
-        sizes = config.numbers_per_pair, config.numbers_per_hypothesis(positions), positions
-        return most_hypotheses(*sizes, self._weights)
-
-    def check_search(self, hypotheses: int, positions: int) -> None:
-        """Check that a search of one sentence stays within the budget.
-
-        Args:
-            hypotheses: beam size, or number of length candidates.
-            positions: of the longest translation.
-
-        Raises:
-            ValueError: it has too many hypotheses for translations of this length.
-        """
-        if hypotheses > (most := self.most_hypotheses(positions)):
-            raise ValueError(
-                f"{hypotheses} hypotheses of {positions} tokens are more than this model can have in "
-                f"{computation_bytes(self._weights) // 2**20:,} MB: reduce the beam size to {most}, or shorten the text"
-            )
 
 
 def _roles(leading: Sequence[Role], count: int, ends: int) -> list[Role]:

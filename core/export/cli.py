@@ -11,6 +11,7 @@ from core.export.files import SUFFIXES, check_suffix, save_explanation
 from core.export.record import ExplanationRecord, record_of
 from core.files.console import printable
 from core.files.file_writing import check_folder_of
+from core.mask_predict_translation import explain_iteration
 from core.results import Explanation
 from core.translator import Translator
 
@@ -68,9 +69,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _last_iteration(translator: Translator, arguments: argparse.Namespace) -> Explanation:
     """Explain the last iteration of a translation by mask-predict."""
     if arguments.target is not None:
-        translator.require_autoregressive("--target")
+        translator.codec.require_autoregressive("--target")
     best = translator.translate(arguments.text, arguments.beam_size).hypotheses[0]
-    return translator.explain_iteration(arguments.text, best)
+    return explain_iteration(translator, arguments.text, best)
 
 
 def run_arrays(arguments: argparse.Namespace) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from core.capture import attention_maps, capture_attention
-from core.decoding import NonFiniteError, Progress, beam_search
+from core.decoding import Progress, beam_search
+from core.decoding.text_codec import PassIds
 from core.files.budget import MAX_PATCHES
 from core.images.patches import Pixels, patch_name, to_patches
 from core.results import Explanation, ScoredText
@@ -70,23 +70,22 @@ class LineReader:
         Raises:
             ValueError: as `read`.
         """
-        options = self.translator.search_options(beam_size, length_penalty, 1)
+        options = self.translator.setup.options(beam_size, length_penalty, 1)
         patches = list(map(self.patches, images))
         read: dict[int, ScoredText] = {}
         limit_of = list(map(self._limit, patches))
-        for batch in self.translator.batches(list(map(len, patches)), limit_of, beam_size, BATCH_PATCHES):
+        for batch in self.translator.limits.batches(list(map(len, patches)), limit_of, beam_size, BATCH_PATCHES):
             sources, limits = [patches[index] for index in batch], [limit_of[index] for index in batch]
-            next_logits = self.translator.next_logits(sources, packed=False)  # no model of images can be packed
+            next_logits = self.translator.shared.next_logits(sources, packed=False)  # no model of images can be packed
             best = beam_search(next_logits, limits, options, self.translator.model.device)
             read.update(
-                (index, self.translator.scored_text(hypotheses[0]))
+                (index, self.translator.codec.scored_text(hypotheses[0]))
                 for index, hypotheses in zip(batch, best, strict=True)
             )
             if progress:
                 progress(len(read), len(images))
         return [read[index] for index in range(len(images))]
 
-    @torch.inference_mode()
     def explain(self, image: Pixels, token_ids: Sequence[int], num_alternatives: int = 5) -> Explanation:
         """Log-probabilities, alternatives and all heads' attention for given characters, from one teacher-forced pass.
 
@@ -110,27 +109,9 @@ class LineReader:
                 f"{self._limit(patches)} characters for this picture"
             )
         fed, predicted = [config.bos_id, *written], [*written, config.eos_id]
-        with translator.inspect() as model, capture_attention(model) as captured:
-            logits = model(translator.batch([patches]), translator.batch([fed]))[0]
-        log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
-        if not log_probs.isfinite().all():
-            raise NonFiniteError("for this picture")
-        best = log_probs.topk(min(num_alternatives, config.vocab_size))
+        outputs = translator.shared.decoder_pass(patches, fed, predicted, num_alternatives)
         names = tuple(patch_name(index, self.rows) for index in range(len(patches)))
-        fed_tokens, predicted_tokens = translator.fed_pieces(fed), translator.pieces(predicted)
-        return Explanation(
-            source="",
-            target=translator.tokenizer.decode(written),
-            source_tokens=names,
-            fed_tokens=fed_tokens,
-            predicted_tokens=predicted_tokens,
-            log_probs=tuple(log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1).tolist()),
-            alternatives=tuple(
-                tuple(zip(translator.pieces(ids), values, strict=True))
-                for ids, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            ),
-            maps=attention_maps(captured, config, names, fed_tokens, predicted_tokens),
-        )
+        return translator.codec.explanation(outputs, PassIds([], fed, predicted), "", names)
 
     def patches(self, image: Pixels) -> Tensor:
         """Patches of an image as the encoder takes them: [S, P] from 0 to 1.
@@ -144,7 +125,7 @@ class LineReader:
                 f"the image is {height} pixels high, this model reads {self.height}: scale it with line_image"
             )
         patches = to_patches(image, self.patch_size)
-        limit = self.translator.fit(MAX_PATCHES)
+        limit = self.translator.limits.fit(MAX_PATCHES)
         if len(patches) > limit:
             raise ValueError(
                 f"the image is {width} pixels wide, at most {limit // self.rows * self.patch_size} can be read at "
@@ -154,4 +135,4 @@ class LineReader:
 
     def _limit(self, patches: Tensor) -> int:
         """Largest number of tokens of a text, `</s>` included: one for every patch, and some more."""
-        return self.translator.fit(len(patches) + 3) - 1
+        return self.translator.limits.fit(len(patches) + 3) - 1

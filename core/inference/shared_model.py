@@ -4,10 +4,10 @@ Searches may use the model packed for this CPU. Attention and log-probabilities 
 modules of `core.model`.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -17,6 +17,8 @@ from torch.nn.utils.rnn import pad_sequence
 from core.capture import capture_attention
 from core.decoding import ChainLogits, Length, MaskedLogits, NextLogits, NonFiniteError
 from core.decoding.cache import cached_decoder, chain_decoder
+from core.decoding.limits import batches_by_length
+from core.decoding.text_codec import DecoderPass, PassIds
 from core.files.process_memory import PROCESS
 from core.inference.cpu_inference import PackedTransformer, packable
 from core.inference.cpu_products import onednn_products
@@ -26,24 +28,10 @@ from core.inference.reserved_passes import reserved_passes
 from core.model import MAX_LENGTH_DIFFERENCE, PAD_PIXEL, Transformer
 from core.trace import explicit_attention
 
+SCORED_TOKENS = 4096  # tokens a side of a batch of given targets, padding included
 CHUNK_LOGITS = 2**23  # in memory at once for `log_probs`: 32 MiB
 MANY_ROWS = 100  # from which oneDNN multiplies faster: with 30 as fast, with 186 in 0.7 of the time (AMD EPYC, Zen 4)
 Source = Sequence[int] | Tensor  # token ids, or image patches [S, P]
-
-
-class DecoderPass(NamedTuple):
-    """Decoder outputs for T given tokens of one target.
-
-    Attributes:
-        weights: module path -> attention weights [1, H, Q, K], see `capture_attention`.
-        log_probs: [T] of the predicted tokens, in nats.
-        top_ids, top_log_probs: [T, n] the most probable tokens, best first.
-    """
-
-    weights: dict[str, Tensor]
-    log_probs: list[float]
-    top_ids: list[list[int]]
-    top_log_probs: list[list[float]]
 
 
 class SharedModel:
@@ -80,20 +68,25 @@ class SharedModel:
             finally:
                 self._reserves = False
 
+    def pass_log_probs(self, passes: Sequence[PassIds]) -> Iterator[tuple[int, list[float]]]:
+        """Index of each pass, and its `log_probs`, batched by length, the longest first.
+
+        Between two batches, other threads may use the model.
+        """
+        for batch in batches_by_length([max(len(ids.source), len(ids.fed)) for ids in passes], SCORED_TOKENS):
+            yield from zip(batch, self.log_probs([passes[index] for index in batch]), strict=True)
+
     @torch.inference_mode()
-    def log_probs(
-        self, sources: Sequence[Sequence[int]], fed: Sequence[Sequence[int]], predicted: Sequence[Sequence[int]]
-    ) -> list[list[float]]:
-        """Log-probabilities of the tokens of given targets, by one teacher-forced pass of the model's modules.
+    def log_probs(self, passes: Sequence[PassIds]) -> list[list[float]]:
+        """Log-probabilities of the predicted tokens of given targets.
 
         By one teacher-forced pass of the model's modules, which encodes equal sources once. The matrix products
         of many rows are computed by oneDNN, which is faster. The logits of a few tokens at a time are in memory.
 
         Args:
-            sources: token ids of each sentence, `</s>` included.
-            fed: token ids of each target as they are fed to the decoder.
-            predicted: the tokens to score, at the same positions; at most as many.
+            passes: of which at most as many tokens are predicted as are fed.
         """
+        sources, fed, predicted = zip(*passes, strict=True)
         lengths = [len(ids) for ids in predicted]
         numbers = {source: number for number, source in enumerate(dict.fromkeys(map(tuple, sources)))}
         places = [numbers[tuple(source)] for source in sources]
@@ -112,9 +105,7 @@ class SharedModel:
         return [values.tolist() for values in torch.cat(part_log_probs).cpu().split(lengths)]
 
     @torch.inference_mode()
-    def decoder_pass(
-        self, source_ids: Sequence[int], fed: Sequence[int], predicted: Sequence[int], num_best: int
-    ) -> DecoderPass:
+    def decoder_pass(self, source: Source, fed: Sequence[int], predicted: Sequence[int], num_best: int) -> DecoderPass:
         """Attention, log-probabilities and the most probable tokens for one target, from one pass of the model's
         modules.
 
@@ -124,11 +115,11 @@ class SharedModel:
             NonFiniteError: a log-probability is not finite.
         """
         with self.held(), capture_attention(self.model) as captured:
-            logits = self.model(self.batch([source_ids]), self.batch([fed]))[0]
+            logits = self.model(self.batch([source]), self.batch([fed]))[0]
         log_probs = logits.float().log_softmax(-1).cpu()  # [T, V]
         if not log_probs.isfinite().all():
             raise NonFiniteError("for this target")
-        top = log_probs.topk(num_best)
+        top = log_probs.topk(min(num_best, log_probs.size(-1)))
         of_predicted = log_probs.gather(1, torch.tensor(predicted)[:, None]).squeeze(1)
         return DecoderPass(captured, of_predicted.tolist(), top.indices.tolist(), top.values.tolist())
 

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from core.decoding import Hypothesis, NextLogits, Progress, SearchOptions, beam_search, beam_steps, run_search
-from core.inference.batch_translator import naming_sentence
+from core.decoding.text_codec import PassIds
 from core.parsing.treebank_words import escape_brackets, treebank_words
 from core.parsing.trees import Tree, restore, tag_of
 from core.results import Translation
+from core.text.sentences import naming_sentence
 from core.text.tokenizer import SPACE_MARK, Tokenizer
 from core.translator import Translator
 
@@ -229,9 +230,9 @@ class Parser:
         Raises:
             ValueError: the sentence is empty or too long, or a value is out of range.
         """
-        options = self.translator.search_options(beam_size, length_penalty, 1)
+        options = self.translator.setup.options(beam_size, length_penalty, 1)
         words, source_ids, limit = self._read(sentence)
-        self.translator.check_search(beam_size, limit)
+        self.translator.limits.check_search(beam_size, limit)
         arguments = [words], [source_ids], [limit], options, progress
         parse, agrees = self._of_model(self._parsed(*arguments)[0], source_ids, options)
         if not agrees:
@@ -240,11 +241,12 @@ class Parser:
 
     def _of_model(self, parse: Parse, source_ids: list[int], options: SearchOptions) -> tuple[Parse, bool]:
         """A tree with the log-probabilities of the model's own pass, and whether they `agree` with the search."""
-        all_log_probs = self.translator.model_log_probs(source_ids, parse.token_ids)
+        ids = PassIds(source_ids, [options.bos_id, *parse.token_ids[:-1]], [*parse.token_ids])
+        [all_log_probs] = self.translator.shared.log_probs([ids])
         predicted = {*parse.positions, len(parse.token_ids) - 1}
         log_probs = tuple(value if at in predicted else 0.0 for at, value in enumerate(all_log_probs))
         score = options.score(sum(log_probs), len(log_probs))
-        agrees = self.translator.agree(parse.token_log_probs, log_probs)
+        agrees = self.translator.check.agree(parse.token_log_probs, log_probs)
         return replace(parse, token_log_probs=log_probs, score=score), agrees
 
     def parse_batch(
@@ -259,14 +261,14 @@ class Parser:
         Raises:
             ValueError: as `parse`, naming the sentence.
         """
-        options = self.translator.search_options(beam_size, length_penalty, 1)
+        options = self.translator.setup.options(beam_size, length_penalty, 1)
         read: list[tuple[list[str], list[int], int]] = []
         for number, sentence in enumerate(sentences, start=1):
             with naming_sentence(number):
                 read.append(self._read(sentence))
         parsed: dict[int, Parse] = {}
         lengths, limit_of = [len(source_ids) for _, source_ids, _ in read], [limit for *_, limit in read]
-        for batch in self.translator.batches(lengths, limit_of, beam_size, BATCH_TOKENS):
+        for batch in self.translator.limits.batches(lengths, limit_of, beam_size, BATCH_TOKENS):
             words, source_ids, limits = zip(*(read[index] for index in batch), strict=True)
             parses = self._parsed(words, source_ids, limits, options)
             if not self._of_model(parses[-1], source_ids[-1], options)[1]:  # the shortest sentence
@@ -303,8 +305,7 @@ class Parser:
         """The tree as a translation of its sentence, for tools that explain translations."""
         source_ids = self.translator.token_ids(parse.text, parse.token_ids).source
         hypothesis = Hypothesis(parse.token_ids, parse.token_log_probs, parse.log_prob, parse.score, finished=True)
-        hypotheses = (self.translator.scored_text(hypothesis),)
-        return Translation(parse.text, self.translator.source_pieces(source_ids), hypotheses, parse.by_modules)
+        return self.translator.codec.translation(parse.text, source_ids, [hypothesis], parse.by_modules)
 
     def _read(self, sentence: str | Sequence[str]) -> tuple[list[str], list[int], int]:
         """Words, source token ids, and the largest number of tokens of the tree."""
@@ -315,7 +316,7 @@ class Parser:
         if strange is not None:
             raise ValueError(f"{strange!r} is not one word: it is empty or has white space")
         source_ids = self.translator.token_ids(" ".join(words), "").source
-        limit = self.translator.fit(len(source_ids) + MAX_EXTRA_TOKENS)
+        limit = self.translator.limits.fit(len(source_ids) + MAX_EXTRA_TOKENS)
         shortest = sum(1 + len(tokens) for tokens in self._spelled(words)) + 3
         if limit < shortest:
             raise ValueError(
@@ -337,7 +338,7 @@ class Parser:
     ) -> NextLogits:
         """Scorer of next tokens for a search over trees of these sentences."""
         config, spelled = self.translator.model.config, list(map(self._spelled, words))
-        next_logits = self.translator.next_logits(sources, packed)
+        next_logits = self.translator.shared.next_logits(sources, packed)
         return constrain_to_trees(next_logits, self.brackets, spelled, limits, config.pad_id, config.eos_id)
 
     def _parse(self, words: Sequence[str], hypothesis: Hypothesis) -> Parse:

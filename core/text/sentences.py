@@ -1,7 +1,8 @@
 """Sentence splitting by a simple rule that loses no text."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 
 LANGUAGE_CODES = re.compile(r"(>>[^<>\s]+<<\s*)+")  # such as `>>fra<<`, at the start of a source
 ENDS = (".", "!", "?", "…", "‼", "⁇", "⁈", "⁉")
@@ -105,3 +106,12 @@ def with_language_codes(sentences: Iterable[str]) -> list[str]:
         coded.append(sentence if own else codes + sentence)
         codes = own[0] if own else codes
     return coded
+
+
+@contextmanager
+def naming_sentence(number: int, what: str = "sentence") -> Generator[None]:
+    """Prefix the message of a `ValueError` inside the block with a sentence number, or that of a line."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what} {number}: {error}") from error

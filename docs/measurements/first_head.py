@@ -32,7 +32,7 @@ from core.analysis.attribution.alti import contribution_maps
 from core.analysis.attribution.forward_trace import trace_forward
 from core.analysis.heads.scorer import score_cards
 from core.capture import AttentionMap
-from core.inference.batch_translator import naming_sentence
+from core.text.sentences import naming_sentence
 from train.data.parallel_text import read_lines
 
 

@@ -20,9 +20,11 @@ from core.images.line_reader import LineReader
 from core.images.picture import line_image
 from core.images.rendering import Style, render
 from core.inference.cpu_inference import packable
+from core.mask_predict_translation import mask_predict_states
 from core.native import library
 from core.parsing.parser import Parser
 from core.results import Explanation, Translation
+from core.speculative_translation import translate_speculatively, translate_with_draft
 from core.text.tokenizer import SentencePieceTokenizer
 from tests.changed_modules import CHANGES, FACTOR, change, change_weights
 from tests.core.analysis.conftest import random_translator
@@ -33,7 +35,7 @@ SENTENCE = "Two children are playing with a red ball."
 @pytest.fixture(autouse=True)
 def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models with random weights do not end their sentences."""
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
 
 
 def searches_otherwise(translator: Translator, changed: str) -> bool:
@@ -135,9 +137,9 @@ def test_searches_that_are_shown_step_by_step(
     def found() -> list[float]:
         return [
             list(model.search(SENTENCE, 2))[-1].candidates[0].log_prob,
-            list(model.translate_speculatively(SENTENCE, model))[-1].hypothesis.log_prob,
-            model.translate_with_draft(SENTENCE, model).log_prob,
-            list(at_once.mask_predict(SENTENCE))[-1][0].hypothesis.log_prob,
+            list(translate_speculatively(model, SENTENCE, model))[-1].hypothesis.log_prob,
+            translate_with_draft(model, SENTENCE, model).log_prob,
+            list(mask_predict_states(at_once, SENTENCE))[-1][0].hypothesis.log_prob,
             at_once.translate(SENTENCE).log_prob,
             at_once.translate_batch([SENTENCE])[0].log_prob,
         ]

@@ -8,6 +8,7 @@ import pytest
 from core.decoding import Constraints, Forbidden, Sampling, best_hypotheses
 from core.formats.importing import import_checkpoint
 from core.model import Transformer
+from core.speculative_translation import translate_with_draft
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 from tests.core.formats import bart_models, fsmt_models
@@ -24,7 +25,7 @@ def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Tr
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """An untrained model continues to the limit: make it short."""
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -42,7 +43,7 @@ def test_a_forbidden_token_is_replaced_and_the_rest_searched_again(translator: T
             assert each.token_log_probs == pytest.approx(scored.token_log_probs, abs=1e-4)
         search = translator.search(sentence, beam_size, constraints=limits, prefix=own.token_ids[:position])
         *_, last = search
-        options = translator.search_options(beam_size, 0.6, constraints=limits)
+        options = translator.setup.options(beam_size, 0.6, constraints=limits)
         assert [each.token_ids for each in best_hypotheses(last, options)] == [
             each.token_ids for each in found.hypotheses
         ]
@@ -57,7 +58,7 @@ def test_a_batch_and_a_draft_comply_as_each_sentence(translator: Translator) -> 
             alone = translator.translate(sentence, beam_size, num_hypotheses=1, constraints=limits)
             assert found.hypotheses[0].token_ids == alone.hypotheses[0].token_ids
             if beam_size == 1:
-                drafted = translator.translate_with_draft(sentence, translator, constraints=limits)
+                drafted = translate_with_draft(translator, sentence, translator, constraints=limits)
                 assert drafted.hypotheses[0].token_ids == alone.hypotheses[0].token_ids
     text = translator.translate_text(" ".join(SENTENCES), 1, constraints=limits)
     assert len(text.sentences) == 3
@@ -105,10 +106,10 @@ def test_an_imported_model_completes_a_word(
 
 
 def test_what_does_not_fit_together_is_refused(translator: Translator, mask_predict_checkpoint: Path) -> None:
-    limit = translator.length_limit("No.")
+    limit = translator.limits.of_translation(translator.codec.source_ids("No."))
     with pytest.raises(ValueError, match=rf"^min_length \({limit}\) leaves no room for the end: .*most {limit - 1}$"):
         translator.translate("No.", constraints=Constraints(min_length=limit))
-    longer = translator.length_limit(SENTENCES[0])
+    longer = translator.limits.of_translation(translator.codec.source_ids(SENTENCES[0]))
     with pytest.raises(ValueError, match=rf"^sentence 2: min_length \({longer - 1}\) leaves no room"):
         translator.translate_batch([SENTENCES[0], "No."], constraints=Constraints(min_length=longer - 1))
     vocab_size = translator.config.target_size

@@ -7,8 +7,9 @@ import torch
 
 from core.capture import capture_attention
 from core.cli.commands import main
-from core.decoding.text_codec import MAX_EXTRA_TOKENS
+from core.decoding.limits import MAX_EXTRA_TOKENS
 from core.export import load_explanation
+from core.mask_predict_translation import explain_iteration, mask_predict_states
 from core.translator import Translator
 
 SENTENCE = "A dog runs through the green grass."
@@ -30,7 +31,7 @@ def test_one_hypothesis_for_each_length_best_score_first(translator: Translator)
         assert hypothesis.finished
         assert not {0, 1, 2, 3} & {*hypothesis.token_ids[:-1]}
         assert 2 <= len(hypothesis.token_ids) <= len(translation.source_tokens) + MAX_EXTRA_TOKENS
-    states = [state for step in translator.mask_predict(SENTENCE, length_candidates=3) for state in step]
+    states = [state for step in mask_predict_states(translator, SENTENCE, length_candidates=3) for state in step]
     last = {state.candidate: state.token_ids for state in states}
     assert {hypothesis.token_ids for hypothesis in translation.hypotheses} == set(last.values())
     assert translator.translate(SENTENCE, 3, num_hypotheses=1).hypotheses == translation.hypotheses[:1]
@@ -46,8 +47,8 @@ def test_a_batch_is_translated_as_each_sentence(translator: Translator) -> None:
 
 @torch.inference_mode()
 def test_the_first_iteration_predicts_every_token_from_the_masked_target(translator: Translator) -> None:
-    (first,), *_ = translator.mask_predict(SENTENCE, length_candidates=1)
-    source = translator.batch([translator.source_ids(SENTENCE)])
+    (first,), *_ = mask_predict_states(translator, SENTENCE, length_candidates=1)
+    source = translator.batch([translator.codec.source_ids(SENTENCE)])
     logits = translator.model(source, torch.tensor([first.fed_ids]))[0]
     logits[:, [0, 1, 2, 3]] = -torch.inf
     assert logits.argmax(-1)[:-1].tolist() == [*first.token_ids[:-1]]
@@ -61,9 +62,9 @@ def test_the_first_iteration_predicts_every_token_from_the_masked_target(transla
 @torch.inference_mode()
 def test_the_explanation_is_of_the_last_iteration_under_the_models_own_mask(translator: Translator) -> None:
     best = translator.translate(SENTENCE, beam_size=3, iterations=4).hypotheses[0]
-    explanation = translator.explain_iteration(SENTENCE, best)
+    explanation = explain_iteration(translator, SENTENCE, best)
     assert best.fed_ids is not None
-    assert explanation.fed_tokens == translator.pieces(best.fed_ids)
+    assert explanation.fed_tokens == translator.codec.pieces(best.fed_ids)
     assert explanation.predicted_tokens == best.tokens
     assert explanation.log_probs == best.token_log_probs
     assert explanation.target == best.text
@@ -72,7 +73,7 @@ def test_the_explanation_is_of_the_last_iteration_under_the_models_own_mask(tran
         assert layer.visible.all()
         assert (layer.weights > 0).all()
         torch.testing.assert_close(layer.weights.sum(-1), torch.ones(layer.num_heads, count))
-    source = translator.batch([translator.source_ids(SENTENCE)])
+    source = translator.batch([translator.codec.source_ids(SENTENCE)])
     with capture_attention(translator.model) as captured:
         logits = translator.model(source, torch.tensor([best.fed_ids]))[0]
     torch.testing.assert_close(
@@ -102,9 +103,9 @@ def test_what_predicts_one_token_after_the_other_is_refused(translator: Translat
     with pytest.raises(
         ValueError, match=r"^the hypothesis has no fed_ids: explain_iteration is for hypotheses of mask"
     ):
-        translator.explain_iteration(SENTENCE, searched)
+        explain_iteration(translator, SENTENCE, searched)
     with pytest.raises(ValueError, match=r"^this model predicts one token after the other and has no mask token"):
-        Translator.from_checkpoint(tiny_checkpoint, "cpu").mask_predict(SENTENCE)
+        mask_predict_states(Translator.from_checkpoint(tiny_checkpoint, "cpu"), SENTENCE)
 
 
 def test_the_command_line_translates_and_explains(

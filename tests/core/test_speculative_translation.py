@@ -8,6 +8,7 @@ import torch
 
 from core.cli.commands import main
 from core.model import Transformer
+from core.speculative_translation import translate_with_draft
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 
@@ -30,7 +31,7 @@ def test_the_translation_is_the_greedy_one(
     for sentence in SENTENCES[1:]:
         (greedy,) = translator.translate(sentence, beam_size=1).hypotheses
         for draft in (translator, translator_of(tiny_model, tokenizer), bad):
-            (found,) = translator.translate_with_draft(sentence, draft, draft_tokens).hypotheses
+            (found,) = translate_with_draft(translator, sentence, draft, draft_tokens).hypotheses
             assert (found.token_ids, found.text, found.finished) == (greedy.token_ids, greedy.text, greedy.finished)
             assert found.token_log_probs == pytest.approx(greedy.token_log_probs, abs=1e-4)
             assert found.score == pytest.approx(greedy.score, abs=1e-4)
@@ -41,12 +42,12 @@ def test_models_that_cannot_draft_are_refused(
 ) -> None:
     translator = translator_of(tiny_model, tokenizer)
     with pytest.raises(ValueError, match=r"^the draft model has another vocabulary: train one with `python"):
-        translator.translate_with_draft(SENTENCES[0], Translator.from_checkpoint(tree_checkpoint, "cpu"))
+        translate_with_draft(translator, SENTENCES[0], Translator.from_checkpoint(tree_checkpoint, "cpu"))
     with pytest.raises(ValueError, match=r"^speculative decoding does not apply to this model, which predicts"):
-        translator.translate_with_draft(SENTENCES[0], Translator.from_checkpoint(mask_predict_checkpoint, "cpu"))
+        translate_with_draft(translator, SENTENCES[0], Translator.from_checkpoint(mask_predict_checkpoint, "cpu"))
     forced = translator_of(Transformer(replace(tiny_model.config, forced_first_id=9)), tokenizer)
     with pytest.raises(ValueError, match=r"^speculative decoding is not possible with a forced first token"):
-        forced.translate_with_draft(SENTENCES[0], translator)
+        translate_with_draft(forced, SENTENCES[0], translator)
 
 
 def test_the_command_line_drafts(

@@ -64,7 +64,7 @@ def test_every_sentence_is_translated_or_refused_with_a_reason(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch is the same as its sentences one by one, in a sample."""
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)  # strange are the sources
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)  # strange are the sources
     translated, refused, progress = 0, 0, with_progress(NUMBERS)
     while numbers := list(islice(progress, BATCH)):
         texts = list[str]()

@@ -10,7 +10,7 @@ import torch
 
 from core.capture import capture_attention
 from core.decoding import SearchOptions, best_hypotheses
-from core.decoding.text_codec import MAX_EXTRA_TOKENS
+from core.decoding.limits import MAX_EXTRA_TOKENS
 from core.formats.checkpoint import save_checkpoint
 from core.model import Transformer
 from core.model.preset_configs import PRESETS
@@ -99,7 +99,7 @@ def test_hooks_of_the_model_see_its_explanation(translator: Translator) -> None:
 
 def test_search_makes_the_states_that_translate_reads(translator: Translator) -> None:
     *_, last = translator.search(SENTENCE, beam_size=3, length_penalty=1.0)
-    options = translator.search_options(3, 1.0, 3)
+    options = translator.setup.options(3, 1.0, 3)
     found = translator.translate(SENTENCE, beam_size=3, length_penalty=1.0).hypotheses
     assert [h.token_ids for h in best_hypotheses(last, options)] == [h.token_ids for h in found]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.decoding import NonFiniteError
+from core.decoding.limits import MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS
 from core.decoding.states import MAX_BEAM_SIZE
-from core.decoding.text_codec import MAX_SOURCE_TOKENS, MAX_TARGET_TOKENS
 from core.files.budget import COMPUTATION
 from core.formats.untrusted_parameters import meta_model
 from core.model import Transformer
@@ -48,7 +48,7 @@ def test_any_text_gets_a_result(translator: Translator, text: str) -> None:
 
 def test_a_long_text_gets_a_result(translator: Translator) -> None:
     text = "\n\n".join(" ".join(["a", "b"] * 20) + ". C" for _ in range(50))  # 2,050 words
-    assert not translator.fits(text)
+    assert not translator.codec.fits(text)
     translation = translator.translate_text(text, beam_size=1)
     assert len(translation.sentences) == 100
     assert translation.text.count("\n") >= 49
@@ -141,7 +141,7 @@ def test_a_sentence_that_would_take_too_much_is_refused_before_it_is_computed(
 ) -> None:
     """Each pair of tokens has 12,288 weights, of 256 heads in 48 layers. A model on `meta` could compute nothing."""
     translator = heavy(tokenizer)
-    longest = translator.fit(MAX_SOURCE_TOKENS)
+    longest = translator.limits.fit(MAX_SOURCE_TOKENS)
     assert 4 * 12_288 * longest**2 < COMPUTATION < 4 * 12_288 * (1.1 * longest) ** 2
     with pytest.raises(ValueError, match=rf"the text has \d+ tokens, at most {longest} can be translated at once"):
         call(translator, "x" * 300)
@@ -151,7 +151,7 @@ def test_a_beam_that_would_take_too_much_is_refused_with_the_largest_that_fits(
     tokenizer: SentencePieceTokenizer,
 ) -> None:
     translator = heavy(tokenizer, d_k=64, d_v=64, num_encoder_layers=1)
-    most = translator.most_hypotheses(translator.length_limit(SENTENCE))
+    most = translator.limits.most_hypotheses(translator.limits.of_translation(translator.codec.source_ids(SENTENCE)))
     with pytest.raises(
         ValueError, match=rf"^64 hypotheses of \d+ tokens are more .*: reduce the beam size to {most}, or"
     ):
@@ -164,5 +164,5 @@ def test_a_beam_that_would_take_too_much_is_refused_with_the_largest_that_fits(
 def test_the_longest_sentences_and_widest_beams_fit_the_shipped_models(tokenizer: SentencePieceTokenizer) -> None:
     for preset in ("en-de", "en-de-draft", "multi30k", "parsing-small", "lines", "base", "big"):
         translator = Translator(meta_model(PRESETS[preset]), tokenizer)
-        assert translator.fit(10**9) > MAX_TARGET_TOKENS
-        translator.check_search(MAX_BEAM_SIZE, MAX_TARGET_TOKENS)
+        assert translator.limits.fit(10**9) > MAX_TARGET_TOKENS
+        translator.limits.check_search(MAX_BEAM_SIZE, MAX_TARGET_TOKENS)

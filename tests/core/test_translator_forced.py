@@ -3,7 +3,7 @@
 import pytest
 
 from core.decoding import best_hypotheses
-from core.decoding.text_codec import MAX_TARGET_TOKENS
+from core.decoding.limits import MAX_TARGET_TOKENS
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
@@ -19,7 +19,7 @@ def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Tr
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """An untrained model continues to the limit: make it short."""
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
 
 
 @pytest.mark.usefixtures("short")
@@ -43,7 +43,7 @@ def test_a_prefix_begins_the_translation_and_the_whole_is_scored(
             assert forced.score == pytest.approx(found.score, abs=1e-4)
         *_, last = translator.search(source, beam_size, prefix=prefix)
         assert (
-            best_hypotheses(last, translator.search_options(beam_size, 0.6, 1))[0].token_ids
+            best_hypotheses(last, translator.setup.options(beam_size, 0.6, 1))[0].token_ids
             == translation.hypotheses[0].token_ids
         )
 
@@ -132,7 +132,7 @@ def test_a_prefix_that_cannot_be_is_refused_with_the_reason(
     for call in (
         lambda: translator.translate("Where?", prefix=prefix),
         lambda: translator.search("Where?", prefix=prefix),
-        lambda: translator.prefix_ids("Where?", prefix),
+        lambda: translator.setup.prefix_ids("Where?", prefix),
         lambda: translator.translate_batch(["Where?"], prefixes=[prefix]),
     ):
         with pytest.raises(ValueError, match=message):

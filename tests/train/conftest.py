@@ -44,7 +44,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, parallel_text: list[tuple
 def short_samples() -> Iterator[None]:
     """Limit the length of translations: untrained models never end a sentence."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 1)
+        patch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 1)
         yield
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 import tqdm
 
-import core.decoding.text_codec
+import core.decoding.limits
 import train.data.preparation
 import train.loop
 from core.cli.file_translation import lines
@@ -89,7 +89,7 @@ def run_command(module: str, arguments: list[str], clock_jumps: bool) -> None:
         time.time = tqdm.std.time = lambda: now() + jumps.uniform(-YEAR, YEAR)
     lines.WINDOW_LINES = train.data.preparation.CHUNK = 5
     train.loop.LOG_EVERY = 2
-    core.decoding.text_codec.MAX_EXTRA_TOKENS = 4  # the model of `fit` has not learned to end a sentence
+    core.decoding.limits.MAX_EXTRA_TOKENS = 4  # the model of `fit` has not learned to end a sentence
     with open(os.devnull, "w") as null:
         os.dup2(null.fileno(), 1)
         os.dup2(null.fileno(), 2)

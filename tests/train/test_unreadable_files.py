@@ -144,7 +144,7 @@ def test_a_bad_path_is_named_in_one_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 1)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 1)
     suffix = command.partition("{bad}")[2].partition(" ")[0]
     for kind in KINDS:
         folder = tmp_path / kind

@@ -53,7 +53,7 @@ def run(command: str, inputs: dict[str, str], out: Path) -> int:
 
 @pytest.fixture(params=COMMANDS)
 def command(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
     return COMMANDS[request.param]
 
 

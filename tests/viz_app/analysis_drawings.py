@@ -40,6 +40,8 @@ from core.analysis.two_models.buckets import by_length
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
 from core.analysis.word_scores.scored_lines import Line, parse_lines, score_lines, worst_words
 from core.decoding import Sampling
+from core.mask_predict_translation import explain_iteration, mask_predict_states
+from core.speculative_translation import translate_speculatively
 from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from viz_app.components import attention_map
@@ -96,8 +98,8 @@ def samples(of: Subject) -> Iterator[Drawn]:
 
 def faster_searches(of: Subject) -> Iterator[Drawn]:
     """Generation: drafted tokens, all tokens at once."""
-    steps = list(of.translator.translate_speculatively(of.text, of.translator, 3))
-    states = [state for (state, *_) in of.models.mask_predict.mask_predict(of.text, 3, 1)]
+    steps = list(translate_speculatively(of.translator, of.text, of.translator, 3))
+    states = [state for (state, *_) in mask_predict_states(of.models.mask_predict, of.text, 3, 1)]
     for rows in (
         generation.search_rows([("a", of.second)]),
         generation.speculative_rows(steps, of.translator),
@@ -106,7 +108,7 @@ def faster_searches(of: Subject) -> Iterator[Drawn]:
         yield generation.rows_table(rows)
         yield generation.rows_html(rows, of.theme, 0)
         yield partial(export_rows, rows, theme=of.theme)
-    last = of.models.mask_predict.explain_iteration(of.text, states[-1])
+    last = explain_iteration(of.models.mask_predict, of.text, states[-1])
     yield attention_map.map_payload(last.maps[of.kind][0], 0, of.theme)
 
 

@@ -121,7 +121,7 @@ def start(tiny_checkpoint: Path, caches: None, monkeypatch: pytest.MonkeyPatch) 
 
     A model that has learned nothing never ends a sentence, so the limit is near.
     """
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 1)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 1)
     # A search of all objects for garbage: tests/viz_app/session/test_freed_memory.py has one.
     monkeypatch.setattr(open_models, "return_freed_memory", lambda: None)
 

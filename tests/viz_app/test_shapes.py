@@ -30,7 +30,7 @@ def opened_on(shape: TransformerConfig, tmp_path: Path, tokenizer: Tokenizer, pa
         torch.manual_seed(2)
         save_checkpoint(tmp_path / "odd.safetensors", Transformer(shape), tokenizer)
     patch.setenv("HEADLIGHT_CHECKPOINT", str(tmp_path / "odd.safetensors"))
-    patch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 1)  # it never ends a sentence
+    patch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 1)  # it never ends a sentence
     test = AppTest.from_file(SHELL, default_timeout=60)
     few = {"iterations": "2", "paper_text_3": "A dog runs.", "picture_view": "table"}
     test.query_params.update({"beam_size": "1", **few})

@@ -175,6 +175,6 @@ def perplexity(translator: Translator, pairs: Sequence[tuple[str, str]]) -> floa
     log_probs = [
         log_prob
         for (source, _), target in zip(pairs, translator.score_batch(pairs), strict=True)
-        for log_prob in target.token_log_probs[translator.num_forced(target.token_ids, source) :]
+        for log_prob in target.token_log_probs[translator.codec.num_forced(target.token_ids, source) :]
     ]
     return math.exp(-math.fsum(log_probs) / len(log_probs))

@@ -59,7 +59,7 @@ def token_box(about: Reading) -> int:
 def alternatives(about: Reading, position: int) -> list[str]:
     """Pieces of the most probable other tokens that a search may generate at a position, best first."""
     explanation, translator = about.explain(), about.model.translator
-    predicted, never = explanation.predicted_tokens[position], translator.search_options().excluded
+    predicted, never = explanation.predicted_tokens[position], translator.setup.options().excluded
     others = [str(token) for token, _ in explanation.alternatives[position] if token != predicted]
     return [piece for piece in others if translator.tokenizer.target.token_id(piece) not in never]
 

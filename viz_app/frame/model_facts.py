@@ -46,7 +46,7 @@ def facts_html(model: Model) -> str:
         facts.append(origin)
     if training := training_text(model.translator.training):
         facts.append(training)
-    if model.translator.precision == "fast":
+    if model.translator.shared.precision == "fast":
         facts.append(tr("translates in reduced precision; maps are exact"))
     return _facts_list(model, facts)
 

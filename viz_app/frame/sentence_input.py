@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from core import ScoredText
 
-MOST_MIN_LENGTH = 50  # every text has room for it, see `MAX_EXTRA_TOKENS` of `core.decoding.text_codec`
+MOST_MIN_LENGTH = 50  # every text has room for it, see `MAX_EXTRA_TOKENS` of `core.decoding.limits`
 SCALES: dict[Field[Any], tuple[Any, Any, Any]] = {  # the least and the most of each setting, and the step between
     BEAM_SIZE: (1, 16, 1),
     LENGTH_PENALTY: (0.0, 2.0, 0.1),

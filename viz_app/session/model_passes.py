@@ -36,7 +36,9 @@ def iteration(
     Args:
         ids: the hypothesis's tokens, and those that were fed.
     """
-    return model.translator.explain_iteration(source, _hypothesis)
+    from core.mask_predict_translation import explain_iteration
+
+    return explain_iteration(model.translator, source, _hypothesis)
 
 
 def method_maps(

@@ -39,7 +39,9 @@ def shown_path(path: Path) -> str:
 def model_part(model: Model, name: str = "translator") -> str:
     """Load the model as `translator`, or by another name."""
     path = Path(model.path)
-    precision = "" if model.translator.precision == "exact" else f", precision={model.translator.precision!r}"
+    precision = (
+        "" if model.translator.shared.precision == "exact" else f", precision={model.translator.shared.precision!r}"
+    )
     uploaded = "the folder of the files" if model.path == TOGETHER else "the file"
     comment = "" if path.is_absolute() else f"  # {uploaded} that you uploaded"
     if model.is_imported:
@@ -164,10 +166,12 @@ def explanation(about: Reading) -> Call:
 
 def _iteration(about: Reading) -> Call:
     """Return the pass over the last iteration of mask-predict."""
+    from core.mask_predict_translation import explain_iteration
+
     model, search, numbers = translator(about.model), about.search, {"num_hypotheses": about.search.num_hypotheses}
     translation = Call("translation", "translate", (model, search.text, search.beam_size), numbers)
     hypothesis = Call("hypothesis", "[]", (Call("hypotheses", ".hypotheses", (translation,)), about.index))
-    return Call("explanation", "explain_iteration", (model, about.translation.source, hypothesis))
+    return Call("explanation", explain_iteration, (model, about.translation.source, hypothesis))
 
 
 def _text(model: Model, token_ids: Sequence[int]) -> str:

@@ -69,7 +69,7 @@ def given_words_of(translator: Translator, source: str, target: str) -> TokenWor
     Raises:
         ValueError: as `Translator.explain`.
     """
-    sides = (source, translator.source_spans(source)), (target, translator.target_spans(target, source))
+    sides = (source, translator.codec.source_spans(source)), (target, translator.codec.target_spans(target, source))
     of_source, of_target = (_membership(text_words(text, spans), len(text.split())) for text, spans in sides)
     # A token is fed to the decoder one row after the row that predicts it.
     return TokenWords(of_source, of_target, of_target.roll(1, 0) if len(of_target) else of_target)

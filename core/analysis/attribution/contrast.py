@@ -166,7 +166,7 @@ def contrast_at(
             raise ValueError(f"there is no token {token_id}: give an id from 0 to {vocab_size - 1}")
     if token == against:
         raise ValueError(
-            f"token {token} ({translator.piece(token)}) is compared with itself: give another token, or none"
+            f"token {token} ({translator.codec.piece(token)}) is compared with itself: give another token, or none"
         )
     prefix = fed[: position + 1]
     return Contrast(
@@ -176,8 +176,8 @@ def contrast_at(
         prefix_ids=tuple(prefix),
         token=token,
         against=against,
-        source_tokens=translator.source_pieces(source_ids),
-        prefix_tokens=translator.fed_pieces(prefix),
+        source_tokens=translator.codec.source_pieces(source_ids),
+        prefix_tokens=translator.codec.fed_pieces(prefix),
     )
 
 
@@ -186,7 +186,7 @@ def runner_up(contrast: Contrast) -> int:
     translator = contrast.translator
     with torch.inference_mode(), translator.inspect() as model:
         logits = model(*(translator.batch([ids]) for ids in (contrast.source_ids, contrast.prefix_ids)))[0, -1]
-    return translator.best_other(logits, contrast.token)
+    return translator.setup.best_other(logits, contrast.token)
 
 
 def contrast_of(logits: Tensor, token: int, against: int | None) -> Tensor:

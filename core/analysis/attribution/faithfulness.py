@@ -36,8 +36,8 @@ from core.analysis.attribution.paired_differences import (
     standard_error,
 )
 from core.analysis.declaration import Columns
-from core.inference.batch_translator import naming_sentence
 from core.text.byte_pieces import is_special
+from core.text.sentences import naming_sentence
 from core.translator import Translator
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of the tokens that are deleted
@@ -159,7 +159,7 @@ def sample_curves(
     for number, sentence in enumerate(sentences, start=1):
         with naming_sentence(number):
             target = translator.translate(sentence, beam_size=1, length_penalty=0).hypotheses[0]
-        forced = translator.num_forced(target.token_ids, sentence)
+        forced = translator.codec.num_forced(target.token_ids, sentence)
         ordinary = [place for place, token in enumerate(target.tokens) if place >= forced and not is_special(token)]
         if not ordinary:
             continue
@@ -168,7 +168,7 @@ def sample_curves(
         attribution = attribute_contrast(
             translator, sentence, target.token_ids, position, against=against, methods=methods
         )
-        other = None if against is None else translator.piece(against)
+        other = None if against is None else translator.codec.piece(against)
         yield Example(sentence, target.tokens[position], other, deletion_curves(attribution, seed=seed))
 
 

@@ -47,7 +47,7 @@ def attention_gradients(
     """
     source_ids, fed, predicted = translator.token_ids(source, target)
     if positions is None:
-        positions = range(translator.num_forced(predicted, source), len(predicted))
+        positions = range(translator.codec.num_forced(predicted, source), len(predicted))
     explained = sorted(set(positions))
     if not explained:
         raise ValueError(

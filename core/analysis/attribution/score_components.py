@@ -157,7 +157,7 @@ def score_components(
         for stack, embedding, ids in (("encoder", model.embedding, source_ids), ("decoder", model.fed_embedding, fed)):
             embedded = embedding.tokens(torch.tensor(ids, device=model.device))
             values[f"{stack}.tokens"] = exact(embedded) * embedding.scale
-    sides = {"encoder": translator.source_pieces(source_ids), "decoder": translator.fed_pieces(fed)}
+    sides = {"encoder": translator.codec.source_pieces(source_ids), "decoder": translator.codec.fed_pieces(fed)}
     query_tokens, key_tokens = sides[of_query.stack], sides[of_key.stack]
     visible = _visible(options, query_tokens, key_tokens, values[head.place("scores")])
     compared = torch.zeros(len(key_tokens), dtype=torch.float64)  # 1 for the key, minus what it is compared with

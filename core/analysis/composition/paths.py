@@ -66,7 +66,7 @@ class HeadPaths:
     def summary(self) -> str:
         """How far estimates and weights agree with the measured effects."""
         runs, edges = self.run.runs, self.edges
-        first, second = map(runs.translator.piece, (runs.token, runs.against))
+        first, second = map(runs.translator.codec.piece, (runs.token, runs.against))
         name = f"{first} minus {second}" if runs.metric == "difference" else f"log-probability of {first}"
         lines = [f"{name}: {self.run.metric:.6f}; {len(edges.edges)} edges, {len(edges.effects)} measured exactly"]
         lines.append(f"rank correlation of estimates and effects: {edges.estimate_agreement():.3f}")

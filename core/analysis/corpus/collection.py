@@ -127,7 +127,7 @@ class CorpusPass:
             line = self.lines[number]
             if line.target is not None:
                 try:
-                    ids = translator.token_ids(line.source, translator.target_ids(line.target, line.source))
+                    ids = translator.token_ids(line.source, translator.codec.target_ids(line.target, line.source))
                 except ValueError as error:
                     raise ValueError(f"line {line.number}: {error}") from error
                 pairs[number] = line.source, ids.predicted[:-1]
@@ -248,7 +248,7 @@ class CorpusPass:
     def _sentence(self, number: int) -> IndexedSentence:
         line = self.lines[number]
         return IndexedSentence(
-            line.number, line.source, self._translator.num_tokens(line.source), self._targets[number]
+            line.number, line.source, self._translator.codec.num_tokens(line.source), self._targets[number]
         )
 
     def _neuron_table(self, stack: Stack, place: Tensor) -> NeuronTable:
@@ -285,7 +285,11 @@ def _readable(translator: Translator, lines: Sequence[Line]) -> list[Line]:
         raise ValueError(f"the sentence {broken.source!r:.60} has a line break: expected one sentence per line")
     first = {(line.source, line.target): line for line in reversed(lines)}.values()
     readable = sorted(
-        (line for line in first if translator.num_tokens(line.source) <= MAX_TOKENS and translator.fits(line.source)),
+        (
+            line
+            for line in first
+            if translator.codec.num_tokens(line.source) <= MAX_TOKENS and translator.codec.fits(line.source)
+        ),
         key=lambda line: line.number,
     )
     if not readable:

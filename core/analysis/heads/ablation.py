@@ -65,7 +65,7 @@ def ablate_each_head(
         ValueError: as `Translator.explain`.
     """
     ids = translator.token_ids(source, target)
-    forced = translator.num_forced(ids.predicted, source)
+    forced = translator.codec.num_forced(ids.predicted, source)
     before = _log_probs(translator, ids, forced, [])[0]
     heads = all_heads(translator.model)
     size = max(1, BLOCK_TOKENS // (len(ids.source) + len(ids.fed)))

@@ -8,6 +8,7 @@ from torch import Tensor
 from core.analysis.heads.head import Maps
 from core.capture import attention_maps, capture_attention
 from core.decoding.text_codec import PassIds
+from core.text.sentences import naming_sentence
 from core.translator import Translator
 
 BATCH_SIZE = 8  # sentences; other threads may use the model between two batches
@@ -17,7 +18,7 @@ def sample_maps(translator: Translator, sources: Sequence[str]) -> Iterator[list
     """Translate sentences greedily and compute the attention maps.
 
     Args:
-        sources: sentences that each satisfy `Translator.fits`.
+        sources: sentences that each can be translated at once.
 
     Yields:
         The maps of one batch of sentences; sentences of similar length share a batch, longest first.
@@ -26,10 +27,8 @@ def sample_maps(translator: Translator, sources: Sequence[str]) -> Iterator[list
         ValueError: a sentence cannot be translated; raised before anything is computed.
     """
     for number, source in enumerate(sources, start=1):
-        if not source.strip():
-            raise ValueError(f"sentence {number} is empty: leave it out")
-        if not translator.fits(source):
-            raise ValueError(f"sentence {number} is too long to be translated at once: shorten or split it")
+        with naming_sentence(number):
+            translator.codec.source_ids(source)
     return _batches(translator, sources)
 
 
@@ -60,8 +59,8 @@ def batch_maps(translator: Translator, pairs: Sequence[tuple[str, str | Sequence
 def _maps(translator: Translator, captured: Mapping[str, Tensor], row: int, ids: PassIds) -> Maps:
     """Maps of one row of a batch."""
     source, fed, predicted = (
-        translator.source_pieces(ids.source),
-        translator.fed_pieces(ids.fed),
-        translator.pieces(ids.predicted),
+        translator.codec.source_pieces(ids.source),
+        translator.codec.fed_pieces(ids.fed),
+        translator.codec.pieces(ids.predicted),
     )
     return attention_maps(captured, translator.model.config, source, fed, predicted, row)

@@ -42,5 +42,5 @@ def translate_gated(
                 return
             yield state
 
-    options = translator.search_options(beam_size, length_penalty, num_hypotheses, constraints)
-    return translator.scored_text(run_search(states(), options, progress)[0])
+    options = translator.setup.options(beam_size, length_penalty, num_hypotheses, constraints)
+    return translator.codec.scored_text(run_search(states(), options, progress)[0])

@@ -34,7 +34,9 @@ from core.analysis.heads.head import Maps
 from core.analysis.subject import Subject
 from core.analysis.tokens.words import mean_over_words
 from core.capture import AttentionMap
+from core.decoding.text_codec import require_text
 from core.files.number_range import FROM_1
+from core.text.sentences import naming_sentence
 from core.text.text_files import read_text, split_lines
 from core.trace import KINDS, Head, Kind
 from core.translator import Translator
@@ -170,10 +172,10 @@ def compared_maps(
     """
     texts = [(options.prefix + each, options.other_prefix + each) for each in sentences]
     for number, (sentence, own) in enumerate(zip(sentences, texts, strict=True), start=1):
-        if not sentence.strip():
-            raise ValueError(f"sentence {number} is empty: leave it out")
-        if not all(model.fits(text) for model, text in zip((first, second), own, strict=True)):
-            raise ValueError(f"sentence {number} is too long to be translated at once: shorten or split it")
+        with naming_sentence(number):
+            require_text(sentence)
+            for model, text in zip((first, second), own, strict=True):
+                model.codec.source_ids(text)
     return _batches(first, second, sorted(texts, key=lambda each: len(each[0]), reverse=True))
 
 

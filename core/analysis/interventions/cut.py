@@ -95,7 +95,7 @@ def cut(
         effect = cut_effect(translator, source, target, cuts)
         search = options.beam_size, options.length_penalty
         return CutTranslation(effect, translate_cut(translator, source, cuts, *search))
-    before = translator.pieces(translator.token_ids(source, target).predicted)[position]
+    before = translator.codec.pieces(translator.token_ids(source, target).predicted)[position]
     state: CutSearch | None = None
     for state in find_cuts(translator, source, target, position, options.kinds):
         show(f"{len(state.cuts)} cuts, margin {state.margin:.3f}")
@@ -104,7 +104,7 @@ def cut(
             f"no cuts were found that change token {position + 1} ({before}), with at most {MAX_CUTS}: allow other "
             f"attention with --kinds"
         )
-    return FoundCuts(state, position, before, translator.piece(state.winner))
+    return FoundCuts(state, position, before, translator.codec.piece(state.winner))
 
 
 def _write(result: CutTranslation | FoundCuts, options: CutOptions) -> None:

@@ -128,7 +128,7 @@ class _Goal:
                     model.encode(source_ids),
                     model.source_mask(source_ids),
                 )
-                logits = self.translator.generated(model.project(states[:, -1]))
+                logits = self.translator.setup.generated(model.project(states[:, -1]))
             numbers = zip(block, self._margins(logits).tolist(), logits.argmax(-1).tolist(), strict=True)
             results += [CutSearch(tuple(cuts), margin, winner) for cuts, margin, winner in numbers]
         return results
@@ -145,7 +145,7 @@ class _Goal:
                 logits = model(self.translator.batch([self.source_ids]), self.translator.batch([self.fed]))[:, -1]
             places: list[tuple[Kind, int]] = [(kind, layer) for kind in kinds for layer in range(len(live))]
             wanted = {place: live[attention_path(*place)] for place in places if attention_path(*place) in live}
-            margin = self._margins(self.translator.generated(logits)).sum()
+            margin = self._margins(self.translator.setup.generated(logits)).sum()
             gradients = torch.autograd.grad(margin, list(wanted.values()))
         known = {(cut.head, cut.rows, cut.keys) for cut in cuts}
         estimates: list[tuple[float, Cut]] = []

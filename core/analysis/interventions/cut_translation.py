@@ -33,7 +33,7 @@ def translate_cut(
     Raises:
         ValueError: as `Translator.translate` and `cut_attention`.
     """
-    options = translator.search_options(beam_size, length_penalty, 1, constraints)
+    options = translator.setup.options(beam_size, length_penalty, 1, constraints)
     source_ids = translator.token_ids(text, "").source
     ids = translator.batch([source_ids])
     with torch.inference_mode(), cut_translator(translator, cuts) as model:
@@ -48,7 +48,7 @@ def translate_cut(
             states = model.decode(prefixes, memory.expand(len(prefixes), -1, -1), mask)
             return model.project(states[:, -1])[None]
 
-    steps = beam_steps(
-        next_logits, [translator.length_limit(text)], options, ids.device, [translator.prefix_ids(text, ())]
-    )
-    return translator.scored_text(run_search((state for (state,) in steps), options, progress)[0])
+    limit = translator.limits.of_translation(source_ids)
+    begun = translator.setup.beginning(text, (), limit)
+    steps = beam_steps(next_logits, [limit], options, ids.device, [begun])
+    return translator.codec.scored_text(run_search((state for (state,) in steps), options, progress)[0])

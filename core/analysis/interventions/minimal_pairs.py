@@ -168,7 +168,7 @@ def _compared(
 ) -> MinimalPair | None:
     """The proposal, if each of its words has as many tokens as the one it replaces."""
     second = translator.token_ids(other, "").source
-    tokens = translator.source_pieces(first), translator.source_pieces(second)
+    tokens = translator.codec.source_pieces(first), translator.codec.source_pieces(second)
     if word_groups(tokens[0]) != word_groups(tokens[1]):
         return None
     positions = tuple(position for position in range(len(first)) if first[position] != second[position])

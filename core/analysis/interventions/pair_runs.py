@@ -100,13 +100,13 @@ class PairRuns:
     @property
     def source_tokens(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """S tokens of the clean and of the corrupted source."""
-        clean, corrupted = (self.translator.source_pieces(ids) for ids in self.source_ids.tolist())
+        clean, corrupted = (self.translator.codec.source_pieces(ids) for ids in self.source_ids.tolist())
         return clean, corrupted
 
     @property
     def fed_tokens(self) -> tuple[str, ...]:
         """T tokens fed to the decoder."""
-        return self.translator.fed_pieces(self.fed[0].tolist())
+        return self.translator.codec.fed_pieces(self.fed[0].tolist())
 
     def measured(self, logits: Tensor) -> Tensor:
         """Metric of logits, the logit of A minus that of B, or the log-probability of A: [W, V] -> [W].

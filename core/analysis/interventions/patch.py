@@ -55,7 +55,7 @@ class PatchedPairs:
 
 
 def _both_metrics(runs: PairRuns) -> str:
-    first, second = map(runs.translator.piece, (runs.token, runs.against))
+    first, second = map(runs.translator.codec.piece, (runs.token, runs.against))
     what = f"{first} minus {second}" if runs.metric == "difference" else f"log-probability of {first}"
     gap = abs(all_patched(runs) - runs.clean)
     return f"{what}: clean {runs.clean:.6f}, corrupted {runs.corrupted:.6f}; all patched: clean (gap {gap:.1g})"

@@ -96,12 +96,12 @@ def recorded_passes(
         with record(model, recorded) as values:
             logits = model(source_ids, fed_ids.expand(2, -1))[:, -1].float()
     if against is None:
-        against = translator.best_other(logits[1], token)
+        against = translator.setup.best_other(logits[1], token)
     for name, token_id in (("token", token), ("against", against)):
         if not 0 <= token_id < logits.size(1):
             raise ValueError(f"{name} is {token_id}, expected the id of a target token, 0 to {logits.size(1) - 1}")
     if token == against:
-        raise ValueError(f"both tokens are {translator.piece(token)}: give another one to compare with")
+        raise ValueError(f"both tokens are {translator.codec.piece(token)}: give another one to compare with")
     return PairRuns(
         translator=translator,
         texts=texts,
@@ -126,7 +126,7 @@ def check_sources(translator: Translator, clean: Sequence[int], corrupted: Seque
         ValueError: they have different lengths, or are the same.
     """
     if len(clean) != len(corrupted):
-        written = [" ".join(translator.source_pieces(ids)) for ids in (clean, corrupted)]
+        written = [" ".join(translator.codec.source_pieces(ids)) for ids in (clean, corrupted)]
         raise ValueError(
             f"the clean sentence has {len(clean)} tokens ({written[0]}), the corrupted one {len(corrupted)} "
             f"({written[1]}): patching needs equally many, so replace a word by one of as many tokens"

@@ -58,21 +58,24 @@ def encoder_translations(
     Raises:
         ValueError: as `Translator.translate`.
     """
-    options = translator.search_options(beam_size, length_penalty, 1, constraints)
+    options = translator.setup.options(beam_size, length_penalty, 1, constraints)
     source_ids = translator.token_ids(text, "").source
-    limit = translator.length_limit(text)
+    limit = translator.limits.of_translation(source_ids)
+    begun = translator.setup.beginning(text, (), limit)
     memories = encoder_levels(translator, source_ids)
-    limits, prefixes = [limit] * len(memories), [translator.prefix_ids(text, ())] * len(memories)
+    limits, prefixes = [limit] * len(memories), [begun] * len(memories)
     last: dict[int, BeamState] = {}
     for states in beam_steps(memory_logits(translator, memories), limits, options, memories.device, prefixes):
         last.update((state.sentence, state) for state in states)
         if progress:
             progress(states[0].position, limit)
-    return tuple(translator.scored_text(best_hypotheses(last[level], options)[0]) for level in range(len(memories)))
+    return tuple(
+        translator.codec.scored_text(best_hypotheses(last[level], options)[0]) for level in range(len(memories))
+    )
 
 
 def memory_logits(translator: Translator, memories: Tensor) -> NextLogits:
-    """Scorer of next tokens for given encoder outputs, in place of `Translator.next_logits`.
+    """Scorer of next tokens for given encoder outputs, in place of `SharedModel.next_logits`.
 
     It holds the model's lock for one position at a time.
 

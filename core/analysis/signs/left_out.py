@@ -66,8 +66,11 @@ def span_values(translator: Translator, source: str, target: str | Sequence[int]
     Raises:
         ValueError: as `Translator.score`, or the sentence has too many spans.
     """
-    ids = translator.scored_ids(source, target)
-    found, forced = spans(translator.source_pieces(ids.source)), translator.num_forced(ids.predicted, source)
+    ids = translator.codec.scored_ids(source, target)
+    found, forced = (
+        spans(translator.codec.source_pieces(ids.source)),
+        translator.codec.num_forced(ids.predicted, source),
+    )
     tokens = (len(found) + 1) * (len(ids.source) + len(ids.fed))
     if tokens > MOST_TOKENS:
         raise ValueError(
@@ -75,9 +78,9 @@ def span_values(translator: Translator, source: str, target: str | Sequence[int]
             f"split the sentence"
         )
     shorter = [ids._replace(source=ids.source[: span.start] + ids.source[span.stop :]) for span in found]
-    ((_, whole),) = translator.pass_log_probs([ids])
+    ((_, whole),) = translator.shared.pass_log_probs([ids])
     predicted = len(ids.predicted) - forced
-    for index, log_probs in translator.pass_log_probs(shorter):
+    for index, log_probs in translator.shared.pass_log_probs(shorter):
         gain = math.fsum(log_probs[forced:]) - math.fsum(whole[forced:])
         yield found[index], gain / predicted if predicted else -math.inf
 
@@ -104,5 +107,5 @@ def left_out(translator: Translator, source: str, target: str | Sequence[int]) -
     Raises:
         ValueError: as `span_values`.
     """
-    tokens = translator.source_pieces(translator.source_ids(source))
+    tokens = translator.codec.source_pieces(translator.codec.source_ids(source))
     return left_out_sign(tokens, span_values(translator, source, target))

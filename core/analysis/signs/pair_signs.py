@@ -133,24 +133,24 @@ def forced_pairs(translator: Translator, pairs: Sequence[Pair]) -> Iterator[Forc
     Raises:
         ValueError: as `Translator.score`.
     """
-    given = [translator.scored_ids(source, target) for source, target in pairs]
-    tokens_of = [translator.source_pieces(ids.source) for ids in given]
+    given = [translator.codec.scored_ids(source, target) for source, target in pairs]
+    tokens_of = [translator.codec.source_pieces(ids.source) for ids in given]
     bare = [
         ids._replace(source=_without_words(translator, ids, tokens))
         for ids, tokens in zip(given, tokens_of, strict=True)
     ]
-    log_probs = dict(translator.pass_log_probs([*given, *bare]))
+    log_probs = dict(translator.shared.pass_log_probs([*given, *bare]))
     for number, (ids, tokens) in enumerate(zip(given, tokens_of, strict=True)):
         source, predicted = pairs[number][0], ids.predicted
         with_source, without = (
-            tuple(translator.with_certain_first(log_probs[place], predicted, source))
+            tuple(translator.codec.with_certain_first(log_probs[place], predicted, source))
             for place in (number, number + len(given))
         )
-        forced = translator.num_forced(predicted, source)
+        forced = translator.codec.num_forced(predicted, source)
         text = pairs[number][1]
         if not isinstance(text, str):
             text = translator.tokenizer.target.decode(ids.fed[1:])
-        yield ForcedPair(tokens, translator.pieces(predicted), with_source, without, forced, source, text)
+        yield ForcedPair(tokens, translator.codec.pieces(predicted), with_source, without, forced, source, text)
 
 
 def _without_words(translator: Translator, ids: PassIds, tokens: Sequence[str]) -> list[int]:

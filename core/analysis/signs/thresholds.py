@@ -165,7 +165,7 @@ def threshold_steps(
         ValueError: the model does not predict one token after the other, there are too few sentences or too many, or
             most are not in the language that the model translates from.
     """
-    translator.require_autoregressive("the signs of a bad translation")
+    translator.codec.require_autoregressive("the signs of a bad translation")
     if not LEAST_SENTENCES <= len(sentences) <= MOST_SENTENCES:
         raise ValueError(
             f"the sample has {len(sentences)} sentences, expected {LEAST_SENTENCES} to {MOST_SENTENCES}: give others"
@@ -224,8 +224,8 @@ def repeated(text: str) -> str:
 
 def _without_span(translator: Translator, source: str, number: int) -> str | None:
     """A source without one of the spans that can be left out, a different one by the number; None if there is none."""
-    places = translator.source_spans(source)
-    found = spans(translator.source_pieces(translator.source_ids(source)))
+    places = translator.codec.source_spans(source)
+    found = spans(translator.codec.source_pieces(translator.codec.source_ids(source)))
     if not found:
         return None
     known = [place for token in found[number * 7 % len(found)] if (place := places[token]) is not None]

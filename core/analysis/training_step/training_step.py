@@ -92,14 +92,14 @@ def training_step(
     _require_trainable(translator.model)
     if options.weight:
         parse_weight(options.weight, translator.model)  # before anything is computed
-    own = translator.model_log_probs(ids.source, ids.predicted)
+    [own] = translator.shared.log_probs([ids])
     with _one_at_a_time, torch.inference_mode(False), torch.enable_grad():
-        with translator.held() as shared:  # whose hooks another thread may set
+        with translator.shared.held() as shared:  # whose hooks another thread may set
             model = copy.deepcopy(shared).cpu().double().eval().requires_grad_(False)
         for module in model.modules():  # the copies of hooks that reserve memory would never give it back
             module._forward_pre_hooks.clear()  # pyright: ignore[reportPrivateUsage]
         with explicit_attention(model):
-            return _Step(translator, model, ids, translator.num_forced(ids.predicted, source), options).run(own)
+            return _Step(translator, model, ids, translator.codec.num_forced(ids.predicted, source), options).run(own)
 
 
 def _require_trainable(model: Transformer) -> None:
@@ -167,9 +167,9 @@ class _Step:
         return TrainingStep(
             position=options.token,
             step=options.step,
-            source_tokens=self.translator.source_pieces(self.ids.source),
-            fed_tokens=self.translator.fed_pieces(self.ids.fed),
-            predicted_tokens=self.translator.pieces(self.ids.predicted),
+            source_tokens=self.translator.codec.source_pieces(self.ids.source),
+            fed_tokens=self.translator.codec.fed_pieces(self.ids.fed),
+            predicted_tokens=self.translator.codec.pieces(self.ids.predicted),
             num_forced=self.num_forced,
             mask=full_mask("decoder_self", length, length) if restricted is None else restricted,
             label_nll=tuple(label_nll.tolist()),
@@ -238,7 +238,7 @@ class _Step:
         shown = probabilities[token_ids]
         return SmoothedLabel(
             token_ids=tuple(token_ids),
-            tokens=tuple(map(self.translator.piece, token_ids)),
+            tokens=tuple(map(self.translator.codec.piece, token_ids)),
             labels=tuple(smoothed_label(each == label, size) for each in token_ids),
             probabilities=tuple(shown.tolist()),
             others=size - len(token_ids),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from core.analysis.signs.pair_signs import SignName, pair_signs
 from core.analysis.word_scores.scored_lines import TAB, WINDOW, parse_lines
+from core.text.sentences import naming_sentence
 from core.text.text_files import split_lines
 from core.translator import Translator
 
@@ -100,11 +101,8 @@ def translate_pairs(
         window = pairs[start : start + WINDOW]
         for pair in window:
             for translator in (first, second):
-                if not translator.fits(pair.source):
-                    raise ValueError(
-                        f"line {pair.number} has {translator.num_tokens(pair.source)} tokens, which is too long for "
-                        f"one sentence: shorten or split it"
-                    )
+                with naming_sentence(pair.number, "line"):
+                    translator.codec.source_ids(pair.source)
         one, other = (_best(translator, window, beam_size, length_penalty) for translator in (first, second))
         for pair, (mine, my_signs), (theirs, their_signs) in zip(window, one, other, strict=True):
             scores = [chrf.sentence_score(text, [pair.reference]).score for _, text in (mine, theirs)]

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from core.analysis.tokens.words import word, word_groups
 from core.results import ScoredText
+from core.text.sentences import naming_sentence
 from core.text.text_files import split_lines
 from core.translator import Translator
 
@@ -110,11 +111,8 @@ def score_lines(
     for start in range(0, len(lines), WINDOW):
         window = lines[start : start + WINDOW]
         for line in window:
-            if not translator.fits(line.source):
-                raise ValueError(
-                    f"line {line.number} has {translator.num_tokens(line.source)} tokens, which is too long for one "
-                    f"sentence: shorten or split it"
-                )
+            with naming_sentence(line.number, "line"):
+                translator.codec.source_ids(line.source)
         searched = [line for line in window if line.target is None]
         translated = translator.translate_batch([line.source for line in searched], beam_size, length_penalty)
         best = {line.number: each.hypotheses[0] for line, each in zip(searched, translated, strict=True)}

@@ -11,6 +11,7 @@ import torch
 
 from core.decoding import FREE, Constraints, Sampling
 from core.inference.device import Precision
+from core.speculative_translation import check_draft, translate_with_draft
 from core.translator import Translator
 
 Hypotheses = tuple[str, ...]
@@ -58,9 +59,9 @@ class Engine:
 
         if self.draft is not None:
             draft = Translator.from_checkpoint(self.draft, precision=self.precision)
-            translator.check_draft(draft)
+            check_draft(translator, draft)
             return lambda texts: [
-                (translator.translate_with_draft(text, draft, constraints=self.constraints).text,) for text in texts
+                (translate_with_draft(translator, text, draft, constraints=self.constraints).text,) for text in texts
             ]
         if (sampling := self.sampling) is not None:
             return lambda texts: [

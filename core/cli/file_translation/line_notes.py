@@ -35,7 +35,7 @@ class LineNotes:
                 self._unseen += 1
                 self._first_unseen = self._first_unseen or f"line {number} with {character_names(unseen)[0]}"
             # a line that does not fit was translated sentence by sentence
-            if missing_sentences(text, hypotheses.partition("\t")[0]) and self._translator.fits(text):
+            if missing_sentences(text, hypotheses.partition("\t")[0]) and self._translator.codec.fits(text):
                 self._shortened += 1
                 self._first_shortened = self._first_shortened or f"line {number}"
 

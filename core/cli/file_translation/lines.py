@@ -160,7 +160,7 @@ def _sentences(translator: Translator, number: int, line: bytes) -> tuple[str, .
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"line {number} of the input has more than {MAX_LINE_BYTES:,} bytes: split it")
     text = decode_line(line, f"line {number} of the input").strip()
-    if not text or translator.fits(text):
+    if not text or translator.codec.fits(text):
         return (text,) if text else ()
     sentences = tuple(sentence for sentence, _ in split_sentences(text))
     for sentence in sentences:

@@ -6,10 +6,10 @@ from typing import Any, get_args
 
 from core.cli.file_translation.engine import Engine, threads_per_process
 from core.decoding import Constraints, Sampling, forbidden_token
+from core.decoding.limits import MAX_EXTRA_TOKENS
 from core.decoding.mask_predict import ITERATIONS, LENGTH_CANDIDATES
 from core.decoding.sampling import RANGES
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
-from core.decoding.text_codec import MAX_EXTRA_TOKENS
 from core.files.number_range import NumberRange
 from core.inference.device import Precision
 from core.translator import Translator
@@ -128,7 +128,7 @@ def engine_of(options: argparse.Namespace, translator: Translator) -> Engine:
         "sampling": _sampling(options, translator),
     }
     if options.draft is not None:
-        translator.require_autoregressive("--draft")
+        translator.codec.require_autoregressive("--draft")
         if (beam_size := value("beam_size", 1)) != 1:
             raise ValueError(
                 f"--draft with --beam-size {beam_size}: speculative decoding has the result of greedy search only; "
@@ -170,7 +170,7 @@ def _constraints(options: argparse.Namespace, translator: Translator) -> Constra
     """
     for name in ("min_length", "forbid"):
         if getattr(options, name) is not None:
-            translator.require_autoregressive(_option(name))
+            translator.codec.require_autoregressive(_option(name))
     target = translator.tokenizer.target
     forbidden = tuple(forbidden_token(text, target) for text in options.forbid or ())
     return Constraints(min_length=options.min_length or 0, forbidden=forbidden)
@@ -183,7 +183,7 @@ def _prefix(options: argparse.Namespace, translator: Translator) -> str:
         ValueError: the translations are not found by a search that can begin so.
     """
     if options.prefix is not None:
-        translator.require_autoregressive("--prefix")
+        translator.codec.require_autoregressive("--prefix")
         if other := next((name for name in ("draft", "samples") if getattr(options, name) is not None), None):
             raise ValueError(
                 f"--prefix with {_option(other)}: only beam and greedy search complete a beginning; leave out one of "
@@ -203,7 +203,7 @@ def _sampling(options: argparse.Namespace, translator: Translator) -> Sampling |
         if given:
             raise ValueError(f"{_option(next(iter(given)))} needs --samples N: a search draws nothing at random")
         return None
-    translator.require_autoregressive("--samples")
+    translator.codec.require_autoregressive("--samples")
     searches = [name for name in ("draft", "beam_size", "length_penalty") if getattr(options, name) is not None]
     if searches or options.n_best != 1:
         raise ValueError(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from core.cli.file_translation.engine import Hypotheses, TranslateBatches
 from core.cli.file_translation.lines import LineWindow, split_lines
-from core.inference.batch_translator import BATCH_TOKENS, batches_by_length
+from core.decoding.limits import batches_by_length
 from core.text.text_files import one_line
-from core.translator import Translator
+from core.translator import BATCH_TOKENS, Translator
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def translate_windows(
         for window in windows:
             part = _Pending(window, *split_lines(window, translator, strict))
             pending.append(part)
-            lengths = [translator.num_tokens(text) for text in part.texts]
+            lengths = [translator.codec.num_tokens(text) for text in part.texts]
             for batch in list(batches_by_length(lengths, BATCH_TOKENS)) or [
                 []
             ]:  # a window of blank lines is an empty batch

@@ -76,7 +76,7 @@ def post_or_pre(
 @pytest.fixture
 def short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few tokens beyond the length of the source: a model that has learned nothing never ends a sentence."""
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
 
 
 @pytest.fixture(scope="session")

@@ -126,7 +126,7 @@ def test_the_tree_holds_what_the_translator_finds(translator: Translator) -> Non
 
 
 def test_a_forced_beginning_is_the_trunk_of_the_tree(translator: Translator) -> None:
-    prefix = tuple(translator.prefix_ids(SOURCE, "Das alte Haus"))
+    prefix = tuple(translator.setup.prefix_ids(SOURCE, "Das alte Haus"))
     tree = beam_tree(translator, SOURCE, 3, 0.8, prefix=prefix)
     assert tree.num_forced == len(prefix)
     assert [len(nodes) for nodes in tree.steps[: len(prefix)]] == [1] * len(prefix)

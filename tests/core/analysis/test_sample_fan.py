@@ -23,7 +23,7 @@ def translator(tiny_model: Transformer, tokenizer: SentencePieceTokenizer) -> Tr
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 2)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 2)
 
 
 def test_the_fan_has_the_search_and_the_samples_of_the_translator(translator: Translator) -> None:
@@ -51,7 +51,7 @@ def test_kept_tokens_are_those_that_samples_are_drawn_from(translator: Translato
     with torch.inference_mode(), translator.inspect() as model:
         logits = model(torch.tensor([ids.source]), torch.tensor([ids.fed]))[0].double()
     assert len(found) == len(ids.predicted)
-    never = set(translator.search_options().excluded)
+    never = set(translator.setup.options().excluded)
     for position, (kept, row) in enumerate(zip(found, logits.log_softmax(-1).tolist(), strict=True)):
         excluded = never | limits.excluded_at(position, translator.config.eos_id)
         allowed = [-math.inf if token_id in excluded else value for token_id, value in enumerate(row)]

@@ -63,7 +63,7 @@ def test_the_precision_is_the_translator_s(
     used: list[str] = []
 
     def translate_batch(translator: Translator, texts: list[str], *_: object, **__: object) -> list[SimpleNamespace]:
-        used.append(translator.precision)
+        used.append(translator.shared.precision)
         return [SimpleNamespace(hypotheses=[SimpleNamespace(text=text)]) for text in texts]
 
     monkeypatch.setattr(Translator, "translate_batch", translate_batch)

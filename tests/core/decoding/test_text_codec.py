@@ -44,7 +44,7 @@ def test_the_tokens_of_the_text_itself(
     settings: dict[str, Any], changes: dict[str, Any], code: str, tokenizer: SentencePieceTokenizer
 ) -> None:
     translator, text = translator_with(tokenizer, settings, changes), "A dog runs."
-    tokens = translator.source_pieces(translator.source_ids(code + text))
+    tokens = translator.codec.source_pieces(translator.codec.source_ids(code + text))
     of_text = [token for token in tokens if not is_special(token)]
     assert "".join(of_text).replace(SPACE_MARK, " ").strip() == text
     assert len(of_text) < len(tokens) or translator.config.source_end is False
@@ -60,10 +60,10 @@ def test_only_tokens_of_the_sentence_and_its_translation_are_deleted(
 ) -> None:
     """Neither is a forced first token explained."""
     translator, text, target = translator_with(tokenizer, settings, changes), f"{code}A dog runs.", "Ein Hund."
-    contrast = contrast_at(translator, text, target, len(translator.target_ids(target, text)))
+    contrast = contrast_at(translator, text, target, len(translator.codec.target_ids(target, text)))
     spelled = "".join(contrast.tokens[index] for index in contrast.ordinary).replace(SPACE_MARK, " ").strip()
     assert spelled == "A dog runs. Ein Hund."
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 3 - len(contrast.source_ids))
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 3 - len(contrast.source_ids))
     explained: list[int] = []
 
     def record(of: Contrast) -> int:
@@ -82,7 +82,7 @@ def test_the_mean_log_probability_is_that_of_predicted_tokens(tokenizer: Sentenc
         translator = translator_with(tokenizer, settings, changes)
         scored = translator.score("A dog runs.", "Ein Hund.")
         forced = len(settings) // 2
-        assert translator.num_forced(scored.token_ids, "A dog runs.") == forced
+        assert translator.codec.num_forced(scored.token_ids, "A dog runs.") == forced
         assert scored.token_log_probs[:forced] == (0.0,) * forced
-        mean = translator.mean_log_prob(scored, "A dog runs.")
+        mean = translator.codec.mean_log_prob(scored, "A dog runs.")
         assert mean == pytest.approx(scored.log_prob / (len(scored.tokens) - forced))

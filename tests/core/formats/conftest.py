@@ -8,4 +8,4 @@ EXTRA_TOKENS = 8  # of a translation, beyond the length of its source
 @pytest.fixture(autouse=True)
 def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models with random weights do not end their sentences."""
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", EXTRA_TOKENS)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", EXTRA_TOKENS)

@@ -42,7 +42,7 @@ def test_the_same_logits_as_transformers(
     translator = Translator(found.model, found.tokenizer)
     for source, target in parallel_text[:6]:
         source_ids = tokenizer(source, return_tensors="pt").input_ids
-        assert translator.source_ids(source) == source_ids[0].tolist()
+        assert translator.codec.source_ids(source) == source_ids[0].tolist()
         _, fed, _ = translator.token_ids(source, target)
         with torch.inference_mode():
             expected = reference(source_ids, decoder_input_ids=torch.tensor([fed])).logits
@@ -90,11 +90,11 @@ def test_the_same_tokens_as_transformers(kind: str, saved: str, tmp_path: Path, 
         if (kind, saved) == ("mbart", "published") and unicodedata.normalize("NFKC", text) != text:
             continue  # the reference is made without the normalisation of the SentencePiece model
         ids = reference(text).input_ids
-        assert translator.source_ids(text) == ids, text
+        assert translator.codec.source_ids(text) == ids, text
         if reference.unk_token_id not in ids:
             decoded = found.tokenizer.target.decode(ids)
             assert decoded == reference.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        spans = translator.source_spans(text)
+        spans = translator.codec.source_spans(text)
         assert len(spans) == len(ids)
         assert "".join(text[slice(*span)] for span in spans if span)[:1] == text[0]
 
@@ -106,16 +106,16 @@ def test_a_mask_in_a_text(kind: str, tmp_path: Path, parallel_text: Pairs) -> No
     translator = Translator(found.model, found.tokenizer)
     for text in ("A <mask> runs.", "<mask> dog", "A dog runs<mask>", "A <mask> <mask>, where?"):
         ids = reference(text).input_ids
-        assert translator.source_ids(text) == ids, text
-        assert "<mask>" in translator.source_pieces(ids)
-        assert len(translator.source_spans(text)) == len(ids)
+        assert translator.codec.source_ids(text) == ids, text
+        assert "<mask>" in translator.codec.source_pieces(ids)
+        assert len(translator.codec.source_spans(text)) == len(ids)
 
 
 def test_pieces_of_bytes_show_their_characters(tmp_path: Path, parallel_text: Pairs) -> None:
     write_model(tmp_path, parallel_text)
     found = import_checkpoint(tmp_path)
     translator = Translator(found.model, found.tokenizer)
-    pieces = translator.source_pieces(translator.source_ids("A 東京 dog"))
+    pieces = translator.codec.source_pieces(translator.codec.source_ids("A 東京 dog"))
     assert pieces[0] == "<s>"
     assert pieces[1] == "A"
     assert [piece.spells for piece in pieces if isinstance(piece, BytePiece)][:3] == ["東", "東", "東"]

@@ -80,7 +80,7 @@ def test_a_damaged_file_is_refused_or_works(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)  # many a damaged model never ends a sentence
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)  # many a damaged model never ends a sentence
     path, fates = tmp_path / "model.safetensors", Counter[str]()
     save_checkpoint(path, tiny_model, tokenizer, {"preset": "tiny"}, dtype)
     mutator = Mutator(path, seed=0)

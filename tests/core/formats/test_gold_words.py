@@ -115,7 +115,7 @@ def test_a_perfect_aligner_has_no_error(name: str, opened: Callable[[str], Trans
     translator, code = opened(name), CODE if name == "marian-codes" else ""
     before = BEFORE.get(name, (0, 0))
     if name == "t5":
-        before = len(translator.source_ids(f"{t5_models.PREFIX}b")) - len(["▁b", "</s>"]), 0
+        before = len(translator.codec.source_ids(f"{t5_models.PREFIX}b")) - len(["▁b", "</s>"]), 0
     for text in SENTENCES + (() if name in ESCAPING else MARKS):
         words = text.split()
         target, last = " ".join(reversed(words)), len(words) - 1 + bool(code)
@@ -127,4 +127,4 @@ def test_a_perfect_aligner_has_no_error(name: str, opened: Callable[[str], Trans
             lambda translator, source, target: [perfect(translator, source, target, before)],
         )
         rates = {each.rows: each.score.error_rate for each in ranking.aligners() if each.layer is not None}
-        assert rates["predicted"] == 0, (text, translator.source_pieces(translator.source_ids(code + text)))
+        assert rates["predicted"] == 0, (text, translator.codec.source_pieces(translator.codec.source_ids(code + text)))

@@ -120,7 +120,7 @@ def test_a_language_code_is_for_every_sentence_of_a_text(with_codes: Path) -> No
     found = translator.translate_text(">>fra<< It rains. Where?", beam_size=1)
     assert [sentence.source_tokens[0] for sentence in found.sentences] == [">>fra<<", ">>fra<<"]
     for text, num_codes in ((">>fra<< It rains.", 1), ("It rains.", 0)):
-        assert sum(map(is_special, translator.source_pieces(translator.source_ids(text)))) == num_codes + 1
+        assert sum(map(is_special, translator.codec.source_pieces(translator.codec.source_ids(text)))) == num_codes + 1
 
 
 def test_lines_without_a_language_code_are_noted_once(

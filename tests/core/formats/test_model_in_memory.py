@@ -42,8 +42,8 @@ def test_a_model_of_transformers_is_the_one_of_its_files(
     source, target = torch.tensor([[5, 6, 7, found.config.eos_id]]), torch.tensor([[found.config.bos_id, 8, 9]])
     assert torch.equal(found.model(source, target), expected.model(source, target))
     for text, translation in parallel_text[:8]:
-        assert found.source_ids(text) == expected.source_ids(text)
-        assert found.target_ids(translation, text) == expected.target_ids(translation, text)
+        assert found.codec.source_ids(text) == expected.codec.source_ids(text)
+        assert found.codec.target_ids(translation, text) == expected.codec.target_ids(translation, text)
     assert found.translate(TEXT).hypotheses == expected.translate(TEXT).hypotheses
     assert found.training["imported"]["source"] == f"{type(model).__name__} in memory"
 
@@ -90,7 +90,7 @@ def test_a_module_with_a_sentencepiece_processor(tokenizer: SentencePieceTokeniz
     model = Seq2Seq(tokenizer.vocab_size, tokenizer.vocab_size)
     described = {"model_type": "torch.nn.Transformer", "nhead": 4}
     found = Translator.from_model(model, processor, described)
-    assert found.source_ids(TEXT) == [*tokenizer.encode(TEXT), tokenizer.eos_id]
+    assert found.codec.source_ids(TEXT) == [*tokenizer.encode(TEXT), tokenizer.eos_id]
     assert torch.equal(
         found.model(*(torch.tensor([[5, 6, 2]]),) * 2),
         Translator.from_model(model, (processor, processor), described).model(*(torch.tensor([[5, 6, 2]]),) * 2),
@@ -102,7 +102,7 @@ def test_a_hand_written_model_with_numbers() -> None:
     found = Translator.from_model(model, None, {"model_type": "torch.nn.Transformer", "nhead": HEADS, **ANNOTATED})
     source, target = torch.tensor([[2, 9, 5, 6, 3]]), torch.tensor([[2, 8, 11]])
     torch.testing.assert_close(found.model(source, target), model(source, target), rtol=0, atol=1e-5)
-    assert found.source_ids("9 5 6") == [2, 9, 5, 6, 3]
+    assert found.codec.source_ids("9 5 6") == [2, 9, 5, 6, 3]
 
 
 def test_refusals(tiny_model: Transformer, tmp_path: Path, parallel_text: Pairs) -> None:

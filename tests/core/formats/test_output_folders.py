@@ -148,7 +148,7 @@ def test_ctranslate2_gives_the_same_translations(trained: Path, tmp_path: Path, 
     peer = ctranslate2.Translator(str(tmp_path / "out"), compute_type="float32")
     ours = Translator.from_checkpoint(trained)
     texts = [text for text, _ in short_pairs(parallel_text)[:LEARNED]]
-    tokens = [[*ours.source_pieces(ours.tokenizer.encode(text)), "</s>"] for text in texts]
+    tokens = [[*ours.codec.source_pieces(ours.tokenizer.encode(text)), "</s>"] for text in texts]
     options: dict[str, Any] = {"beam_size": 4, "length_penalty": 0, "suppress_sequences": [["<pad>"], ["<s>"]]}
     options["return_scores"] = True
     others = 0

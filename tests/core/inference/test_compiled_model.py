@@ -114,7 +114,7 @@ def steps(model: Transformer, sources: Tensor, rows: list[list[list[int]]]) -> l
 
 
 def options_of(config: TransformerConfig, **changes: Any) -> SearchOptions:
-    """Those of `Translator.search_options`."""
+    """Those of `SearchSetup.options`."""
     return SearchOptions(
         bos_id=config.bos_id,
         eos_id=config.eos_id,

@@ -201,7 +201,7 @@ def test_only_tokens_in_float32_on_a_cpu(model: Transformer) -> None:
 def test_a_variant_that_is_not_compiled_runs_in_pytorch_in_every_precision(
     changes: dict[str, Any], named: str, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 8)  # an untrained model does not end its sentences
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 8)  # an untrained model does not end its sentences
     model = Transformer(replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, **changes)).eval()
     assert computation(model) == f"PyTorch, as it has {named}"
     exact, fast = (

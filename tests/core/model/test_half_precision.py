@@ -43,7 +43,7 @@ TEXT = "A dog runs."
 @pytest.fixture(autouse=True)
 def _short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models with random weights do not end their sentences."""
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 8)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 8)
 
 
 class Both(NamedTuple):

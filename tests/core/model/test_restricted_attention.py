@@ -205,7 +205,7 @@ def test_it_learns_to_copy_in_bfloat16() -> None:
 def test_a_checkpoint_keeps_it_and_the_translation_is_its_replay(
     tokenizer: SentencePieceTokenizer, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 8)  # an untrained model does not end its sentences
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 8)  # an untrained model does not end its sentences
     model = tiny(neighbourhood=3, vocab_size=tokenizer.vocab_size)
     save_checkpoint(tmp_path / "restricted.safetensors", model, tokenizer)
     loaded = load_checkpoint(tmp_path / "restricted.safetensors")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import train.data.preparation
+from core.decoding.limits import Limits
 from core.decoding.text_codec import TextCodec
 from core.formats.checkpoint import load_checkpoint
 from core.model.preset_configs import PRESETS
@@ -105,10 +106,8 @@ def test_training_reads_the_tokens_that_translation_reads(
     for name in ("valid.source.txt", "valid.target.txt", "tokenizer.model"):
         assert (tmp_path / "data" / name).read_bytes() == (finished / name).read_bytes()
     tokenizer = SentencePieceTokenizer.from_file(tmp_path / "data" / "tokenizer.model")
-    codec, shards = (
-        TextCodec(replace(PRESETS["tiny"], vocab_size=400), tokenizer, weights=0),
-        TokenShards(tmp_path / "data/train"),
-    )
+    config = replace(PRESETS["tiny"], vocab_size=400)
+    codec, shards = TextCodec(config, tokenizer, Limits(config, 0)), TokenShards(tmp_path / "data/train")
     for (source, target), (source_ids, target_ids) in zip(strange, map(shards.pair, range(16)), strict=False):
         assert codec.source_ids(source) == [*source_ids, tokenizer.eos_id]
         assert codec.target_ids(target) == codec.token_ids(source, target).predicted[:-1] == [*target_ids]

@@ -18,7 +18,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-import core.decoding.text_codec
+import core.decoding.limits
 import train.loop
 from tests.train.conftest import Fit
 
@@ -128,7 +128,7 @@ def test_a_killed_process_resumes_to_the_same_bits(
 def run_module(arguments: list[str]) -> None:
     """`python -m train`, in this process, with a line of the log for every fifth step."""
     train.loop.LOG_EVERY = 5
-    core.decoding.text_codec.MAX_EXTRA_TOKENS = 1  # the fixture that limits samples is not in this process
+    core.decoding.limits.MAX_EXTRA_TOKENS = 1  # the fixture that limits samples is not in this process
     sys.argv = ["train", *arguments]
     runpy.run_module("train", run_name="__main__")
 

@@ -106,7 +106,7 @@ def subject(models: Models, number: int, choice: random.Random) -> Subject:
 
 def cut(models: Models, text: str) -> str:
     """The beginning of a text, of at most `MOST` tokens."""
-    while models.translator.num_tokens(text) > MOST:
+    while models.translator.codec.num_tokens(text) > MOST:
         text = text[: len(text) // 2]
     return text
 

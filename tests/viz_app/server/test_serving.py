@@ -127,7 +127,7 @@ def test_the_model_is_there_before_anybody_asks(tiny_checkpoint: Path, monkeypat
     for name in caches:
         os.environ.pop(name, None)
     interval, frozen = sys.getswitchinterval(), gc.get_freeze_count()
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
     serving.prepare(pause=0)
     assert sys.getswitchinterval() == interval
     assert gc.get_freeze_count() > frozen  # a collection after a run of a page looks through what is newer alone

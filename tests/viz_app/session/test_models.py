@@ -140,7 +140,7 @@ def test_the_precision_comes_from_the_environment_and_is_said(
 ) -> None:
     monkeypatch.setenv(models.PRECISION_VARIABLE, "fast")
     model = models.model_at(tiny_checkpoint)
-    assert model.translator.precision == "fast"
+    assert model.translator.shared.precision == "fast"
     assert "reduced precision" in facts_html(model)
     st.cache_resource.clear()
     monkeypatch.setenv(models.PRECISION_VARIABLE, "int4")
@@ -148,7 +148,7 @@ def test_the_precision_comes_from_the_environment_and_is_said(
         models.model_at(tiny_checkpoint)
     monkeypatch.delenv(models.PRECISION_VARIABLE)
     model = models.model_at(tiny_checkpoint)
-    assert model.translator.precision == "exact"
+    assert model.translator.shared.precision == "exact"
     assert "precision" not in facts_html(model)
 
 

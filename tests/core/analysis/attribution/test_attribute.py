@@ -51,7 +51,7 @@ def test_all_methods_and_the_gap(sentence: list[str], capsys: pytest.CaptureFixt
 def test_the_ranking_of_a_file(
     tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 2)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 2)
     file, sentences = tmp_path / "sentences.txt", ["A\u2028dog.", "Where?"]
     file.write_text("\ufeff" + "\n".join(sentences) + "\n\n", encoding="utf-8")
     command = ["faithfulness", "--checkpoint", str(tiny_checkpoint), "--input", str(file), *FAST]

@@ -189,7 +189,7 @@ def test_the_control_is_the_mean_over_forty_orders_of_each_prediction_and_seed(
 
 
 def test_a_sample_is_the_same_for_equal_seeds(translator: Translator, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 2)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 2)
     sentences = ["A dog runs.", "Where is it?"]
     first, again = (list(sample_curves(translator, sentences, methods=["attention"])) for _ in range(2))
     assert first == again
@@ -203,7 +203,7 @@ def test_a_sample_is_the_same_for_equal_seeds(translator: Translator, monkeypatc
 
 
 def test_the_seed_of_a_sample_is_that_of_its_random_orders(translator: Translator, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 2)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 2)
     seeds: list[int] = []
 
     def record(_: object, seed: int = 0) -> Curves:

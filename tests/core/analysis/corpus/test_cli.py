@@ -28,7 +28,7 @@ def test_an_index_of_given_translations_and_one_of_its_sentences(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
     gold = [tmp_path / name for name in ("source", "target", "links")]
     for path, text in zip(gold, ("A dog runs", "Ein Hund", "0-0 1-1"), strict=True):
         path.write_text(text, "utf-8")

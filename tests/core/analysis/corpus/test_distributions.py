@@ -53,7 +53,7 @@ def loops(translator: Translator, lines: list[Line]) -> dict[Head, Loops]:
     for line in lines:
         trace = trace_forward(translator, line.source, line.target or "")
         source, fed, predicted = translator.token_ids(
-            line.source, translator.target_ids(line.target or "", line.source)
+            line.source, translator.codec.target_ids(line.target or "", line.source)
         )
         for kind in KINDS:
             places: dict[tuple[int, int], int] = {}  # of a cell beside the diagonal, the same for all heads

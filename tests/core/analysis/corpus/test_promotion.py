@@ -18,7 +18,7 @@ SOURCE, TARGET = "The old house.", "Das alte Haus."
 @pytest.mark.parametrize("name", ["translator", "norm_first", "like_t5"])
 def test_promoted_tokens_are_those_of_the_lexicon(name: str, request: pytest.FixtureRequest):
     translator: Translator = request.getfixturevalue(name)
-    values = record_batch(translator, [(SOURCE, translator.target_ids(TARGET))]).values
+    values = record_batch(translator, [(SOURCE, translator.codec.target_ids(TARGET))]).values
     trace = trace_logits(translator, SOURCE, TARGET)
     for layer in range(3):
         found = promoted_tokens(translator.model, "cross", layer, values["cross", layer])[0]

@@ -58,7 +58,11 @@ def test_every_sentence_of_a_sample_is_seen_once_batch_by_batch(translator: Tran
 
 
 @pytest.mark.parametrize(
-    ("sources", "message"), [(["A dog.", "  "], "sentence 2 is empty"), (["very " * 600], "sentence 1 is too long")]
+    ("sources", "message"),
+    [
+        (["A dog.", "  "], "sentence 2: there is nothing to translate"),
+        (["very " * 600], "sentence 1: the text has .* tokens"),
+    ],
 )
 def test_invalid_sentences_are_refused_before_anything_is_computed(
     translator: Translator, sources: list[str], message: str

@@ -11,7 +11,7 @@ from core.translator import Translator
 
 @pytest.fixture
 def sentence(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
     return ["cut", "--checkpoint", str(tiny_checkpoint), "--text", "A dog runs.", "--beam-size", "1"]
 
 

@@ -19,7 +19,7 @@ from tests.core.analysis.conftest import SOURCE, random_translator
 @pytest.fixture(scope="module")
 def target(translator: Translator) -> tuple[int, ...]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+        patch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
         return translator.translate(SOURCE, 1).hypotheses[0].token_ids[:8]
 
 
@@ -28,7 +28,7 @@ def logits_of(translator: Translator, target: tuple[int, ...], position: int, cu
     source, fed, _ = translator.token_ids(SOURCE, target)
     with cut_translator(translator, cuts) as model:
         logits = model(torch.tensor([source]), torch.tensor([fed]))[0, position]
-    logits[list(translator.search_options().excluded)] = -torch.inf
+    logits[list(translator.setup.options().excluded)] = -torch.inf
     return logits
 
 

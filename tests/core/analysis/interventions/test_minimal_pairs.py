@@ -26,11 +26,11 @@ def by_letters(translator: Translator) -> Translator:
 @pytest.mark.parametrize("text", SENTENCES)
 def test_every_proposal_has_as_many_tokens_in_the_same_words(translator: Translator, text: str):
     ids = translator.token_ids(text, "").source
-    pieces = translator.source_pieces(ids)
+    pieces = translator.codec.source_pieces(ids)
     for pair in minimal_pairs(translator, text):
         other = translator.token_ids(pair.text, "").source
         assert len(other) == len(ids) == pair.num_tokens
-        assert word_groups(translator.source_pieces(other)) == word_groups(pieces)
+        assert word_groups(translator.codec.source_pieces(other)) == word_groups(pieces)
         assert [index for index in range(len(ids)) if ids[index] != other[index]] == list(pair.positions)
         assert pair.text != text
         assert pair.reason.startswith(f"{len(pair.positions)} of {len(ids)} tokens differ")

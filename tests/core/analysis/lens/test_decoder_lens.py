@@ -22,7 +22,7 @@ VARIANTS: dict[str, dict[str, Any]] = {"post": {}, "t5": LIKE_T5, "forced": {"fo
 def other(tokenizer: SentencePieceTokenizer, request: pytest.FixtureRequest) -> Iterator[Translator]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "core.decoding.text_codec.MAX_EXTRA_TOKENS", 4
+            "core.decoding.limits.MAX_EXTRA_TOKENS", 4
         )  # a model that has learned nothing never ends a sentence
         yield random_translator(tokenizer, **request.param)
 
@@ -54,7 +54,7 @@ def test_a_greedy_search_of_one_level_by_whole_passes(other: Translator):
     source, _, _ = other.token_ids(TEXT, "")
     memory, config = encoder_levels(other, source)[level : level + 1], other.model.config
     fed: list[int] = [config.bos_id]
-    for _ in range(other.length_limit(TEXT)):
+    for _ in range(other.limits.of_translation(other.codec.source_ids(TEXT))):
         ids = torch.tensor([fed])
         logits = other.model.project(other.model.decode(ids, memory, other.model.source_mask(torch.tensor([source]))))
         logits[0, -1, [config.pad_id, config.bos_id]] = -torch.inf
@@ -69,6 +69,6 @@ def test_progress_and_errors(other: Translator):
     calls: list[tuple[int, int]] = []
     encoder_translations(other, TEXT, 1, progress=lambda *call: calls.append(call))
     assert [position for position, _ in calls] == list(range(1, len(calls) + 1))
-    assert {limit for _, limit in calls} == {other.length_limit(TEXT)}
+    assert {limit for _, limit in calls} == {other.limits.of_translation(other.codec.source_ids(TEXT))}
     with pytest.raises(ValueError, match="the text is empty or only white space"):
         encoder_translations(other, " ")

@@ -27,7 +27,7 @@ def test_the_table_is_the_lens(sentence: list[str], tiny_checkpoint: Path, capsy
 def test_the_translations_of_the_encoder(
     sentence: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tiny_checkpoint: Path
 ):
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
     assert main([*sentence, "--encoder"]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert [row["level"] for row in rows] == ["0", "1", "2"]

@@ -16,7 +16,7 @@ NUM_HEADS = PRESETS["tiny"].num_heads
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
 
 
 def test_a_run_is_packed(run_history: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

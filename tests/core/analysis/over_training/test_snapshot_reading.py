@@ -24,7 +24,7 @@ SOURCE = "A dog runs through the green grass."
 @pytest.fixture(scope="module")
 def readings(run_history: Path) -> list[SnapshotReading]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+        patch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
         history = open_history(run_history)
         target = history.translator(300).translate(SOURCE, 2).hypotheses[0].token_ids
         return [read_snapshot(translator, step, SOURCE, target, 2) for step, translator in history]
@@ -33,7 +33,7 @@ def readings(run_history: Path) -> list[SnapshotReading]:
 def test_the_last_snapshot_is_the_checkpoint(
     run_history: Path, readings: list[SnapshotReading], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
     own = Translator.from_checkpoint(run_history / "history" / "step-00000300.safetensors")
     translation, last = own.translate(SOURCE, 2), readings[-1]
     explanation = own.explain(SOURCE, translation.hypotheses[0].token_ids)
@@ -52,7 +52,7 @@ def test_the_last_snapshot_is_the_checkpoint(
 
 def test_a_forced_first_token_is_no_prediction(tokenizer: SentencePieceTokenizer) -> None:
     translator = random_translator(tokenizer, forced_first_id=9)
-    target = translator.target_ids("Ein Hund.", SOURCE)
+    target = translator.codec.target_ids("Ein Hund.", SOURCE)
     reading = SnapshotReading(0, translator.score(SOURCE, target), logit_lens(translator, SOURCE, target), ())
     assert reading.level_probabilities[-1] == pytest.approx(math.exp(reading.log_prob / len(target)), rel=1e-4)
 

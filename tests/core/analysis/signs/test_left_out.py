@@ -43,11 +43,11 @@ def test_something_is_left_of_the_source() -> None:
 def test_values_are_those_of_shortened_sentences(
     forced: int, translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translator, "num_forced", lambda *_: forced)
-    ids = translator.scored_ids(TEXT, TARGET)
+    monkeypatch.setattr(translator.codec, "num_forced", lambda *_: forced)
+    ids = translator.codec.scored_ids(TEXT, TARGET)
     whole = fmean(log_probs_of(translator, ids.source, ids.predicted)[forced:])
     found = dict(span_values(translator, TEXT, TARGET))
-    assert set(found) == set(spans(translator.source_pieces(ids.source)))
+    assert set(found) == set(spans(translator.codec.source_pieces(ids.source)))
     for span, value in itertools.islice(found.items(), 6):
         rest = [token for place, token in enumerate(ids.source) if place not in span]
         without = fmean(log_probs_of(translator, rest, ids.predicted)[forced:])
@@ -72,13 +72,13 @@ def test_a_source_of_one_word_and_a_forced_translation_have_no_sign(
     sign = left_out(translator, "Moscow", "Moskau")
     assert (sign.value, sign.words) == (-math.inf, ())
     assert not sign.fires(0.0)
-    monkeypatch.setattr(translator, "num_forced", lambda predicted, _: len(predicted))
+    monkeypatch.setattr(translator.codec, "num_forced", lambda predicted, _: len(predicted))
     assert left_out(translator, TEXT, TARGET).value == -math.inf
 
 
 def test_a_sentence_with_too_many_spans_is_refused(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = translator.scored_ids(TEXT, TARGET)
-    count = len(spans(translator.source_pieces(ids.source)))
+    ids = translator.codec.scored_ids(TEXT, TARGET)
+    count = len(spans(translator.codec.source_pieces(ids.source)))
     tokens = (count + 1) * (len(ids.source) + len(ids.fed))  # the whole sentence is a pass, too
     monkeypatch.setattr(module, "MOST_TOKENS", tokens)
     next(span_values(translator, TEXT, TARGET))

@@ -54,7 +54,7 @@ def log_probs_of(translator: Translator, source_ids: Sequence[int], predicted: S
 
 def test_values_are_those_of_independent_passes(translator: Translator) -> None:
     (found,) = forced_pairs(translator, [(SOURCE, TARGET)])
-    ids = translator.scored_ids(SOURCE, TARGET)
+    ids = translator.codec.scored_ids(SOURCE, TARGET)
     given = log_probs_of(translator, ids.source, ids.predicted)
     bare = log_probs_of(translator, [translator.config.eos_id], ids.predicted)
     assert found.log_probs == pytest.approx(given, abs=1e-4)

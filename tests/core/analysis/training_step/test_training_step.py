@@ -48,7 +48,7 @@ def trained(translator: Translator, rate: float) -> tuple[Transformer, Transform
     before = copy.deepcopy(translator.model).double()
     model = copy.deepcopy(before).requires_grad_(True)
     source, fed, predicted = (torch.tensor([ids]) for ids in translator.token_ids(SOURCE, TARGET))
-    start = translator.num_forced(predicted[0].tolist(), SOURCE)
+    start = translator.codec.num_forced(predicted[0].tolist(), SOURCE)
     for name, parameter in model.named_parameters():
         if "k_proj.bias" in name:
             parameter.requires_grad_(False)

@@ -51,7 +51,7 @@ def test_a_file_that_is_not_understood_is_refused_by_line(text: str, said: str) 
 def test_given_translations_are_scored_and_others_searched(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 3)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 3)
     first, given, third = score_lines(translator, parse_lines(TEXT), beam_size=2, length_penalty=0.5)
     assert [each.number for each in (first, given, third)] == [1, 3, 4]
     assert given.target == translator.score("A dog runs.", "Ein Hund läuft.", 0.5)
@@ -86,7 +86,7 @@ def test_a_word_has_the_product_of_the_probabilities_of_its_tokens() -> None:
 
 @pytest.mark.parametrize("target", [None, "Hund"])
 def test_a_sentence_that_is_too_long_is_named_by_its_line(translator: Translator, target: str | None) -> None:
-    with pytest.raises(ValueError, match=r"line 7 has .* tokens, which is too long for one sentence"):
+    with pytest.raises(ValueError, match=r"line 7: the text has .* tokens, at most 512 can be translated"):
         list(score_lines(translator, [Line(7, "very " * 600, target)]))
     with pytest.raises(ValueError, match=r"line 8: the target has .* tokens"):
         list(score_lines(translator, [Line(8, "very", "zu lang " * 600)]))

@@ -183,7 +183,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Path) -> 
     job = Job(tmp_path_factory.mktemp("stopped"), tiny_checkpoint, WITH_ERROR)
     with pytest.MonkeyPatch.context() as patch, redirect_stderr(io.StringIO()) as err:
         patch.setattr(lines, "WINDOW_LINES", 20)
-        patch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+        patch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
         assert job.run("--strict", "--workers", "1") == 1
     assert err.getvalue().splitlines()[-2:] == [
         f"100 lines are written to {job.output}; the same command with --resume continues it",
@@ -196,7 +196,7 @@ def stopped(tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Path) -> 
 @pytest.fixture
 def interrupted(stopped: Path, tmp_path: Path, tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
     """The job of `stopped`, in a folder of its own."""
-    monkeypatch.setattr("core.decoding.text_codec.MAX_EXTRA_TOKENS", 4)
+    monkeypatch.setattr("core.decoding.limits.MAX_EXTRA_TOKENS", 4)
     shutil.copytree(stopped, tmp_path, dirs_exist_ok=True)
     return Job(tmp_path, tiny_checkpoint, WITH_ERROR)
 

@@ -11,8 +11,7 @@ from core.cli.file_translation import lines
 from core.cli.file_translation.engine import Hypotheses
 from core.cli.file_translation.lines import InputReader, LineWindow, read_windows
 from core.cli.file_translation.windows import translate_windows
-from core.inference.batch_translator import BATCH_TOKENS
-from core.translator import Translator
+from core.translator import BATCH_TOKENS, Translator
 
 WORDS = ["a", "dog", "runs", "through", "the", "green", "grass", "and"]
 
@@ -72,7 +71,7 @@ def test_batches_depend_on_their_window_alone(text: list[str], translator: Trans
 
 def test_a_batch_has_sentences_of_like_length(text: list[str], translator: Translator) -> None:
     batches = batches_of(text[:100], translator)
-    lengths = [[translator.num_tokens(sentence) for sentence in batch] for batch in batches]
+    lengths = [[translator.codec.num_tokens(sentence) for sentence in batch] for batch in batches]
     assert [length for batch in lengths for length in batch] == sorted(
         (length for batch in lengths for length in batch), reverse=True
     )

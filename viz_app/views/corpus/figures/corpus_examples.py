@@ -93,7 +93,7 @@ def sides(translator: Translator, sentence: IndexedSentence) -> tuple[tuple[str,
                 expected=sentence.source_length,
             )
         )
-    return translator.source_pieces(source), translator.fed_pieces(fed), translator.pieces(predicted)
+    return translator.codec.source_pieces(source), translator.codec.fed_pieces(fed), translator.codec.pieces(predicted)
 
 
 def index_tokens(translator: Translator, index: CorpusIndex) -> dict[Stack, list[tuple[str, ...]]]:

@@ -198,7 +198,7 @@ def token_names(translator: Translator, head: Head, side: TokenSide, ids: list[i
             )
         )
     if not of_source:
-        return [readable(translator.piece(token_id)) for token_id in ids]
+        return [readable(translator.codec.piece(token_id)) for token_id in ids]
     return [readable(resolve_bytes(translator.tokenizer.pieces([token_id]))[0]) for token_id in ids]
 
 

@@ -70,7 +70,9 @@ def page() -> None:
 def headline(survey: QuestionSurvey) -> None:
     """Name the quantity that the effects change."""
     runs = survey.run.runs
-    first, second = (plain(isolated(readable(each))) for each in map(runs.translator.piece, (runs.token, runs.against)))
+    first, second = (
+        plain(isolated(readable(each))) for each in map(runs.translator.codec.piece, (runs.token, runs.against))
+    )
     value = decimal(survey.run.metric, 2, sign=True)
     if runs.metric == "difference":
         text = tr(

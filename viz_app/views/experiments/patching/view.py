@@ -97,7 +97,9 @@ def headline(title: str, patched: Patching, help: str | None = None) -> None:
         help: about the picture.
     """
     runs, question = patched.pairs[0], patched.question
-    first, second = (plain(isolated(readable(each))) for each in map(runs.translator.piece, (runs.token, runs.against)))
+    first, second = (
+        plain(isolated(readable(each))) for each in map(runs.translator.codec.piece, (runs.token, runs.against))
+    )
     measure = tr("Logit of **{first}** minus **{second}**", first=first, second=second)
     if question.metric == "log_prob":
         measure = tr("Log-probability of **{first}**", first=first)

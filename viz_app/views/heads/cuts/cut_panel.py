@@ -164,7 +164,7 @@ def _found(reading: readings.Reading, search: FoundCuts, token: str) -> None:
     if not search.states:
         return
     last = search.states[-1]
-    winner = plain(readable(reading.model.translator.piece(last.winner)))
+    winner = plain(readable(reading.model.translator.codec.piece(last.winner)))
     lead = decimal(last.margin, 2, sign=True)
     st.caption(
         tr_count(

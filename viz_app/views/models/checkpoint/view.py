@@ -115,7 +115,7 @@ def translated(model: Model, sentence: str, number: int) -> Reading | None:
             place.error(sentence_case(str(error)))
             return None
         best = translation.hypotheses[0]
-        mean = decimal(model.translator.mean_log_prob(best, sentence), 2)
+        mean = decimal(model.translator.codec.mean_log_prob(best, sentence), 2)
         place.markdown(f"\u2192 {isolated(plain(best.text))} :gray[{mean}]")
     return Reading(model, search, translation, 0, best)
 

@@ -60,7 +60,7 @@ def _reference_token(about: Reading, reference: str) -> int:
     """Select a token of a typed reference."""
     translator = about.model.translator
     ids = translator.token_ids(about.translation.source, reference)
-    tokens = readable_all(translator.pieces(ids.predicted))
+    tokens = readable_all(translator.codec.pieces(ids.predicted))
     names = [f"{number} {token}" for number, token in enumerate(tokens, start=1)]
     return REFERENCE_TOKEN.draw(
         st.selectbox, tr("Predicted token"), range(len(names)), format_func=names.__getitem__, width=200

@@ -11,7 +11,9 @@ from core.analysis.recorded_call import Call
 from core.decoding import MaskPredictState, SpeculativeStep, run_search
 from core.decoding.mask_predict import best_length
 from core.files.shipped_files import shipped_checkpoint
+from core.mask_predict_translation import mask_predict_states
 from core.results import ScoredText
+from core.speculative_translation import translate_speculatively
 from viz_app.session import models
 from viz_app.session.models import MODEL_HASH, Model, ModelError, model_at
 from viz_app.session.open_models import OpenModels
@@ -85,11 +87,11 @@ class TimedResult(Generic[T]):
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def searched(model: Model, text: str, beam_size: int, length_penalty: float) -> TimedResult[ScoredText]:
     """Translate with greedy or beam search."""
-    options = model.translator.search_options(beam_size, length_penalty, 1)
+    options = model.translator.setup.options(beam_size, length_penalty, 1)
 
     def run() -> ScoredText:
         [best] = run_search(model.translator.search(text, beam_size, length_penalty, 1), options)
-        return model.translator.scored_text(best)
+        return model.translator.codec.scored_text(best)
 
     return _measured(run)
 
@@ -97,14 +99,14 @@ def searched(model: Model, text: str, beam_size: int, length_penalty: float) -> 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def drafted(model: Model, draft: Model, text: str, draft_tokens: int) -> TimedResult[tuple[SpeculativeStep, ...]]:
     """Translate with speculative decoding."""
-    return _measured(lambda: tuple(model.translator.translate_speculatively(text, draft.translator, draft_tokens)))
+    return _measured(lambda: tuple(translate_speculatively(model.translator, text, draft.translator, draft_tokens)))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
 def refined(model: Model, text: str, iterations: int, candidates: int) -> TimedResult[tuple[MaskPredictState, ...]]:
     """Translate with mask-predict: the iterations of the best length candidate."""
 
-    return _measured(lambda: tuple(best_length(model.translator.mask_predict(text, iterations, candidates))))
+    return _measured(lambda: tuple(best_length(mask_predict_states(model.translator, text, iterations, candidates))))
 
 
 def _measured(run: Callable[[], T]) -> TimedResult[T]:
@@ -128,10 +130,10 @@ def search_call(model: Model, text: str, beam_size: int, length_penalty: float, 
 def drafted_call(model: Model, draft: Model, text: str, draft_tokens: int, found: Sequence[SpeculativeStep]) -> Call:
     """Return the call of speculative decoding, which has made these checks."""
     arguments = translator(model), text, translator(draft, "draft"), draft_tokens
-    return Call("checks", list, (Call("decoding", "translate_speculatively", arguments),)).returning(found)
+    return Call("checks", list, (Call("decoding", translate_speculatively, arguments),)).returning(found)
 
 
 def refined_call(model: Model, text: str, iterations: int, candidates: int, found: Sequence[MaskPredictState]) -> Call:
     """Return the call of mask-predict, whose best length candidate had these iterations."""
-    steps = Call("steps", "mask_predict", (translator(model), text, iterations, candidates))
+    steps = Call("steps", mask_predict_states, (translator(model), text, iterations, candidates))
     return Call("states", best_length, (steps,)).returning(found)

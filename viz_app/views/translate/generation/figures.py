@@ -9,9 +9,9 @@ import pandas as pd
 
 from core.analysis.tokens.words import readable
 from core.decoding import MaskPredictState, SpeculativeStep
-from core.decoding.text_codec import TextCodec
 from core.results import ScoredText
 from core.text.byte_pieces import MASK
+from core.translator import Translator
 from viz_app.drawing.export.canvas import CHARACTER, Format, check_format, cut, letters
 from viz_app.drawing.export.token_boxes import FREE, Box, draw_boxes
 from viz_app.drawing.head_grid import readable_on
@@ -74,12 +74,12 @@ def search_rows(best: Sequence[tuple[str, ScoredText]]) -> list[TokenRow]:
     ]
 
 
-def speculative_rows(steps: Sequence[SpeculativeStep], codec: TextCodec) -> list[TokenRow]:
+def speculative_rows(steps: Sequence[SpeculativeStep], translator: Translator) -> list[TokenRow]:
     """A row for each check: the drafted tokens, accepted or rejected, then the large model's own."""
     rows: list[TokenRow] = []
     start = 0
     for number, step in enumerate(steps, start=1):
-        drafted, added = codec.pieces(step.drafted), codec.pieces(step.added)
+        drafted, added = translator.codec.pieces(step.drafted), translator.codec.pieces(step.added)
         log_probs = step.hypothesis.token_log_probs[start:]
         cells = [
             TokenCell(start + at, token, "accepted", log_probs[at])
@@ -93,11 +93,11 @@ def speculative_rows(steps: Sequence[SpeculativeStep], codec: TextCodec) -> list
     return rows
 
 
-def mask_predict_rows(states: Sequence[MaskPredictState], codec: TextCodec) -> list[TokenRow]:
+def mask_predict_rows(states: Sequence[MaskPredictState], translator: Translator) -> list[TokenRow]:
     """A row for each iteration: all tokens, with marks for those predicted in it and those to be masked next."""
     rows: list[TokenRow] = []
     for state in states:
-        pieces, fed = codec.pieces(state.token_ids), codec.pieces(state.fed_ids)
+        pieces, fed = translator.codec.pieces(state.token_ids), translator.codec.pieces(state.fed_ids)
         states_of: list[State] = ["predicted" if each == MASK else "kept" for each in fed]
         for position in state.masked_next:
             states_of[position] = "masked"

@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.analysis.recorded_call import Call
 from core.capture import Kind
+from core.mask_predict_translation import explain_iteration
 from core.results import Explanation
 from viz_app.components.attention_map import attention_map
 from viz_app.controls.downloads import downloads
@@ -108,7 +109,7 @@ def speculative(compared: ComparedModels, search: Search) -> list[dict[str, obje
             )
         )
         return []
-    if compared.one_by_one.translator.search_options(1).first_is_certain:
+    if compared.one_by_one.translator.setup.options(1).first_is_certain:
         st.info(
             tr(
                 "Every translation of {model} begins with a forced token, which drafts do not take into account.",
@@ -198,7 +199,7 @@ def attention(model: Model, search: Search, states: Call, at: int) -> None:
         at: number of the iteration, counted from 1.
     """
     arguments = translator(model), search.text, Call("state", "[]", (states, at - 1))
-    recorded = Call("explanation", "explain_iteration", arguments)
+    recorded = Call("explanation", explain_iteration, arguments)
     explanation: Explanation = recorded.run()
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         kind: Kind = setting_segments(

@@ -46,14 +46,14 @@ def force_token(about: readings.Reading, position: int, text: str, typed: bool) 
         constraints = search.constraints(forbidden)
         if typed:  # the beginning of a word is completed by the tokens of the best translation
             whole = replace_token(tokenizer, token_ids, position, text)
-            begun = translator.open_beginning(whole, is_ended=text[-1:].isspace())
+            begun = translator.setup.open_beginning(whole, is_ended=text[-1:].isspace())
             sizes = search.beam_size, search.length_penalty, 1
             found = translator.translate(search.text, *sizes, prefix=begun, constraints=constraints)
             prefix = begun.complete(found.hypotheses[0].token_ids)
         else:
             chosen = token_ids[position] if text == written else tokenizer.token_id(text)
             prefix = (*token_ids[:position], chosen)
-        prefix = translator.prefix_ids(about.translation.source, prefix, constraints)
+        prefix = translator.setup.prefix_ids(about.translation.source, prefix, constraints)
         return readings.ForcedTarget(tuple(prefix), forbidden=forbidden)
 
     _force(about, position, text if typed else "", target)
@@ -67,7 +67,7 @@ def forbid_token(about: readings.Reading, position: int) -> None:
     def target() -> readings.ForcedTarget:
         forbidden = (*_still_forbidden(about, position + 1), (position, token_id))
         constraints = about.search.constraints(forbidden)
-        prefix = translator.prefix_ids(about.translation.source, token_ids[:position], constraints)
+        prefix = translator.setup.prefix_ids(about.translation.source, token_ids[:position], constraints)
         return readings.ForcedTarget(tuple(prefix), forbidden=forbidden)
 
     _force(about, position, "", target)
@@ -107,7 +107,7 @@ def forbidden_options(about: readings.Reading) -> frozenset[tuple[int, str]]:
         zip(explanation.predicted_tokens, explanation.alternatives, strict=True)
     ):
         excluded = constraints.excluded_at(position, translator.config.eos_id)
-        pieces = set(map(translator.piece, excluded)) - {written}
+        pieces = set(map(translator.codec.piece, excluded)) - {written}
         found.update((position, name) for name, _ in others if name in pieces)
     return frozenset(found)
 
@@ -131,7 +131,7 @@ def score_text(about: readings.Reading) -> None:
     translator, search, state = about.model.translator, about.search, session_object(ForcedInput)
     state.text_problem = None
     try:
-        target_ids = translator.target_ids(TEXT.value or "", about.translation.source)
+        target_ids = translator.codec.target_ids(TEXT.value or "", about.translation.source)
         target = readings.ForcedTarget(target=(*target_ids, translator.model.config.eos_id))
         target.run(about.model, search, lambda _done, _most: None)
     except ValueError as error:
@@ -176,7 +176,7 @@ def origin_text(about: readings.Reading) -> str:
             count=len(about.translation.hypotheses),
         )
     if about.forced.forbidden and _is_completed(about):
-        piece = about.model.translator.piece
+        piece = about.model.translator.codec.piece
         names = joined(
             tr("{token} as token {number}", token=f"*{plain(readable(piece(token_id)))}*", number=position + 1)
             for position, token_id in about.forced.forbidden

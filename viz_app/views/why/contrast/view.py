@@ -128,7 +128,7 @@ def attribution(reading: Reading, known: PredictionScores, methods: list[Contras
 
 def names(reading: Reading, result: ContrastAttribution) -> tuple[str, str]:
     """Return A and B as Markdown; "" if there is no B."""
-    contrast, piece = result.contrast, reading.model.translator.piece
+    contrast, piece = result.contrast, reading.model.translator.codec.piece
     a, b = reading.explain().predicted_tokens[contrast.position], contrast.against
     return plain(isolated(readable(a))), "" if b is None else plain(isolated(readable(piece(b))))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.decoding import Hypothesis, SpeculativeStep
+from core.mask_predict_translation import mask_predict_states
 from core.translator import Translator
 from viz_app.drawing.theme import DARK, LIGHT, Theme
 from viz_app.views.translate.generation.figures import (
@@ -44,15 +45,15 @@ def test_a_check_shows_what_was_accepted_rejected_and_chosen(translator: Transla
         (3, "accepted", -0.4),
         (4, "chosen", -0.5),
     ]
-    assert [cell.token for cell in second.cells] == [*translator.pieces((311, 312, 2))]
+    assert [cell.token for cell in second.cells] == [*translator.codec.pieces((311, 312, 2))]
 
 
 def test_iterations_and_searches(translator: Translator, mask_predict_checkpoint: Path) -> None:
     model = Translator.from_checkpoint(mask_predict_checkpoint, "cpu")
-    states = [state for (state,) in model.mask_predict("Where is it?", 4, 1)]
+    states = [state for (state,) in mask_predict_states(model, "Where is it?", 4, 1)]
     rows = mask_predict_rows(states, model)
     for state, row in zip(states, rows, strict=True):
-        assert [cell.token for cell in row.cells] == [*model.pieces(state.token_ids)]
+        assert [cell.token for cell in row.cells] == [*model.codec.pieces(state.token_ids)]
         masked = [cell.position for cell in row.cells if cell.state == "masked"]
         assert masked == [*state.masked_next]
         new = {cell.position for cell in row.cells if cell.state == "predicted"}

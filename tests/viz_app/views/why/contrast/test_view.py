@@ -84,8 +84,8 @@ def test_a_forced_token_is_not_explained_and_b_is_a_token_that_a_search_generate
     assert position > 0
     best, *others = alternatives(about, position)
     translator = about.model.translator
-    never = replace(translator.search_options(), never=(translator.tokenizer.target.token_id(best),))
-    monkeypatch.setattr(translator, "search_options", lambda: never)
+    never = replace(translator.setup.options(), never=(translator.tokenizer.target.token_id(best),))
+    monkeypatch.setattr(translator.setup, "options", lambda: never)
     assert alternatives(about, position) == others
 
 

@@ -35,13 +35,13 @@ def test_a_batch_gives_each_sentence_what_it_gets_alone(
 
 
 def test_batches_are_limited_by_tokens(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.inference.batch_translator.BATCH_TOKENS", 60)
+    monkeypatch.setattr("core.translator.BATCH_TOKENS", 60)
     sizes: list[tuple[int, int]] = []
     encode = translator.model.embedding.register_forward_hook(
         lambda _module, arguments, _output: sizes.append(tuple(arguments[0].shape)) if len(arguments) == 1 else None
     )
     checked: list[bool] = []
-    monkeypatch.setattr(translator, "_of_model", lambda *_: ((), checked.append(True) or True))
+    monkeypatch.setattr(translator.check, "of_model", lambda *_: ((), checked.append(True) or True))
     translator.translate_batch([SENTENCE[:length] for length in (3, 35, 9, 6, 21, 12)], beam_size=1)
     encode.remove()
     assert len(sizes) == len(checked) > 1
@@ -53,7 +53,7 @@ def test_batches_are_limited_by_tokens(translator: Translator, monkeypatch: pyte
 def test_a_batch_of_given_targets_has_the_scores_of_each_alone(
     translator: Translator, parallel_text: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ids = translator.target_ids(parallel_text[1][1])
+    ids = translator.codec.target_ids(parallel_text[1][1])
     pairs = [
         *parallel_text[:6],
         ("No.", ""),
@@ -61,7 +61,7 @@ def test_a_batch_of_given_targets_has_the_scores_of_each_alone(
         (SENTENCE, [*ids, translator.config.eos_id]),
         ("No.", []),
     ]
-    monkeypatch.setattr("core.inference.batch_translator.SCORED_TOKENS", 90)
+    monkeypatch.setattr("core.inference.shared_model.SCORED_TOKENS", 90)
     monkeypatch.setattr("core.inference.shared_model.CHUNK_LOGITS", 3 * translator.config.vocab_size)
     together = translator.score_batch(pairs, 0.7)
     assert translator.score_batch([]) == []
@@ -118,7 +118,7 @@ def test_a_batch_has_no_more_hypotheses_than_the_budget(
     texts = ["A dog.", "Two children.", "It rains.", "Nobody knows.", "The old house.", "A cup of tea.", "Where?"]
     expected = Translator(tiny_model, tokenizer).translate_batch(texts)
     translator = Translator(tiny_model, tokenizer)
-    monkeypatch.setattr(translator, "most_hypotheses", lambda _: 4 * 3 + 1)
+    monkeypatch.setattr(translator.limits, "most_hypotheses", lambda _: 4 * 3 + 1)
     done: list[int] = []
     found = translator.translate_batch(texts, progress=lambda count, _: done.append(count))
     assert done == [3, 6, 7]
