@@ -73,7 +73,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def navigation(titles: dict[str, str]) -> list[Any]:
-    """Return all pages in groups; those that no group names come under Methods and guides, by their title.
+    """Return all pages in groups; those that no group names come under Guides, by their title.
 
     Args:
         titles: of each page, by its path in the documentation.
@@ -89,7 +89,7 @@ def navigation(titles: dict[str, str]) -> list[Any]:
         {"Pages of the app": [{group: pages} for group, pages in of_app.items()]},
         {"The paper": "paper.md"},
         {"Notebooks": ["notebooks/index.md", *notebooks]},
-        {"Methods and guides": sorted(rest, key=lambda path: titles[path].lower())},
+        {"Guides": sorted(rest, key=lambda path: titles[path].lower())},
         {
             "Reference": [
                 {package: [{_module(path): path} for path in reference if _module(path).startswith(f"{package}.")]}

@@ -32,14 +32,14 @@ def hooks() -> Iterator[ModuleType]:
 def test_every_page_is_in_the_navigation(hooks: ModuleType) -> None:
     titles = {
         "zebra.md": "Zebra crossings",
-        "cuts.md": "Cuts",
+        "cards.md": "Cards",
         "notebooks/index.md": "Notebooks",
         "notebooks/07_new.md": "New",
         "reference/core.model.md": "",
         f"pages/{VIEWS[0].name}.md": VIEWS[0].title,
     }
     groups = {name: pages for group in hooks.navigation(titles) for name, pages in group.items()}
-    assert groups["Methods and guides"] == ["cuts.md", "zebra.md"]
+    assert groups["Guides"] == ["cards.md", "zebra.md"]
     assert groups["Notebooks"] == ["notebooks/index.md", "notebooks/07_new.md"]
     assert groups["Reference"][0] == {"core": [{"core.model": "reference/core.model.md"}]}
     listed = [path for group in groups["Pages of the app"] for pages in group.values() for path in pages]
