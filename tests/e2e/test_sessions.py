@@ -18,7 +18,8 @@ from core.model import Transformer
 from core.model.preset_configs import PRESETS
 from core.text.tokenizer import SentencePieceTokenizer
 from viz_app.components.sentence_bar import sentence_payload
-from viz_app.session.environment import DEFAULT_MODELS
+from viz_app.server.launch import running_app
+from viz_app.session.environment import MEMORY_VARIABLE
 
 SENTENCES = ("A dog runs.", "Where?", "Two children play.", "It is raining.")  # one for each session
 
@@ -38,11 +39,13 @@ def slow_checkpoint(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> Path:
     return untrained(tmp_path / "slow.safetensors", tokenizer, num_decoder_layers=4, seed=2)
 
 
-def untrained(path: Path, tokenizer: SentencePieceTokenizer, num_decoder_layers: int, seed: int) -> Path:
+def untrained(path: Path, tokenizer: SentencePieceTokenizer, num_decoder_layers: int, seed: int, **shape: int) -> Path:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_decoder_layers=num_decoder_layers)
-        save_checkpoint(path, Transformer(shape), tokenizer)
+        config = replace(
+            PRESETS["tiny"], vocab_size=tokenizer.vocab_size, num_decoder_layers=num_decoder_layers, **shape
+        )
+        save_checkpoint(path, Transformer(config), tokenizer)
     return path
 
 
@@ -83,15 +86,21 @@ def sentence(reader: int, step: int) -> str:
     return SENTENCES[(reader + step) % len(SENTENCES)]
 
 
-def test_models_of_visitors_who_have_left_go_first(app: str, tmp_path: Path, tokenizer: SentencePieceTokenizer) -> None:
-    """Each leaves before the next one comes, and there is one more than there is room for."""
-    for number in range(DEFAULT_MODELS + 1):
-        checkpoint = untrained(tmp_path / f"visitor-{number}.safetensors", tokenizer, 1, seed=100 + number)
-        with Session(app) as session:
-            session.run(text="Where?", beam_size="1")
-            session.upload(checkpoint)
-            assert checkpoint.name in session.page_text()
-            assert "are in memory" not in " ".join(element.alert.body for element in session.elements)
+def test_models_of_visitors_who_have_left_make_room(
+    tiny_checkpoint: Path, tmp_path: Path, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each leaves before the next one comes, and all their models together would not fit."""
+    monkeypatch.setenv(MEMORY_VARIABLE, "45")
+    with running_app(tiny_checkpoint) as small:
+        for number in range(5):
+            checkpoint = untrained(tmp_path / f"{number}.safetensors", tokenizer, 1, seed=100 + number, d_ff=8192)
+            assert checkpoint.stat().st_size > 6e6
+            with Session(small) as session:
+                session.run(text="Where?", beam_size="1")
+                session.upload(checkpoint)
+                alerts = " ".join(element.alert.body for element in session.elements)
+                assert checkpoint.name in session.page_text(), alerts
+                assert "MB" not in alerts
 
 
 def test_a_long_translation_delays_no_other_session_and_can_be_stopped(app: str, slow_checkpoint: Path) -> None:

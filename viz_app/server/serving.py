@@ -40,7 +40,10 @@ from viz_app.session.core_import import import_core
 
 OPEN_FILES = "/dev/fd"  # the open files of this process by number, on systems that have it
 PAUSE = 3.0  # seconds between loading the model and importing the other pages
-SWITCH_INTERVAL = 0.0005  # seconds for which a thread may hold the interpreter while the model is loaded
+# Seconds for which a thread may hold the interpreter while others wait for it. Each of the hundreds of calls of PyTorch
+# in a pass gives it up, and waits as long to have it back if another page is drawn meanwhile: by Python's own interval,
+# ten times as long, that took longer than the pass.
+SWITCH_INTERVAL = 0.0005
 
 
 @asynccontextmanager
@@ -49,6 +52,7 @@ async def lifespan(_app: App) -> AsyncGenerator[None]:
     end.
     """
     print("\n ", "Headlight", address(), "\n", flush=True)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     disable_nagle()
     limit_heads(AutoHTTPProtocol)
     keep_left_visitors()
@@ -106,29 +110,22 @@ def disable_nagle() -> None:
 def prepare(pause: float = PAUSE) -> None:
     """Load the first model and, after a pause, import all other pages.
 
-    Pages are served meanwhile, as threads switch often. All objects that exist in the end, mostly code, are frozen:
-    Streamlit collects garbage after every run of a page or fragment, and would traverse them each time, for a tenth of
-    a second.
+    All objects that exist once the model is loaded, mostly code, are frozen: a search for garbage, in which no page
+    runs, would traverse them each time, for a tenth of a second. What visitors have made by then is never garbage.
 
     Args:
         pause: seconds in which the first page is sent to a visitor who came at once.
     """
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    try:
-        import_core()
-        bound_kernel_caches()
-        set_threads()
-        model_memory.limit_memory()
-        with suppress(models.ModelError):  # the page shows it
-            prepare_example(models.shipped_model())
-        prepare_numbers()
-        gc.freeze()
-        time.sleep(pause)
-        import_pages()
-    finally:
-        sys.setswitchinterval(interval)
+    import_core()
+    bound_kernel_caches()
+    set_threads()
+    model_memory.limit_memory()
+    with suppress(models.ModelError):  # the page shows it
+        prepare_example(models.shipped_model())
+    prepare_numbers()
     gc.freeze()
+    time.sleep(pause)
+    import_pages()
 
 
 def bound_kernel_caches() -> None:
