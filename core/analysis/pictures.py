@@ -4,13 +4,15 @@
 Texts are phrases, which the app translates; other strings, such as tokens, stay as they are.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.text.phrases import Number
 from core.trace import Head
 
-Scale = Literal["sequential", "diverging"]  # of colours, from 0 to 1 or from -1 to 1
+Scale = Literal["sequential", "diverging", "greys"]  # of colours, from 0 to 1 or from -1 to 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +24,18 @@ class Cell:
         says: its meaning, shown on hover and read by screen readers.
         shade: its place on the scale of the grid; what is outside is drawn at its end.
         head: that a click selects; None without one.
-        is_grey: whether its shade is one of grey: what does not count.
+        scale: its own, if it is not that of the grid.
         is_strong: whether its text is bold.
+        bar: ends of a bar below the text, as shares of the width, which has the colour; None colours the whole cell.
     """
 
     text: str
     says: str
     shade: float
     head: Head | None = None
-    is_grey: bool = False
+    scale: Scale | None = None
     is_strong: bool = False
+    bar: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +48,7 @@ class Grid:
         ends: texts at both ends of their scale.
         columns: names.
         rows: the name and the cells of each; None leaves a gap.
+        groups: names above several columns each, with their number.
         width: least one of a cell, in characters.
     """
 
@@ -51,6 +56,7 @@ class Grid:
     legend: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Cell | None]]]
+    groups: Sequence[tuple[str, int]] = ()
     ends: tuple[str, str] = ("0", "1")
     scale: Scale = "sequential"
     width: int = 4
@@ -82,4 +88,67 @@ class Dots:
     num_layers: int
 
 
-Picture = Grid | Dots
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """Bars of one colour, one for each column of a picture.
+
+    Attributes:
+        color: its place among the colours of heads.
+        heads: that a click on a bar selects; empty if the series has none.
+    """
+
+    name: str
+    color: int
+    values: Sequence[float]
+    heads: Sequence[Head | None] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """Signed numbers in columns, stacked away from 0.
+
+    Attributes:
+        title: name of the picture.
+        axis: meaning of the numbers.
+        columns: names.
+    """
+
+    title: str
+    axis: str
+    columns: Sequence[str]
+    series: Sequence[Series]
+
+
+Picture = Grid | Dots | Bars
+
+
+# --- signed effects ---------------------------------------------------------------------------------------------------
+
+LEAST_LIMIT = 0.1  # nats: a smaller scale would show noise
+SMALLEST = 0.05  # of a written number: a cell with a smaller one is empty
+
+
+def effect_limit(effects: Sequence[float]) -> float:
+    """End of a scale centred at 0: the largest absolute effect, at least `LEAST_LIMIT`."""
+    return max(LEAST_LIMIT, *(abs(effect) for effect in effects), 0.0)
+
+
+def effect_share(effect: float, limit: float) -> float:
+    """Place of an effect, from -1 to 1, on the scale from -limit to limit.
+
+    arsinh(effect / c) / arsinh(limit / c) with c = `LEAST_LIMIT`: linear below c, logarithmic above. One head can cost
+    the translation 100 times as much as most others, whose colours would look alike on a linear scale.
+    """
+    share = math.asinh(effect / LEAST_LIMIT) / math.asinh(limit / LEAST_LIMIT)
+    return min(max(share, -1.0), 1.0)
+
+
+def effect_cell(effect: float, limit: float, head: Head | None = None) -> Cell:
+    """Cell of an effect in nats, in a grid with the diverging scale from -limit to limit."""
+    text = Number(effect, "+.1f") if abs(effect) >= SMALLEST else ""
+    return Cell(text=text, says=Number(effect, "+.3f"), shade=effect_share(effect, limit), head=head)
+
+
+def effect_ends(limit: float) -> tuple[str, str]:
+    """Texts at the ends of that scale."""
+    return Number(-limit, ".1f"), Number(limit, "+.1f")

@@ -8,13 +8,13 @@ import { scrolling } from "./scrolling.js";
 import { mixed, pageScale, readable, stopsOf } from "./shades.js";
 
 /**
+ * @typedef {"sequential" | "diverging" | "greys"} ScaleName
+ *
  * @typedef {object} Cell
  * @property {string} text
  * @property {string} name Shown on hover, and read by screen readers.
- * @property {number} [shade] Place on the scale; a cell without one has the colours
- * @property {string} [color]
- * @property {string} [text_color]
- * @property {boolean} [grey] Whether the shade is one of grey.
+ * @property {number} shade Place on its scale.
+ * @property {ScaleName} scale
  * @property {boolean} marked
  * @property {boolean} strong
  * @property {[number, number] | null} [bar] Ends of a bar, as shares of the width; null: the whole cell has the colour.
@@ -23,11 +23,11 @@ import { mixed, pageScale, readable, stopsOf } from "./shades.js";
  * @property {string[]} columns
  * @property {{ name: string, cells: (Cell | null)[], word?: string, selected?: boolean }[]} rows A row that belongs to a
  *   word of the sentence has its name, and a click on the name selects the word.
- * @property {"sequential" | "diverging"} [scale]
+ * @property {ScaleName} scale Of the legend.
  * @property {[name: string, columns: number][]} [groups] Names above several columns each.
  * @property {string} name
  * @property {number} cellWidth Least width of a cell, in characters.
- * @property {{ title: string, colors?: string[], low: string, high: string } | null} legend
+ * @property {{ title: string, low: string, high: string }} legend
  *
  * @typedef {object} GridEvents
  * @property {((row: number, column: number) => void) | null} onCell null: cells are no buttons.
@@ -45,12 +45,12 @@ const drawn = new WeakMap();
  * @param {GridData} data
  * @param {GridEvents} events
  */
-export function drawGrid(root, data, { onCell, onWord = () => {} }) {
+export function drawGrid(root, data, { onCell, onWord }) {
   const focused = focusedIn(root)?.dataset;
   const scrolled = root.querySelector(".scroll")?.scrollLeft ?? 0;
   const grid = group("grid", data.name);
   const { columns, groups = [] } = data;
-  const colors = scaleColors(root, data);
+  const stops = Object.fromEntries(Object.entries(RAMPS).map(([name, ramp]) => [name, stopsOf(pageScale(root, ramp))]));
   grid.style.setProperty("--columns", String(columns.length));
   grid.style.setProperty("--cell", `${data.cellWidth}ch`);
   if (groups.length) {
@@ -63,8 +63,8 @@ export function drawGrid(root, data, { onCell, onWord = () => {} }) {
   }
   grid.append(element("span"), ...columns.map((name) => heading(name, "column")));
   const lines = data.rows.map(({ name, cells, word, selected = false }, row) => {
-    const line = cells.map((cell, column) => cellNode(cell && colored(cell, colors), row, column, onCell));
-    const title = word ? wordHeading(name, selected, (event) => onWord(word, event)) : heading(name, "row");
+    const line = cells.map((cell, column) => cellNode(cell, row, column, stops, onCell));
+    const title = word ? wordHeading(name, selected, (event) => onWord?.(word, event)) : heading(name, "row");
     grid.append(title, ...line);
     for (let gap = line.length; gap < columns.length; gap++) grid.append(element("span"));
     return line;
@@ -73,10 +73,10 @@ export function drawGrid(root, data, { onCell, onWord = () => {} }) {
   const shape = JSON.stringify([data.name, columns, groups, data.cellWidth, rowShapes]);
   const before = drawn.get(root);
   const buttons = [...grid.querySelectorAll("button")];
-  const note = data.legend ? [legend(data.legend, data.legend.colors ?? colors.all)] : [];
+  const note = legend(data.legend, pageScale(root, RAMPS[data.scale]));
   if (onCell && before?.shape === shape && before.buttons.length === buttons.length) {
     before.buttons.forEach((old, index) => become(old, buttons[index]));
-    root.querySelector(".legend")?.replaceWith(...note);
+    root.querySelector(".legend")?.replaceWith(note);
     return;
   }
   drawn.set(root, { shape, buttons });
@@ -85,35 +85,13 @@ export function drawGrid(root, data, { onCell, onWord = () => {} }) {
   const box = element("div", "scroll");
   box.append(grid);
   scrolling(box);
-  root.replaceChildren(box, ...note);
+  root.replaceChildren(box, note);
   box.scrollLeft = scrolled;
   restoreFocus(buttons, focused); // Tab reaches the grid, arrow keys its buttons
 }
 
-/**
- * @param {HTMLElement} root
- * @param {GridData} data
- */
-function scaleColors(root, data) {
-  const all = pageScale(root, data.scale === "diverging" ? "diverging" : "ramp");
-  return {
-    all,
-    stops: stopsOf(all),
-    greys: stopsOf(pageScale(root, "greys")),
-    low: data.scale === "diverging" ? -1 : 0,
-  };
-}
-
-/**
- * @param {Cell} cell
- * @param {ReturnType<typeof scaleColors>} colors
- * @returns {Cell}
- */
-function colored(cell, { stops, greys, low }) {
-  if (cell.shade === undefined) return cell;
-  const [color, ink] = readable(mixed(cell.grey ? greys : stops, (cell.shade - low) / (1 - low)));
-  return { ...cell, color, text_color: ink };
-}
+/** @type {Record<ScaleName, import("./shades.js").Scale>} */
+const RAMPS = { sequential: "ramp", diverging: "diverging", greys: "greys" };
 
 /**
  * Make a button look and act like another one. It and the text in it stay the same elements, so a click that has begun
@@ -160,10 +138,11 @@ function heading(name, style) {
  * @param {Cell | null} cell null: a gap.
  * @param {number} row
  * @param {number} column
+ * @param {Record<string, number[][]>} stops Colours by scale.
  * @param {GridEvents["onCell"]} send null: it is no button.
  * @returns {HTMLElement}
  */
-function cellNode(cell, row, column, send) {
+function cellNode(cell, row, column, stops, send) {
   if (!cell) return element("span");
   const style = `cell${cell.marked ? " marked" : ""}${cell.strong ? " strong" : ""}${cell.bar ? " bar" : ""}`;
   const node = send ? button(style) : element("span", style);
@@ -171,7 +150,9 @@ function cellNode(cell, row, column, send) {
   text.dir = "auto";
   node.append(text);
   Object.assign(node.dataset, { row, column });
-  Object.assign(node.style, { background: background(cell), color: cell.text_color ?? "" });
+  const share = cell.scale === "diverging" ? (cell.shade + 1) / 2 : cell.shade;
+  const [color, ink] = readable(mixed(stops[cell.scale], share));
+  Object.assign(node.style, cell.bar ? { background: barOf(color, cell.bar) } : { background: color, color: ink });
   node.title = cell.name;
   if (send) {
     node.setAttribute("aria-label", cell.name);
@@ -181,9 +162,12 @@ function cellNode(cell, row, column, send) {
   return node;
 }
 
-/** @param {Cell} cell */
-function background({ color = "", bar }) {
-  if (!bar) return color;
+/**
+ * A bar below the text.
+ * @param {string} color
+ * @param {[number, number]} bar
+ */
+function barOf(color, bar) {
   const [from, to] = bar.map((end) => `${(100 * end).toFixed(2)}%`);
   return `linear-gradient(to right, transparent ${from}, ${color} ${from} ${to}, transparent ${to}) 0 100% / 100% 6px no-repeat`;
 }

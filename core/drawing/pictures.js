@@ -1,24 +1,29 @@
 // @ts-check
 // A picture of core/analysis/pictures.py.
 
-/** @import { DotsData } from "./dots.js" */
+/** @import { BarsData } from "./bars.js" */
+/** @import { DotsData, OnPlace } from "./dots.js" */
 /** @import { GridData } from "./grid.js" */
+/** @import { Modifiers } from "./types" */
 
+import { drawBars } from "./bars.js";
 import { drawDots } from "./dots.js";
 import { drawGrid } from "./grid.js";
 
 /**
- * @typedef {({ kind: "dots" } & DotsData) | ({ kind: "grid" } & GridData)} Picture See pictures_data.py.
- * @typedef {{ dot: number } | { row: number, column: number }} PicturePlace
+ * @typedef {({ kind: "bars" } & BarsData) | ({ kind: "dots" } & DotsData) | ({ kind: "grid" } & GridData)} Picture See
+ * pictures_data.py.
  */
 
 /**
  * @param {HTMLElement} root
  * @param {Picture} data
- * @param {(place: PicturePlace) => void} [onClick]
+ * @param {OnPlace} [onPlace]
+ * @param {(word: string, modifiers: Modifiers) => void} [onWord] Selects the word that a row belongs to.
  * @returns {(() => void) | void}
  */
-export function drawPicture(root, data, onClick) {
-  if (data.kind === "dots") return drawDots(root, data, (dot) => onClick?.({ dot }));
-  drawGrid(root, data, { onCell: onClick ? (row, column) => onClick({ row, column }) : null });
+export function drawPicture(root, data, onPlace, onWord) {
+  if (data.kind === "dots") return drawDots(root, data, (place) => onPlace?.(place));
+  if (data.kind === "bars") return drawBars(root, data, (place) => onPlace?.(place));
+  drawGrid(root, data, { onCell: onPlace ? (row, column) => onPlace({ row, column }) : null, onWord });
 }

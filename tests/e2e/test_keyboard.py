@@ -7,14 +7,15 @@ import torch
 from playwright.sync_api import Page
 
 from core.analysis.heads.head import Head
+from core.analysis.pictures_data import picture_data
 from core.capture import AttentionMap
 from core.parsing.trees import read_trees
 from core.translator import Explanation
+from tests.core.analysis.test_pictures import GRID
 from tests.e2e.test_components import LINKS, mount
-from tests.viz_app.components.test_cell_grid import GRID
 from tests.viz_app.views.corpus.figures.test_corpus import DRAWING, EXAMPLE
 from tests.viz_app.views.steps.test_step_walk import view
-from viz_app.components import attention_lines, attention_map, cell_grid, head_grid, sentence_bar
+from viz_app.components import attention_lines, attention_map, head_grid, picture, sentence_bar
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.corpus import corpus_examples, parallel_coordinates
 from viz_app.views.experiments.head_paths import path_graph
@@ -80,7 +81,7 @@ DRAWINGS: dict[str, tuple[ModuleType, Any]] = {
     "heads": (head_grid, head_grid.grid_payload([ATTENTION], LIGHT)),
     "lines": (attention_lines, attention_lines.lines_payload(ATTENTION, [0], LIGHT, links=LINKS)),
     "map": (attention_map, attention_map.map_payload(ATTENTION, 0, LIGHT, links=LINKS)),
-    "cells": (cell_grid, cell_grid.grid_payload(GRID)),
+    "cells": (picture, {**picture_data(GRID), "clickable": True}),
     "switches": (head_switches, head_switches.switchboard_payload(HEADS, {}, {}, LIGHT)),
     "tree": (constituency_tree, constituency_tree.tree_payload(TREE, 0, [0.5, 0.25, 0.25])),
     "ribbons": (

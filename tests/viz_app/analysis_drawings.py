@@ -9,7 +9,7 @@ import pandas as pd
 from core.analysis.attribution.contrast_methods import attribute_contrast, methods_of
 from core.analysis.attribution.faithfulness import RANDOM, deletion_curves, rank_methods
 from core.analysis.attribution.logit_attribution import attribute_logit
-from core.analysis.attribution.logit_lexicon import lexicon_of, rank_lexicons
+from core.analysis.attribution.logit_lexicon import lexicon_of, lexicon_ranking
 from core.analysis.attribution.logit_trace import trace_logits
 from core.analysis.attribution.score_components import ScoreComponentsOptions, score_components
 from core.analysis.composition.edge_effects import exact_effects
@@ -20,13 +20,14 @@ from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.index_file import index_bytes, parse_index
 from core.analysis.corpus.recording import Neuron
+from core.analysis.declaration import FIRST
 from core.analysis.heads.ablation import gate_effect
 from core.analysis.heads.bracket_attention import symbol_attention
 from core.analysis.heads.head import Head, all_heads
 from core.analysis.interventions.pair_runs import side_of
 from core.analysis.interventions.patching import head_effects, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
-from core.analysis.lens.decoder_lens import encoder_translations
+from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
 from core.analysis.lens.logit_lens import logit_lens
 from core.analysis.over_training.roles import developments
 from core.analysis.over_training.snapshot_reading import read_snapshot
@@ -45,7 +46,7 @@ from core.speculative_translation import translate_speculatively
 from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from viz_app.components import attention_map
-from viz_app.drawing import ablation, beam_table, lens
+from viz_app.drawing import ablation, beam_table
 from viz_app.drawing.export.ablation import export_changes, export_switches
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import translated
@@ -77,7 +78,6 @@ from viz_app.views.translate.score import figures as word_table
 from viz_app.views.translate.translation.fan_rows import export_fan, fan_rows
 from viz_app.views.translate.translation.sample_fan import fan_payload
 from viz_app.views.why.contrast import figures as contrast
-from viz_app.views.why.contributions import figures as contributions
 from viz_app.views.why.score_components import figures as score_bars
 
 
@@ -133,14 +133,13 @@ def written(of: Subject) -> Iterator[Drawn]:
     """What heads write."""
     trace = trace_logits(of.translator, of.text, of.target)
     found = attribute_logit(trace, of.position, against=of.choice.choice((None, "mean")))
-    yield contributions.layers_figure(found, of.theme)
-    yield contributions.heads_grid(found, of.theme)
-    for kind in ("cross", "decoder_self"):
-        yield contributions.tokens_grid(found, of.explanation, kind, of.theme)
-    yield pd.DataFrame(found.table())
     head = Head("cross", *of.place)
-    yield contributions.head_table(found, of.explanation, head, lexicon_of(trace, head, 5))
-    yield contributions.lexicon_table(rank_lexicons(trace))
+    for picture in found.pictures(head):
+        yield picture_data(picture, translated, head)
+    yield {"": translated(found.answer(head))}
+    yield pd.DataFrame(found.table())
+    yield pd.DataFrame(found.head_table(of.explanation, head, lexicon_of(trace, head, 5)))
+    yield pd.DataFrame(lexicon_ranking(trace).table())
 
 
 def scores(of: Subject) -> Iterator[Drawn]:
@@ -148,7 +147,7 @@ def scores(of: Subject) -> Iterator[Drawn]:
     options = ScoreComponentsOptions(head=Head("cross", *of.place), query=of.position, key=0)
     found = score_components(of.translator, of.text, of.target, options)
     for side in ("key", "query"):
-        yield score_bars.bars_grid(found, side, ["key.encoder_self.1", "query.cross.1"], of.theme)
+        yield score_bars.bars_grid(found, side, ["key.encoder_self.1", "query.cross.1"])
     yield pd.DataFrame(found.table())
 
 
@@ -157,8 +156,8 @@ def contrasts(of: Subject) -> Iterator[Drawn]:
     few = of.choice.sample([name for name in methods_of(of.translator.config) if name != "integrated gradients"], 3)
     found = attribute_contrast(of.translator, of.text, of.target, of.position, methods=few)
     rows = contrast.token_rows(found, of.choice.random() < 0.5, of.choice.random() < 0.5)
-    yield contrast.bars_grid(found, few, rows, of.theme)
-    yield contrast.correlation_grid(found, few, of.theme)
+    yield contrast.bars_grid(found, few, rows)
+    yield contrast.correlation_grid(found, few)
     yield contrast.scores_table(found, rows)
     yield contrast.correlations_table(found)
     curves = deletion_curves(found, 2)
@@ -171,10 +170,10 @@ def contrasts(of: Subject) -> Iterator[Drawn]:
 def layers(of: Subject) -> Iterator[Drawn]:
     """Layer by layer."""
     found = logit_lens(of.translator, of.text, of.target, 5)
-    yield lens.lens_grid(found, of.piece, of.theme, (of.position, 1))
+    yield picture_data(found.pictures(FIRST)[0], translated, (of.position, 1))
     yield pd.DataFrame(found.cell_table(of.position, 1))
     yield pd.DataFrame(found.table())
-    yield lens.levels_table(encoder_translations(of.translator, of.text, 1))
+    yield pd.DataFrame(EncoderLens(encoder_translations(of.translator, of.text, 1)).table())
 
 
 def panels(of: Subject) -> Iterator[Drawn]:
@@ -196,12 +195,12 @@ def patches(of: Subject) -> Iterator[Drawn]:
         return
     found = patching_map(runs)
     for side in ("encoder", "decoder"):
-        yield patching.side_grid(found, [runs], side, "corrupted", of.theme)
+        yield patching.side_grid(found, [runs], side, "corrupted")
         yield patching.map_table([runs], found, side)
     component = next(each for each in found if side_of(each) == "decoder")
     yield {"": patching.position_names([runs], component)}
     effects = head_effects(runs, "cross", 1, 0)
-    yield patching.heads_grid(effects, "cross", 1, "corrupted", of.theme)
+    yield patching.heads_grid(effects, "cross", 1, "corrupted")
     yield patching.heads_table(effects)
 
 
@@ -218,7 +217,7 @@ def paths(of: Subject) -> Iterator[Drawn]:
     side = sender_side(edge.sender)
     own = of.explanation.source_tokens if side == "encoder" else of.explanation.fed_tokens[: of.position + 1]
     effects = exact_effects(run, [(edge, at) for at in range(len(own))]).tolist()
-    yield head_paths.positions_grid(effects, own, of.theme)
+    yield head_paths.positions_grid(effects, own)
 
 
 def steps(of: Subject) -> Iterator[Drawn]:
@@ -257,12 +256,12 @@ def training(of: Subject) -> Iterator[Drawn]:
     ids = of.translator.token_ids(of.text, of.target).predicted
     reading = read_snapshot(of.translator, 0, of.text, ids, 1)
     readings = [reading, read_snapshot(of.translator, 9, of.text, ids, 1)]
-    yield over_training.lens_grid(readings, 9, of.theme)
+    yield over_training.lens_grid(readings)
     yield over_training.lens_table(readings)
     yield over_training.translations_table(readings)
     yield over_training.maps_table({each.step: each.explanation.maps[of.kind][0] for each in readings}, 0)
     found = developments([each.cards for each in readings], "confidence")
-    yield over_training.roles_grid(found, [0, 9], found[0], 9, "confidence", of.theme)
+    yield over_training.roles_grid(found, [0, 9], "confidence")
 
 
 def examples(of: Subject) -> Iterator[Drawn]:

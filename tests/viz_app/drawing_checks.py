@@ -9,15 +9,15 @@ from html.parser import HTMLParser
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.analysis.pictures import Grid
+from core.analysis.pictures_data import picture_data
 from tests.viz_app.drawn_sentence import Draw, Drawn, Subject
 from tests.viz_app.export_readers import READERS
-from viz_app.components import cell_grid
-from viz_app.drawing.cell_grid import CellGrid
 from viz_app.drawing.export.canvas import FORMATS, slide
-from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.plotly_chart import chart_text
 from viz_app.drawing.theme import Theme
+from viz_app.language import translated
 
 HARMLESS = {  # tags and attributes of the project's own HTML
     *("table", "thead", "tbody", "tr", "th", "td", "div", "span", "p", "ins", "del", "b", "i", "br", "small", "sup"),
@@ -42,9 +42,7 @@ def files(drawn: Drawn, theme: Theme) -> Draw | None:
     match drawn:
         case go.Figure():
             return partial(export_chart, drawn, theme=theme)
-        case CellGrid():
-            return partial(export_grid, drawn, theme=theme)
-        case pd.DataFrame() | dict() | str():
+        case pd.DataFrame() | dict() | str() | Grid():
             return None
         case _:
             return drawn
@@ -58,8 +56,8 @@ def check(drawn: Drawn) -> None:
         case go.Figure():
             (drawn.to_json() or "").encode()
             chart_text(drawn).encode()
-        case CellGrid():
-            check(cell_grid.grid_payload(drawn))
+        case Grid():
+            check(picture_data(drawn, translated))
         case dict():
             json.dumps(drawn, ensure_ascii=False, allow_nan=False).encode()
         case str():

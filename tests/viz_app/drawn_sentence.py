@@ -13,16 +13,16 @@ from core import Explanation, ScoredText, Translation, Translator
 from core.analysis.beam_tree import BeamTree, beam_tree
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import score_cards
+from core.analysis.pictures import Grid
 from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import AttentionMap, Kind
 from core.images.line_reader import LineReader
 from core.parsing.parser import Parser
-from viz_app.drawing.cell_grid import CellGrid
 from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.theme import DARK, LIGHT, Theme
 
 Draw = Callable[[Format], bytes]
-Drawn = dict[str, Any] | pd.DataFrame | go.Figure | CellGrid | str | Draw
+Drawn = dict[str, Any] | pd.DataFrame | go.Figure | Grid | str | Draw
 KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
 NO_DRAWING = ("equal", "differ", "common", "same", "column")  # why there is no drawing
 

@@ -5,8 +5,15 @@
 /** @import { Component } from "./streamlit" */
 
 import { drawPicture } from "../../core/drawing/pictures.js";
+import { select } from "./linked_words.js";
 import { component, rootOf } from "./renderer.js";
 
-export default component((/** @type {Component<Picture>} */ { data, parentElement, setTriggerValue }) =>
-  drawPicture(rootOf(parentElement), data, (place) => setTriggerValue("place", place)),
+export default component(
+  (/** @type {Component<Picture & { clickable: boolean }>} */ { data, parentElement, setTriggerValue }) =>
+    drawPicture(
+      rootOf(parentElement),
+      data,
+      data.clickable ? (place) => setTriggerValue("place", place) : undefined,
+      select,
+    ),
 );

@@ -35,7 +35,7 @@ def panel(analysis: Analysis, about: Call, at: Head) -> None:
     for number, shown in enumerate(result.pictures(at)):
         name = f"{analysis.name}-{number}" if number else analysis.name
         key = f"picture-{name}"
-        picture(shown, at, select_head, key=key)
+        picture(shown, key, at, on_head=select_head)
         downloads(name, key, title=translated(shown.title), call=lambda: recorded.returning(result).then("table"))
 
 

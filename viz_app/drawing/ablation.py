@@ -1,7 +1,6 @@
 """Effects of turning heads off, on words, tokens and log-probabilities."""
 
 import html
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ import plotly.graph_objects as go
 
 from core.analysis.attribution.gradients import normalised_by_layer
 from core.analysis.heads.head import Head
+from core.analysis.pictures import effect_limit, effect_share
 from core.analysis.tokens.words import JOINT, readable, text_word_groups, word
 from core.capture import Kind
 from core.text.byte_pieces import grapheme_groups, is_special
@@ -25,35 +25,19 @@ from viz_app.language import tr
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
 
-MIN_LIMIT = 0.1  # nats: a smaller scale would show noise
 TICKS = (-10.0, -1.0, 0.0, 1.0, 10.0)  # nats, named on the scale where there is room
 MARKERS: dict[Kind, str] = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
 
 
-def scale_limit(effects: Sequence[float]) -> float:
-    """Return the end of a scale centred at 0: the largest absolute effect, at least `MIN_LIMIT`."""
-    return max(MIN_LIMIT, *(abs(effect) for effect in effects), 0.0)
-
-
-def scale_share(effect: float, limit: float) -> float:
-    """Return the place of an effect, from -1 to 1, on the scale from -limit to limit.
-
-    arsinh(effect / c) / arsinh(limit / c) with c = `MIN_LIMIT`: linear below c, logarithmic above. One head can cost
-    the translation 100 times as much as most others, whose colours would look alike on a linear scale.
-    """
-    share = math.asinh(effect / MIN_LIMIT) / math.asinh(limit / MIN_LIMIT)
-    return min(max(share, -1.0), 1.0)
-
-
 def scale_ticks(limit: float) -> list[tuple[str, float]]:
-    """Name the effects of `TICKS` that are on the scale, but not near its ends, with their `scale_share`."""
-    shares = [(tick, scale_share(tick, limit)) for tick in TICKS]
+    """Name the effects of `TICKS` that are on the scale, but not near its ends, with their `effect_share`."""
+    shares = [(tick, effect_share(tick, limit)) for tick in TICKS]
     return [(decimal(tick, 0, sign=bool(tick)), share) for tick, share in shares if abs(share) < 0.8]
 
 
 def effect_color(effect: float, limit: float, theme: Theme) -> str:
-    """Return the colour of a change from -limit to limit, by `scale_share`: blue for a loss, orange for a gain."""
-    return theme.diverging[round((scale_share(effect, limit) + 1) / 2 * (len(theme.diverging) - 1))]
+    """Return the colour of a change from -limit to limit, by `effect_share`: blue for a loss, orange for a gain."""
+    return theme.diverging[round((effect_share(effect, limit) + 1) / 2 * (len(theme.diverging) - 1))]
 
 
 def effect_colors(effects: Iterable[float], limit: float, theme: Theme) -> list[tuple[str, str]]:
@@ -116,7 +100,7 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
     """Return HTML tokens coloured by the change of their log-probability."""
     groups = list(grapheme_groups(tokens))
     of_group = [sum(changes[group.start : group.stop]) for group in groups]
-    limit, line = scale_limit(of_group), direction("".join(tokens))
+    limit, line = effect_limit(of_group), direction("".join(tokens))
     spans: list[str] = []
     for group, change in zip(groups, of_group, strict=True):
         name = readable(tokens[group.start]) if len(group) == 1 else word(tokens[group.start : group.stop])
@@ -187,7 +171,7 @@ def effects_figure(
         showlegend=True,
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": {"size": SMALL}},
     )
-    limit = scale_limit(list(effects.values()))
+    limit = effect_limit(list(effects.values()))
     for kind, symbol in MARKERS.items():
         heads = [head for head in effects if head.kind == kind]
         if not heads:

@@ -30,21 +30,31 @@ import torch
 from torch import Tensor
 
 from core.analysis.agreement import require_agreement
+from core.analysis.attribution.logit_lexicon import Lexicon
 from core.analysis.attribution.logit_trace import (
     AttentionWrite,
     FeedForwardWrite,
     LogitTrace,
     trace_logits,
 )
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.linear_norm import FrozenNorm
+from core.analysis.pictures import Bars, Cell, Grid, Series, effect_cell, effect_ends, effect_limit
 from core.analysis.predicted_position import check_position
 from core.analysis.subject import Sentence, piece_id, predicted_position
+from core.analysis.tokens.words import readable, readable_all
 from core.files.number_range import COUNTED_FROM_1
+from core.results import Explanation
+from core.text.phrases import Number, Phrase, marked
 from core.trace import Head, Kind
 from core.translator import Translator
 
 Against = int | Literal["mean"] | None
+_NATS = Phrase(marked("contribution to the logit, in nats"))
+_NAMES: dict[Kind, str] = {
+    "decoder_self": Phrase(marked("Self-attention of the decoder")),
+    "cross": Phrase(marked("Cross-attention")),
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,7 @@ class LogitTerm:
 
 
 @dataclass(frozen=True)
-class LogitAttribution:
+class LogitAttribution(PicturedResult):
     """Terms that sum to a logit, or to a difference of two, in nats.
 
     Attributes:
@@ -150,6 +160,131 @@ class LogitAttribution:
             "contribution": [term.value for term in terms],
         }
 
+    def head_table(self, explanation: Explanation, head: Head, promoted: Lexicon | None = None) -> Columns:
+        """A row for each token that a head attends to: weight, contribution, and the pieces that the head promotes.
+
+        Args:
+            explanation: of the same pass.
+            promoted: of a cross-attention head.
+        """
+        tokens = self.key_tokens[head.kind]
+        values = (self.cross if head.kind == "cross" else self.decoder_self)[head.layer, head.head]
+        weights = explanation.maps[head.kind][head.layer].weights[head.head, self.position]
+        pieces = {} if promoted is None else {"promotes": [" ".join(readable_all(each)) for each in promoted.pieces]}
+        return {
+            "token": readable_all(tokens),
+            "weight": weights[: len(tokens)].tolist(),
+            "contribution": values[: len(tokens)].tolist(),
+            **pieces,
+        }
+
+    def pictures(self, at: Head) -> tuple[Bars, Grid, Grid, Grid]:
+        """Contributions by layer and part, by head, and by token of the source and of the prefix."""
+        return self._by_layer(), self._by_head(), self._by_token("cross"), self._by_token("decoder_self")
+
+    def answer(self, at: Head) -> str:
+        """The logit, and the head that adds most to it."""
+        heads = self.heads()
+        most = max(heads, key=heads.__getitem__)
+        words = {
+            "token": readable(self.piece(self.token)),
+            "value": Number(self.logit, ".2f" if self.against is None else "+.2f"),
+            "head": str(most),
+            "most": Number(heads[most], "+.2f"),
+        }
+        if self.against is None:
+            return Phrase(
+                marked(
+                    "The logit of \u201c{token}\u201d is {value} nats, the sum of all contributions; of the heads "
+                    "{head} adds most, {most}."
+                ),
+                **words,
+            )
+        other = Phrase(marked("mean of all")) if self.against == "mean" else readable(self.piece(int(self.against)))
+        return Phrase(
+            marked(
+                "The logit of \u201c{token}\u201d minus that of \u201c{other}\u201d is {value} nats, the sum of all "
+                "contributions; of the heads {head} adds most, {most}."
+            ),
+            other=other,
+            **words,
+        )
+
+    def _strongest(self, of_heads: Tensor, kind: Kind, layer: int) -> Head:
+        """Head of a layer with the largest term of either sign: [H]."""
+        return Head(kind, layer, int(of_heads.abs().argmax()))
+
+    def _by_layer(self) -> Bars:
+        attention: dict[Kind, Tensor] = {"cross": self.cross.sum(-1), "decoder_self": self.decoder_self.sum(-1)}
+        num_layers = len(self.feed_forward)
+        rest = (
+            (marked("Feed-forward"), [0.0, *self.feed_forward.tolist()]),
+            (marked("Biases"), [0.0, *self.biases.tolist()]),
+            (marked("Token"), [self.token_embedding, *[0.0] * num_layers]),
+            (marked("Position"), [self.position_embedding, *[0.0] * num_layers]),
+        )
+        of_heads = [
+            Series(
+                name=_NAMES[kind],
+                color=color,
+                values=[0.0, *by_head.sum(1).tolist()],
+                heads=[None, *(self._strongest(each, kind, layer) for layer, each in enumerate(by_head))],
+            )
+            for color, (kind, by_head) in zip((0, 2), attention.items(), strict=True)
+        ]
+        others = [
+            Series(name=Phrase(name), color=color, values=values)
+            for color, (name, values) in zip((1, 3, 4, 5), rest, strict=True)
+        ]
+        return Bars(
+            title=Phrase(marked("Contributions by layer and part")),
+            axis=Phrase(marked("nats")),
+            columns=[Phrase(marked("Input")), *(f"L{layer + 1}" for layer in range(num_layers))],
+            series=[*of_heads, *others],
+        )
+
+    def _by_head(self) -> Grid:
+        heads, num_heads = self.heads(), self.cross.size(1)
+        limit = effect_limit([*heads.values(), *self.feed_forward.tolist(), *self.biases.tolist()])
+
+        def cells(layer: int) -> list[Cell | None]:
+            of_heads = [Head(kind, layer, head) for kind in _NAMES for head in range(num_heads)]
+            rest = (self.feed_forward[layer], self.biases[layer])
+            own = [effect_cell(heads[head], limit, head) for head in of_heads]
+            return [*own, *(effect_cell(float(value), limit) for value in rest)]
+
+        return Grid(
+            title=Phrase(marked("Contributions of heads and networks")),
+            legend=_NATS,
+            ends=effect_ends(limit),
+            scale="diverging",
+            columns=[*[f"H{head + 1}" for head in range(num_heads)] * 2, "FFN", Phrase(marked("bias"))],
+            groups=[*((name, num_heads) for name in _NAMES.values()), ("", 2)],
+            rows=[(f"L{layer + 1}", cells(layer)) for layer in range(len(self.feed_forward))],
+        )
+
+    def _by_token(self, kind: Kind) -> Grid:
+        terms = (self.cross if kind == "cross" else self.decoder_self)[..., : len(self.key_tokens[kind])]  # [L, H, K]
+        by_layer = terms.sum(1)  # [L, K]
+        limit = effect_limit([*by_layer.flatten().tolist(), *by_layer.sum(0).tolist()])
+
+        def cells(key: int) -> list[Cell]:
+            of_heads = terms[..., key]  # [L, H]
+            strongest = [self._strongest(each, kind, layer) for layer, each in enumerate(of_heads)]
+            best = max(strongest, key=lambda head: abs(float(of_heads[head.layer, head.head])))
+            values = [*by_layer[:, key].tolist(), float(by_layer[:, key].sum())]
+            return [effect_cell(value, limit, head) for value, head in zip(values, [*strongest, best], strict=True)]
+
+        title = marked("Contributions by source token") if kind == "cross" else marked("Contributions by prefix token")
+        return Grid(
+            title=Phrase(title),
+            legend=_NATS,
+            ends=effect_ends(limit),
+            scale="diverging",
+            columns=[*(f"L{layer + 1}" for layer in range(len(by_layer))), Phrase(marked("all"))],
+            rows=[(token, cells(key)) for key, token in enumerate(readable_all(self.key_tokens[kind]))],
+        )
+
     def summary(self) -> str:
         """The sum of the terms beside the model's logit."""
         other = self.piece(self.against) if isinstance(self.against, int) else self.against
@@ -213,7 +348,7 @@ def attribute_logit(
         feed_forward=feed_forward.cpu(),
         biases=biases.cpu(),
         key_tokens={
-            "decoder_self": [*map(str, trace.explanation.fed_tokens)],
+            "decoder_self": [*map(str, trace.explanation.fed_tokens[: position + 1])],
             "cross": [*map(str, trace.explanation.source_tokens)],
         },
         piece=trace.piece,

@@ -7,6 +7,7 @@ was trained for the last layer alone, so a token that is not visible in a lower 
 (the tuned lens of Belrose et al. 2023 learns that form; this one learns nothing).
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,18 +15,20 @@ import torch
 from torch import Tensor
 
 from core.analysis.agreement import depth_of, require_agreement
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
 from core.analysis.lens.level_states import level_places
-from core.analysis.tokens.words import readable
+from core.analysis.pictures import Cell, Grid
+from core.analysis.tokens.words import readable, readable_all
 from core.files.number_range import FROM_1
 from core.results import Explanation
-from core.trace import record
+from core.text.phrases import Number, Phrase, listed, marked
+from core.trace import Head, record
 from core.translator import Translator
 
 
 @dataclass(frozen=True)
-class LogitLens:
+class LogitLens(PicturedResult):
     """Most probable tokens of every decoder row after every layer.
 
     Level 0 is the input of the decoder, level l the state after layer l counted from 1; L + 1 levels.
@@ -63,6 +66,66 @@ class LogitLens:
             levels.append(level if level < len(ranks) else None)
         return tuple(levels)
 
+    def pictures(self, at: Head) -> tuple[Grid]:
+        """The most probable token of each row after each level.
+
+        Bold from the level on from which the predicted token stays the most probable; grey where it is a copy of the
+        fed token.
+        """
+        levels, decided = range(self.num_layers + 1), self.decided
+        rows = zip(*map(readable_all, (self.explanation.predicted_tokens, self.explanation.fed_tokens)), strict=True)
+        grid = Grid(
+            title=Phrase(marked("Most probable token after each layer of the decoder")),
+            legend=Phrase(
+                marked(
+                    "probability of the most probable token; bold: the predicted token, from where on it stays on top; "
+                    "grey: a copy of the input"
+                )
+            ),
+            columns=[level_name(level) for level in levels],
+            rows=[
+                (predicted, [self._cell(row, level, predicted, fed, decided[row]) for level in levels])
+                for row, (predicted, fed) in enumerate(rows)
+            ],
+            width=9,
+        )
+        return (grid,)
+
+    def _cell(self, row: int, level: int, predicted: str, fed: str, decided: int | None) -> Cell:
+        token = readable(self.piece(int(self.token_ids[level, row, 0])))
+        probability, is_copy = math.exp(float(self.log_probs[level, row, 0])), token == fed != predicted
+        says: str = Phrase("{token} {probability}", token=token, probability=Number(probability, ".3f"))
+        if (rank := int(self.predicted_ranks[level, row])) > 1:
+            own = Phrase(
+                marked("{token} {probability}, rank {rank}"),
+                token=predicted,
+                probability=Number(math.exp(float(self.predicted_log_probs[level, row])), ".3f"),
+                rank=Number(rank, ","),
+            )
+            says = Phrase("{first}; {rest}", first=says, rest=own)
+        if is_copy:
+            says = Phrase("{first}; {rest}", first=says, rest=Phrase(marked("a copy of the input")))
+        is_strong = decided is not None and level >= decided
+        return Cell(text=token, says=says, shade=probability, scale="greys" if is_copy else None, is_strong=is_strong)
+
+    def answer(self, at: Head) -> str:
+        """From which layers on the predicted tokens stay the most probable."""
+        known = [level for level in self.decided if level is not None]
+        layers = [
+            Phrase("{layer}: {count}", layer=level_name(level), count=Number(known.count(level), ","))
+            for level in sorted(set(known))
+        ]
+        found = Phrase(
+            marked("Tokens decided in each layer: {layers}."),
+            layers=listed(layers) if layers else Phrase(marked("none")),
+        )
+        if len(known) == len(self.decided):
+            return found
+        never = Number(len(self.decided) - len(known), ",")
+        return Phrase(
+            "{first} {rest}", first=found, rest=Phrase(marked("Never the most probable: {count}."), count=never)
+        )
+
     def cell_table(self, row: int, level: int) -> Columns:
         """The most probable tokens of one cell, best first, with their probabilities."""
         return {
@@ -85,6 +148,11 @@ class LogitLens:
             "piece": [self.piece(int(self.token_ids[place])) for place in places],
             "log_prob": [float(self.log_probs[place]) for place in places],
         }
+
+
+def level_name(level: int) -> str:
+    """Name of a level: `Input`, then `L1`, `L2`, ..."""
+    return f"L{level}" if level else Phrase(marked("Input"))
 
 
 @torch.inference_mode()

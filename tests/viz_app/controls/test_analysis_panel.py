@@ -10,7 +10,7 @@ from core.analysis.csv_output import csv_text
 from core.analysis.declaration import Analysis
 from core.analysis.panels import PANELS
 from core.analysis.pictures import Dots
-from core.analysis.pictures_data import clicked_head, picture_data
+from core.analysis.pictures_data import clicked_place, head_at, picture_data
 from core.analysis.recorded_call import table_script
 from core.trace import Head
 from tests.viz_app.pages import Start, healthy, opened, reading
@@ -54,15 +54,20 @@ def test_marks_lead_to_their_heads_and_the_script_writes_the_table(
     (picture,) = result.pictures(AT)
     marked = picture_data(picture, selected=AT)
     if isinstance(picture, Dots):
-        heads = [clicked_head(picture, {"dot": number}) for number in range(len(picture.dots))]
+        heads = [head_at(picture, (0, number)) for number in range(len(picture.dots))]
         assert [dot["marked"] for dot in marked["dots"]] == [head == AT for head in heads]
-        wrong: list[object] = [{"dot": len(heads)}, {"dot": -1}, {"dot": "0"}, None]
+        wrong: list[object] = [
+            {"row": 0, "column": len(heads)},
+            {"row": 0, "column": -1},
+            {"row": 0, "column": "0"},
+            None,
+        ]
     else:
-        heads = {clicked_head(picture, {"row": 0, "column": column}) for column in range(len(picture.columns))}
+        heads = {head_at(picture, (0, column)) for column in range(len(picture.columns))}
         assert heads == {AT._replace(head=head) for head in range(len(picture.columns))}
         assert all(row["cells"][0]["marked"] and not row["cells"][1]["marked"] for row in marked["rows"])
         wrong = [{"row": len(picture.rows), "column": 0}, {"row": 0, "column": -1}, {"row": 0}, "row"]
-    assert not any(clicked_head(picture, value) for value in wrong)
+    assert not any(clicked_place(picture, value) for value in wrong)
     table = call.then("table")
     exec(table_script(table, str(tmp_path / "out.csv")), {})
     assert (tmp_path / "out.csv").read_text(encoding="utf-8") == csv_text(table.run())

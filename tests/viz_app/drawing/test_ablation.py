@@ -3,6 +3,7 @@ import re
 import pytest
 
 from core.analysis.heads.head import Head
+from core.analysis.pictures import effect_limit, effect_share
 from viz_app.drawing import ablation
 from viz_app.drawing.head_grid import contrast
 from viz_app.drawing.theme import DARK, LIGHT, Theme
@@ -19,12 +20,6 @@ def test_no_change_is_the_page_and_both_ways_are_far_from_it(theme: Theme) -> No
     assert ablation.effect_color(5.0, 2.0, theme) == theme.diverging[-1]  # a gain, even past the end
 
 
-def test_the_scale_ends_at_the_largest_effect_but_noise_stays_pale() -> None:
-    assert ablation.scale_limit([0.5, -2.0]) == 2.0
-    assert ablation.scale_limit([0.001]) == ablation.MIN_LIMIT
-    assert ablation.scale_limit([]) == ablation.MIN_LIMIT
-
-
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_text_can_be_read_on_every_colour(theme: Theme) -> None:
     for effect in (-20.0, -5.0, -2.6, -1.0, -0.3, 0.0, 0.3, 1.0, 2.6, 20.0):
@@ -32,20 +27,12 @@ def test_text_can_be_read_on_every_colour(theme: Theme) -> None:
         assert contrast(text, color) >= 4.5, effect
 
 
-def test_the_scale_is_odd_and_rising_and_ends_at_its_limit() -> None:
-    values = [-30.0, -20.4, -1.0, -0.05, 0.0, 0.05, 1.0, 20.4, 30.0]
-    shares = [ablation.scale_share(value, 20.4) for value in values]
-    assert shares == sorted(shares)
-    assert shares == pytest.approx([-share for share in reversed(shares)])
-    assert (shares[1], shares[4], shares[0]) == (-1.0, 0.0, -1.0)
-
-
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_one_large_effect_leaves_colours_to_the_others(theme: Theme) -> None:
     effects = [-20.4, -2.0, -0.5, -0.2, 0.0]
-    limit = ablation.scale_limit(effects)
+    limit = effect_limit(effects)
     assert len({ablation.effect_color(effect, limit, theme) for effect in effects}) == len(effects)
-    shares = [ablation.scale_share(effect, limit) for effect in effects]
+    shares = [effect_share(effect, limit) for effect in effects]
     assert shares[1] < -0.4  # ten times smaller, but well apart from 0
 
 
@@ -53,8 +40,7 @@ def test_the_scale_is_named_where_there_is_room() -> None:
     assert [name for name, _ in ablation.scale_ticks(20.4)] == ["\u22121", "0", "+1"]
     assert [name for name, _ in ablation.scale_ticks(0.1)] == ["0"]
     assert all(
-        share == ablation.scale_share(float(name.replace("\u2212", "-")), 500.0)
-        for name, share in ablation.scale_ticks(500.0)
+        share == effect_share(float(name.replace("\u2212", "-")), 500.0) for name, share in ablation.scale_ticks(500.0)
     )
 
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from core.analysis.heads.head import Head
+from core.analysis.pictures import effect_limit
 from core.analysis.tokens.words import readable
 from core.capture import KINDS
-from viz_app.drawing.ablation import effect_color, scale_limit
+from viz_app.drawing.ablation import effect_color
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.export.token_boxes import Box, export_boards, export_tokens
@@ -33,7 +34,7 @@ def export_switches(
     Raises:
         ValueError: The format is not one of `FORMATS`.
     """
-    limit = scale_limit(list(effects.values()))
+    limit = effect_limit(list(effects.values()))
 
     def box(head: Head) -> Box:
         gate, effect = gates.get(head, 1.0), effects.get(head)
@@ -78,7 +79,7 @@ def export_changes(tokens: Sequence[str], changes: Sequence[float], file_format:
     Raises:
         ValueError: The format is not one of `FORMATS`.
     """
-    limit = scale_limit(changes)
+    limit = effect_limit(changes)
     boxes = [
         Box(readable(token), effect_color(change, limit, theme), decimal(change, 2, sign=True))
         for token, change in zip(tokens, changes, strict=True)

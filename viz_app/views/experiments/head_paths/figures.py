@@ -20,12 +20,10 @@ from core.analysis.composition.edges import (
 )
 from core.analysis.composition.survey import Survey
 from core.analysis.interventions.pair_runs import Metric, PairRuns
-from core.analysis.tokens.words import readable
+from core.analysis.pictures import Cell, Grid, effect_cell, effect_ends, effect_limit
+from core.analysis.tokens.words import readable_all
 from core.trace import STACKS, Stack
-from viz_app.drawing.ablation import scale_limit
-from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend, signed_cells, signed_legend
 from viz_app.drawing.display_text import decimal
-from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.head_names import head_title
 from viz_app.drawing.theme import Dash, Theme
 from viz_app.language import marked, tr
@@ -286,35 +284,33 @@ def letter_place(edge: GraphEdge) -> Point:
     return Point(x, y)
 
 
-def values_grid(flow: EdgeFlow, tokens: Sequence[str], theme: Theme) -> CellGrid:
+def values_grid(flow: EdgeFlow, tokens: Sequence[str]) -> Grid:
     """Return a grid with one row: the relative change of each token's value."""
     limit = max(1.0, float(flow.values.max()))
-
-    def cell(value: float, token: str) -> GridCell:
-        color = theme.sequential[round(value / limit * (len(theme.sequential) - 1))]
-        name = f"{readable(token)}: {decimal(value, 3)}"
-        return GridCell(text=decimal(value, 2), name=name, color=color, text_color=readable_on(color))
-
-    cells = [cell(value, token) for value, token in zip(flow.values.tolist(), tokens, strict=True)]
-    return CellGrid(
-        columns=[readable(token) for token in tokens],
+    cells = [
+        Cell(text=decimal(value, 2), says=decimal(value, 3), shade=value / limit) for value in flow.values.tolist()
+    ]
+    return Grid(
+        title=tr("Change of the values"),
+        legend=tr("change of the value, relative to it"),
+        ends=("0", decimal(limit, 1)),
+        columns=readable_all(tokens),
         rows=[("", cells)],
-        name=tr("Change of the values"),
-        cell_width=6,
-        legend=Legend(tr("change of the value, relative to it"), tuple(theme.sequential[::8]), "0", decimal(limit, 1)),
+        width=6,
     )
 
 
-def positions_grid(effects: Sequence[float], tokens: Sequence[str], theme: Theme) -> CellGrid:
+def positions_grid(effects: Sequence[float], tokens: Sequence[str]) -> Grid:
     """Return a grid with one row: the effect of the sender's output through an edge at each position."""
-    limit = scale_limit(effects)
-    names = [readable(token) for token in tokens]
-    return CellGrid(
-        columns=names,
-        rows=[("", signed_cells(effects, names, limit, theme))],
-        name=tr("Effects by position of the sender"),
-        cell_width=6,
-        legend=signed_legend(tr("effect in nats"), limit, theme),
+    limit = effect_limit(effects)
+    return Grid(
+        title=tr("Effects by position of the sender"),
+        legend=tr("effect in nats"),
+        ends=effect_ends(limit),
+        scale="diverging",
+        columns=readable_all(tokens),
+        rows=[("", [effect_cell(effect, limit) for effect in effects])],
+        width=6,
     )
 
 

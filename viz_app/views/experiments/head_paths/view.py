@@ -7,7 +7,7 @@ import streamlit as st
 from core.analysis.composition.edges import Edge, Input, sender_side
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
-from viz_app.components.cell_grid import cell_grid
+from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -144,7 +144,7 @@ def one_edge(reading: readings.Reading, survey: QuestionSurvey, edge: Edge) -> N
         keys = runs.fed_tokens if head.kind == "decoder_self" else source
         if edge.input == "value":
             st.caption(tr("The map of the receiver stays as it is; the values that it reads change:"))
-            cell_grid(figures.values_grid(flow, keys, theme), key="paths-values")
+            picture(figures.values_grid(flow, keys), "paths-values")
         title = figures.node_title(edge.receiver)
         names = (tr("Map of the receiver"),) if edge.input == "value" else (tr("Before"), tr("After the replacement"))
         for index, name in enumerate(names):
@@ -154,7 +154,7 @@ def one_edge(reading: readings.Reading, survey: QuestionSurvey, edge: Edge) -> N
             of = flow_pass(reading, survey, edge, index, attention)
             map_with_products(attention, head.head, theme, of, key=f"paths-map-{index}", name=lambda *_: title)
     st.caption(tr("Effect by the position at which the sender's output is replaced"))
-    cell_grid(figures.positions_grid(survey.by_position(edge), own, theme), key="paths-positions")
+    picture(figures.positions_grid(survey.by_position(edge), own), "paths-positions")
 
 
 def flow_pass(

@@ -3,18 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+import torch
+
 from core.analysis.heads.head import Head
 from core.analysis.interventions.pair_runs import COMPONENTS, Component, PairRuns, side_of
 from core.analysis.interventions.patch import PatchedComponents, PatchedPaths, position_tokens
 from core.analysis.interventions.patching import Effects, Into
+from core.analysis.pictures import Cell, Grid
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
 from core.trace import Stack
-from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
 from viz_app.drawing.display_text import decimal
-from viz_app.drawing.head_grid import readable_on
-from viz_app.drawing.head_names import head_title
-from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 
 if TYPE_CHECKING:
@@ -84,58 +83,49 @@ def position_names(pairs: Sequence[PairRuns], component: Component) -> list[str]
     return names
 
 
-def share_cell(share: float, name: str, theme: Theme, *, limit: float = 1.0, marked: bool = False) -> GridCell:
+def share_cell(share: float, *, limit: float = 1.0, head: Head | None = None) -> Cell:
     """Return a cell for a share on a diverging linear scale from -limit to limit; NaN is not measured yet."""
     if share != share:
-        title = tr("{name}: not measured yet", name=name)
-        return GridCell(text="", name=title, color=theme.background, text_color=theme.faint)
-    place = (min(max(share / limit, -1.0), 1.0) + 1) / 2
-    color = theme.diverging[round(place * (len(theme.diverging) - 1))]
-    return GridCell(
-        text=decimal(share, 2 if limit == 1 else 3) if abs(share) >= SMALLEST * limit else "",
-        name=f"{name}: {decimal(share, 3, sign=True)}",
-        color=color,
-        text_color=readable_on(color),
-        marked=marked,
+        return Cell(text="", says=tr("not measured yet"), shade=0.0, head=head)
+    text = decimal(share, 2 if limit == 1 else 3) if abs(share) >= SMALLEST * limit else ""
+    return Cell(text=text, says=decimal(share, 3, sign=True), shade=share / limit, head=head)
+
+
+def share_grid(
+    title: str,
+    into: Into,
+    columns: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[Cell | None]]],
+    limit: float = 1.0,
+    width: int = 4,
+    groups: Sequence[tuple[str, int]] = (),
+) -> Grid:
+    """Return a grid of such cells."""
+    end = decimal(limit, 0 if limit == 1 else 3)
+    return Grid(
+        title=title,
+        legend=tr(SHARE_NAMES[into]),
+        ends=(f"\u2212{end}", end),
+        scale="diverging",
+        columns=columns,
+        rows=rows,
+        groups=groups,
+        width=width,
     )
 
 
-def share_legend(into: Into, theme: Theme, limit: float = 1.0) -> Legend:
-    """Return the legend of `share_cell`."""
-    colors = theme.diverging[0], theme.background, theme.diverging[-1]
-    end = decimal(limit, 0 if limit == 1 else 3)
-    return Legend(tr(SHARE_NAMES[into]), colors, f"\u2212{end}", end)
-
-
-def side_grid(
-    effects: Mapping[Component, Effects],
-    pairs: Sequence[PairRuns],
-    side: Stack,
-    into: Into,
-    theme: Theme,
-    selected: PatchedCell | None = None,
-) -> CellGrid:
+def side_grid(effects: Mapping[Component, Effects], pairs: Sequence[PairRuns], side: Stack, into: Into) -> Grid:
     """Return a grid of one side, with a row for each position, and a column for each layer of each component."""
     components = components_of(side)
-    shares = {component: effects[component].moved(into) for component in components}
-    layers = len(shares[components[0]])
-
-    def cell(component: Component, layer: int, position: int, token: str) -> GridCell:
-        place = PatchedCell(component, layer, position)
-        share = float(shares[component][layer, position])
-        return share_cell(share, f"{cell_title(place)}, {token}", theme, marked=place == selected)
-
+    shares = torch.cat([effects[component].moved(into) for component in components])  # [components x layers, positions]
+    layers = len(shares) // len(components)
     rows = [
-        (token, [cell(component, layer, position, token) for component in components for layer in range(layers)])
-        for position, token in enumerate(position_names(pairs, components[0]))
+        (token, [share_cell(share) for share in of_position])
+        for token, of_position in zip(position_names(pairs, components[0]), shares.T.tolist(), strict=True)
     ]
-    return CellGrid(
-        columns=[f"L{layer + 1}" for layer in range(layers)] * len(components),
-        rows=rows,
-        name=tr(GRID_NAMES[side]),
-        groups=[(tr(COMPONENT_NAMES[component]), layers) for component in components],
-        legend=share_legend(into, theme),
-    )
+    columns = [f"L{layer + 1}" for layer in range(layers)] * len(components)
+    groups = [(tr(COMPONENT_NAMES[component]), layers) for component in components]
+    return share_grid(tr(GRID_NAMES[side]), into, columns, rows, groups=groups)
 
 
 def grid_cell(place: tuple[int, int], side: Stack, layers: int) -> PatchedCell:
@@ -144,24 +134,21 @@ def grid_cell(place: tuple[int, int], side: Stack, layers: int) -> PatchedCell:
     return PatchedCell(components_of(side)[column // layers], column % layers, position)
 
 
-def heads_grid(effects: Effects, kind: Kind, layer: int, into: Into, theme: Theme) -> CellGrid:
+def place_of(cell: PatchedCell, layers: int) -> tuple[int, int]:
+    """Return the row and the column of a component, layer and position in the grid of its side."""
+    components = components_of(side_of(cell.component))
+    return cell.position, components.index(cell.component) * layers + cell.layer
+
+
+def heads_grid(effects: Effects, kind: Kind, layer: int, into: Into) -> Grid:
     """Return a grid with one row: the effect of each head of a layer."""
-    cells = [
-        share_cell(share, head_title(Head(kind, layer, head)), theme)
-        for head, share in enumerate(effects.moved(into).tolist())
-    ]
-    return CellGrid(
-        columns=[f"H{head + 1}" for head in range(len(cells))],
-        rows=[(f"L{layer + 1}", cells)],
-        name=tr("Effects of single heads"),
-        cell_width=5,
-        legend=share_legend(into, theme),
-    )
+    shares = effects.moved(into).tolist()
+    cells = [share_cell(share, head=Head(kind, layer, head)) for head, share in enumerate(shares)]
+    columns = [f"H{head + 1}" for head in range(len(cells))]
+    return share_grid(tr("Effects of single heads"), into, columns, [(f"L{layer + 1}", cells)], width=5)
 
 
-def senders_grid(
-    senders: Sequence[Head], effects: Effects, into: Into, theme: Theme, selected: Head | None = None
-) -> CellGrid:
+def senders_grid(senders: Sequence[Head], effects: Effects, into: Into) -> Grid:
     """Return a grid with a row for each layer: the effect of each of its heads through the paths to a receiver.
 
     Args:
@@ -170,37 +157,26 @@ def senders_grid(
     shares = dict(zip(senders, effects.moved(into)[:, 0].tolist(), strict=True))
     limit = shares_limit(list(shares.values()))
     kinds: list[Kind] = [kind for kind in KINDS if any(head.kind == kind for head in senders)]
-    heads = max((head.head for head in senders), default=0) + 1
-    layers = sorted({head.layer for head in senders})
+    heads = range(max((head.head for head in senders), default=0) + 1)
 
-    def cell(head: Head) -> GridCell | None:
-        if head not in shares:
-            return None
-        return share_cell(shares[head], head_title(head), theme, limit=limit, marked=head == selected)
+    def cell(head: Head) -> Cell | None:
+        return share_cell(shares[head], limit=limit, head=head) if head in shares else None
 
-    return CellGrid(
-        columns=[f"H{head + 1}" for head in range(heads)] * len(kinds),
-        rows=[
-            (f"L{layer + 1}", [cell(Head(kind, layer, head)) for kind in kinds for head in range(heads)])
-            for layer in layers
+    return share_grid(
+        tr("Effects of heads through the paths to the receiver"),
+        into,
+        [f"H{head + 1}" for head in heads] * len(kinds),
+        [
+            (f"L{layer + 1}", [cell(Head(kind, layer, head)) for kind in kinds for head in heads])
+            for layer in sorted({head.layer for head in senders})
         ],
-        name=tr("Effects of heads through the paths to the receiver"),
-        cell_width=6,
-        groups=[(tr(KIND_NAMES[kind]), heads) for kind in kinds],
-        legend=share_legend(into, theme, limit),
+        limit,
+        6,
+        [(tr(KIND_NAMES[kind]), len(heads)) for kind in kinds],
     )
 
 
-def grid_sender(place: tuple[int, int], senders: Sequence[Head]) -> Head | None:
-    """Return the head of a cell of `senders_grid`."""
-    kinds: list[Kind] = [kind for kind in KINDS if any(head.kind == kind for head in senders)]
-    heads = max(head.head for head in senders) + 1
-    layers = sorted({head.layer for head in senders})
-    head = Head(kinds[place[1] // heads], layers[place[0]], place[1] % heads)
-    return head if head in senders else None
-
-
-def positions_grid(effects: Effects, names: Sequence[str], into: Into, theme: Theme) -> CellGrid:
+def positions_grid(effects: Effects, names: Sequence[str], into: Into) -> Grid:
     """Return a grid with one row: the effect of a head's output by position, through the paths to a receiver.
 
     Args:
@@ -208,13 +184,8 @@ def positions_grid(effects: Effects, names: Sequence[str], into: Into, theme: Th
     """
     shares = effects.moved(into)[0].tolist()
     limit = shares_limit(shares)
-    return CellGrid(
-        columns=list(names),
-        rows=[("", [share_cell(share, name, theme, limit=limit) for share, name in zip(shares, names, strict=True)])],
-        name=tr("Effects by position of the sender"),
-        cell_width=7,
-        legend=share_legend(into, theme, limit),
-    )
+    cells = [share_cell(share, limit=limit) for share in shares]
+    return share_grid(tr("Effects by position of the sender"), into, list(names), [("", cells)], limit, 7)
 
 
 def shares_limit(shares: Sequence[float]) -> float:

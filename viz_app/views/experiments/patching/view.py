@@ -9,11 +9,11 @@ from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
 from core.trace import Stack
-from viz_app.components.cell_grid import cell_grid
+from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import marked, tr
@@ -128,7 +128,7 @@ def headline(title: str, patched: Patching, help: str | None = None) -> None:
 
 def components(reading: readings.Reading, patched: Patching) -> None:
     """Draw the effects measured so far; a click on a cell shows its heads."""
-    theme, question = page_theme(), patched.question
+    question = patched.question
     effects, pairs, cell = patched.effects(), patched.shown, selection.selected_cell(patched)
     if len(patched.pairs) > 1:
         st.caption(
@@ -142,13 +142,14 @@ def components(reading: readings.Reading, patched: Patching) -> None:
             headline(title, patched)
         else:
             st.markdown(title)
-        grid = figures.side_grid(effects, pairs, side, question.into, theme, cell)
+        grid = figures.side_grid(effects, pairs, side, question.into)
         layers = pairs[0].num_layers(figures.components_of(side)[0])
 
         def select(place: tuple[int, int], side: Stack = side, layers: int = layers) -> None:
             session_object(PatchingSelection).select_cell(figures.grid_cell(place, side, layers))
 
-        cell_grid(grid, select, key=f"patching-{side}")
+        here = cell if cell is not None and side == figures.side_of(cell.component) else None
+        picture(grid, f"patching-{side}", here and figures.place_of(here, layers), on_place=select)
         recorded = selection.pairs_call(reading, pairs, question)
         downloads(
             f"patching-{side}",
@@ -156,14 +157,14 @@ def components(reading: readings.Reading, patched: Patching) -> None:
             title=f"{tr(name)}: {tr(figures.SHARE_NAMES[question.into])}",
             call=partial(selection.map_call, recorded, question, side, effects),
         )
-        if cell is not None and side == figures.side_of(cell.component):
-            one_cell(reading, patched, cell)
+        if here is not None:
+            one_cell(reading, patched, here)
     st.caption(tr(NOT_MEANT))
 
 
 def one_cell(reading: readings.Reading, patched: Patching, cell: figures.PatchedCell) -> None:
     """Draw the numbers of a cell and, if it is one of attention, its heads."""
-    question, theme = patched.question, page_theme()
+    question = patched.question
     share = float(patched.effects()[cell.component].moved(question.into)[cell.layer, cell.position])
     token = figures.position_names(patched.shown, cell.component)[cell.position]
     values = {
@@ -178,12 +179,9 @@ def one_cell(reading: readings.Reading, patched: Patching, cell: figures.Patched
         return
     st.markdown(tr("**{component}** at **{token}**: {share}, and each of its heads alone", **values))
     heads = patched.heads(kind, cell.layer, cell.position)
-    grid = figures.heads_grid(heads, kind, cell.layer, question.into, theme)
+    grid = figures.heads_grid(heads, kind, cell.layer, question.into)
 
-    def show(place: tuple[int, int]) -> None:
-        select_head(Head(kind, cell.layer, place[1]))
-
-    cell_grid(grid, show, key="patching-heads")
+    picture(grid, "patching-heads", on_head=select_head)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(tr("Click a head to select it on the page Heads."), width="content")
         st.page_link(script_of("heads"), label=tr("Open Heads"), icon=":material/arrow_forward:", width="content")
@@ -216,16 +214,13 @@ def senders(
     measured: measurement.Paths,
 ) -> None:
     """Draw the effects of the senders measured so far; a click on one shows its positions."""
-    theme, question = page_theme(), patched.question
+    question = patched.question
     sender = selection.selected_sender(measured.senders)
     name = selection.receiver_title(receiver)
     headline(tr("**Heads that feed {input}**", input=plain(name)), patched, tr(ABOUT_PATHS))
-    grid = figures.senders_grid(measured.senders, measured.found, question.into, theme, sender)
+    grid = figures.senders_grid(measured.senders, measured.found, question.into)
 
-    def select(place: tuple[int, int]) -> None:
-        session_object(PatchingSelection).select_sender(figures.grid_sender(place, measured.senders))
-
-    cell_grid(grid, select, key="patching-senders")
+    picture(grid, "patching-senders", sender, on_head=session_object(PatchingSelection).select_sender)
     pairs = selection.pairs_call(reading, patched.pairs, question)
     heads = selection.senders_call(reading, receiver, measured.senders)
     recorded = selection.paths_call(pairs, question, heads, receiver, hold_networks).returning(measured.found)
@@ -246,12 +241,12 @@ def positions(
     reading: readings.Reading, patched: Patching, receiver: measurement.Receiver, hold_networks: bool, sender: Head
 ) -> None:
     """Draw the effect of a sender's output at each position."""
-    theme, question = page_theme(), patched.question
+    question = patched.question
     effects = patched.path_positions(sender, receiver, hold_networks)
     names, to = figures.position_names(patched.pairs, sender.kind), selection.receiver_title(receiver)
     st.markdown(tr("**{head}**, by the position of its output", head=head_title(sender)))
-    grid = figures.positions_grid(effects, names, question.into, theme)
-    cell_grid(grid, key="patching-positions")
+    grid = figures.positions_grid(effects, names, question.into)
+    picture(grid, "patching-positions")
     pairs, places = selection.pairs_call(reading, patched.pairs, question), range(len(names))
     recorded = selection.paths_call(pairs, question, [sender], receiver, hold_networks, places).returning(effects)
     downloads(

@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.analysis.heads.head import Head
+from core.analysis.pictures import effect_limit
 from core.capture import KINDS, Kind
 from viz_app.components.component import component_beside, draw
-from viz_app.drawing.ablation import effect_color, scale_limit, scale_ticks, text_color
+from viz_app.drawing.ablation import effect_color, scale_ticks, text_color
 from viz_app.drawing.head_names import KIND_NAMES, head_title
 from viz_app.drawing.theme import Theme
 from viz_app.language import tr
@@ -28,7 +29,7 @@ def switchboard_payload(
         `boards`: for each kind of attention its rows of cells; `limit`: the end of the colour scale, None without
         effects; `scale`: its colours from end to end; `ticks`: names and places of values on it, from -1 to 1.
     """
-    limit = scale_limit(list(effects.values()))
+    limit = effect_limit(list(effects.values()))
 
     def cell(head: Head) -> dict[str, Any]:
         effect = effects.get(head)

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from core.analysis.lens.logit_lens import level_name
 from core.analysis.over_training.roles import Development
 from core.analysis.over_training.snapshot_reading import SnapshotReading
+from core.analysis.pictures import Cell, Grid
 from core.capture import AttentionMap
 from core.files.runlog import LogLine
-from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
 from viz_app.drawing.display_text import decimal
-from viz_app.drawing.head_grid import readable_on
-from viz_app.drawing.lens import level_name
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.scorecard_text import SHORT_NAMES
 from viz_app.drawing.theme import SMALL, Theme, head_name
@@ -94,45 +93,33 @@ def score_curves(
     )
 
 
-def roles_grid(
-    heads: Sequence[Development], steps: Sequence[int], selected: Development, step: int, score: str, theme: Theme
-) -> CellGrid:
+def roles_grid(heads: Sequence[Development], steps: Sequence[int], score: str) -> Grid:
     """Return a grid with a row for each head and a column for each snapshot.
 
     A cell has the head's role, bold from the step at which it is taken, and is coloured by the score.
     """
-    shades = theme.sequential
 
-    def cell(each: Development, number: int) -> GridCell:
+    def cell(each: Development, number: int) -> Cell:
         value, role = each.values[number], each.roles[number]
-        share = 0.0 if np.isnan(value) else min(max(value, 0.0), 1.0)
-        color = shades[round(share * (len(shades) - 1))]
-        shown = tr("no value") if np.isnan(value) else decimal(value, 3)
-        name = tr(
-            "{head}, step {step}: {role}; {score} {value}",
-            head=head_name(*each.head[1:]),
-            step=step_name(steps[number]),
+        says = tr(
+            "{role}; {score} {value}",
             role=tr(role) if role else tr(MIXED),
             score=tr_lower(SCORE_NAMES[score]),
-            value=shown,
+            value=tr("no value") if np.isnan(value) else decimal(value, 3),
         )
-        return GridCell(
+        return Cell(
             text=tr(SHORT_NAMES[role]) if role else "",
-            name=name,
-            color=color,
-            text_color=readable_on(color),
-            marked=(each.head, steps[number]) == (selected.head, step),
-            strong=each.taken is not None and number >= each.taken,
+            says=says,
+            shade=0.0 if np.isnan(value) else value,
+            is_strong=each.taken is not None and number >= each.taken,
         )
 
-    legend = tr("{score}; bold: the role that stays", score=tr_lower(SCORE_NAMES[score]))
-    colors = tuple(shades[round(share * (len(shades) - 1))] for share in (0, 0.25, 0.5, 0.75, 1))
-    return CellGrid(
+    return Grid(
+        title=tr("Roles of heads by step"),
+        legend=tr("{score}; bold: the role that stays", score=tr_lower(SCORE_NAMES[score])),
         columns=[step_name(each) for each in steps],
-        rows=[(head_name(*each.head[1:]), [cell(each, number) for number in range(len(steps))]) for each in heads],
-        name=tr("Roles of heads by step"),
-        cell_width=6,
-        legend=Legend(legend, colors, "0", "1"),
+        rows=[(each.head.short, [cell(each, number) for number in range(len(steps))]) for each in heads],
+        width=6,
     )
 
 
@@ -181,34 +168,19 @@ def head_text(each: Development, steps: Sequence[int]) -> str:
     return "; ".join(parts)
 
 
-def lens_grid(readings: Sequence[SnapshotReading], step: int, theme: Theme) -> CellGrid:
+def lens_grid(readings: Sequence[SnapshotReading]) -> Grid:
     """Return a grid with a row for each level of the decoder, the last on top, and a column for each snapshot."""
-    shades = theme.sequential
 
-    def cell(each: SnapshotReading, level: int) -> GridCell:
-        value = each.level_probabilities[level]
-        color = shades[round(min(value, 1.0) * (len(shades) - 1))]
-        return GridCell(
-            text=decimal(value, 2) if value >= 0.005 else "",
-            name=tr(
-                "{layer}, step {step}: {value}",
-                layer=level_name(level),
-                step=step_name(each.step),
-                value=decimal(value, 4),
-            ),
-            color=color,
-            text_color=readable_on(color),
-            marked=each.step == step,
-        )
+    def cell(value: float) -> Cell:
+        return Cell(text=decimal(value, 2) if value >= 0.005 else "", says=decimal(value, 4), shade=value)
 
     levels = range(readings[0].lens.num_layers, -1, -1)
-    colors = tuple(shades[round(share * (len(shades) - 1))] for share in (0, 0.25, 0.5, 0.75, 1))
-    return CellGrid(
+    return Grid(
+        title=tr("Probabilities by layer and step"),
+        legend=tr(PROBABILITY),
         columns=[step_name(each.step) for each in readings],
-        rows=[(level_name(level), [cell(each, level) for each in readings]) for level in levels],
-        name=tr("Probabilities by layer and step"),
-        cell_width=6,
-        legend=Legend(tr(PROBABILITY), colors, "0", "1"),
+        rows=[(level_name(level), [cell(each.level_probabilities[level]) for each in readings]) for level in levels],
+        width=6,
     )
 
 

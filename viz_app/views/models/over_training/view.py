@@ -5,11 +5,12 @@ from functools import partial
 
 import streamlit as st
 
+from core.analysis.declaration import FIRST
 from core.analysis.heads.head import Head
 from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
 from core.analysis.recorded_call import Call
 from core.capture import Kind
-from viz_app.components.cell_grid import cell_grid
+from viz_app.components.picture import picture
 from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
@@ -18,8 +19,8 @@ from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.toolbar import kind_box
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import ablation
-from viz_app.drawing import lens as lens_figures
-from viz_app.language import marked, tr, tr_values
+from viz_app.drawing.display_text import plain
+from viz_app.language import marked, tr, tr_values, translated
 from viz_app.session import address, readings
 from viz_app.session.fields import part
 from viz_app.session.language_codes import codes_of, with_code
@@ -206,13 +207,13 @@ def heads(
     st.caption(tr("{head}: {text}.", head=ablation.head_title(head), text=figures.head_text(selected, steps)))
     title = tr("{score} of all heads over training", score=tr(figures.SCORE_NAMES[score]))
     if view == ROLES:
-        grid = figures.roles_grid(all_heads, steps, selected, step, score, theme)
+        grid = figures.roles_grid(all_heads, steps, score)
 
         def click(place: tuple[int, int]) -> None:
             session_object(SelectedHeads).select(kind, all_heads[place[0]].head[1:])
             STEP.set(steps[place[1]])
 
-        cell_grid(grid, click, key="trained_roles")
+        picture(grid, "trained_roles", (all_heads.index(selected), steps.index(step)), on_place=click)
     else:
         chart = figures.score_curves(all_heads, steps, selected, step, score, theme)
         show_chart(chart, "trained_curves", title)
@@ -233,13 +234,13 @@ def heads(
 
 def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
     """Draw the logit lens of the selected snapshot, and of all; a click selects a step."""
-    lens, piece, theme = measured.sentence.readings[step].lens, measured.history.tokenizer.target.piece, page_theme()
+    lens = measured.sentence.readings[step].lens
     st.markdown(
         tr("**The most probable token after each layer**, at step {step}", step=step_name(step)), help=tr(ABOUT_LENS)
     )
-    at_step = lens_figures.lens_grid(lens, piece, theme)
-    cell_grid(at_step, key="trained_lens")
-    st.caption(lens_figures.decided_text(lens.decided))
+    (at_step,) = lens.pictures(FIRST)
+    picture(at_step, "trained_lens")
+    st.caption(plain(translated(lens.answer(FIRST))))
     downloads(
         "trained-lens",
         "trained_lens",
@@ -248,8 +249,10 @@ def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
     )
     shown = [measured.sentence.readings[each] for each in measured.steps]
     st.markdown(tr("**How probable each layer finds the last translation**"), help=tr(ABOUT_LAYERS))
-    grid = figures.lens_grid(shown, step, theme)
-    cell_grid(grid, lambda place: STEP.set(measured.steps[place[1]]), key="trained_layers")
+    grid = figures.lens_grid(shown)
+    column = measured.steps.index(step)
+    marked = {(row, column) for row in range(len(grid.rows))}
+    picture(grid, "trained_layers", marked, on_place=lambda place: STEP.set(measured.steps[place[1]]))
     downloads(
         "trained-layers",
         "trained_layers",

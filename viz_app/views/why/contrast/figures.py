@@ -1,17 +1,16 @@
 """Why A rather than B: scores as bars, rank correlations, and deletion curves."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import plotly.graph_objects as go
 
 from core.analysis.attribution.contrast_methods import SIGNED, ContrastAttribution, ContrastMethod
 from core.analysis.attribution.faithfulness import RANDOM, SHARES, Curves, Ranking, area_over_curve
+from core.analysis.pictures import Cell, Grid
 from core.analysis.tokens.words import axis_groups, readable, word
-from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
 from viz_app.drawing.display_text import decimal
-from viz_app.drawing.head_grid import readable_on
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import joined, marked, tr
@@ -82,85 +81,66 @@ def row_scores(result: ContrastAttribution, method: ContrastMethod, rows: Sequen
     return [float(scores[row.indices.start : row.indices.stop].sum()) for row in rows]
 
 
-def bars_grid(
-    result: ContrastAttribution,
-    methods: Sequence[ContrastMethod],
-    rows: Sequence[BarRow],
-    theme: Theme,
-    words: Sequence[str] = (),
-    selected: Collection[str] = (),
-) -> CellGrid:
-    """Return a grid with a row for each word and a column of bars for each method.
-
-    Args:
-        words: Name of the sentence's word that each row belongs to, see `CellGrid`.
-        selected: Names of the selected words.
-    """
-    middle = len(theme.diverging) // 2
-    against, favour = (theme.diverging[middle + round(side * SHADE * middle)] for side in (-1, 1))
-    neutral = theme.sequential[round(0.6 * SHADE * (len(theme.sequential) - 1))]
-    columns: list[list[GridCell]] = []
+def bars_grid(result: ContrastAttribution, methods: Sequence[ContrastMethod], rows: Sequence[BarRow]) -> Grid:
+    """Return a grid with a row for each word, below the name of its side, and a column of bars for each method."""
+    columns: list[list[Cell]] = []
     for method in methods:
         values = row_scores(result, method, rows)
         longest, signed = max(map(abs, values), default=0.0) or 1.0, method in SIGNED
-        cells: list[GridCell] = []
-        for row, value in zip(rows, values, strict=True):
-            length = value / longest
-            bar = (min(0.5, 0.5 + length / 2), max(0.5, 0.5 + length / 2)) if signed else (0.0, length)
-            cells.append(
-                GridCell(
-                    text=decimal(value, 2, sign=signed),
-                    name=f"{row.name}, {tr(METHOD_NAMES[method])}: {decimal(value, 3, sign=signed)}",
-                    color=(favour if value > 0 else against) if signed else neutral,
-                    text_color=theme.text,
-                    bar=bar,
-                )
-            )
-        columns.append(cells)
-    lines: list[tuple[str, list[GridCell | None]]] = []
-    line_words: list[str] = []
+        columns.append([_bar(value, value / longest, signed) for value in values])
+    lines: list[tuple[str, list[Cell]]] = []
     for index, row in enumerate(rows):
-        if index == 0 or row.side != rows[index - 1].side:
+        if is_first(rows, index):
             lines.append((tr("SOURCE") if row.side == "source" else tr("PREFIX"), []))
-            line_words.append("")
         lines.append((row.name, [column[index] for column in columns]))
-        line_words.append(words[index] if words else "")
     num_signed = sum(method in SIGNED for method in methods)
     groups = ((tr("A rather than B, in nats"), num_signed), (tr("Shares of the row"), len(methods) - num_signed))
-    return CellGrid(
+    return Grid(
+        title=tr("Scores of source and prefix by method"),
+        legend=tr(BARS),
+        ends=("\u2212", "+"),
+        scale="diverging",
         columns=[tr(SHORT_NAMES[method]) for method in methods],
         rows=lines,
-        name=tr("Scores of source and prefix by method"),
-        cell_width=8,
+        width=8,
         groups=[group for group in groups if group[1]],
-        legend=Legend(tr(BARS), (against, theme.background, favour), "\u2212", "+"),
-        words=line_words,
-        selected=selected,
     )
 
 
-def correlation_grid(result: ContrastAttribution, methods: Sequence[ContrastMethod], theme: Theme) -> CellGrid:
+def _bar(value: float, length: float, signed: bool) -> Cell:
+    ends = (min(0.5, 0.5 + length / 2), max(0.5, 0.5 + length / 2)) if signed else (0.0, length)
+    return Cell(
+        text=decimal(value, 2, sign=signed),
+        says=decimal(value, 3, sign=signed),
+        shade=math.copysign(SHADE, value) if signed else 0.6 * SHADE,
+        scale="diverging" if signed else "sequential",
+        bar=ends,
+    )
+
+
+def is_first(rows: Sequence[BarRow], index: int) -> bool:
+    """Return whether a row is the first of its side, above which a line has the name of the side."""
+    return index == 0 or rows[index].side != rows[index - 1].side
+
+
+def correlation_grid(result: ContrastAttribution, methods: Sequence[ContrastMethod]) -> Grid:
     """Return a grid of the rank correlations between methods."""
 
-    def cell(first: ContrastMethod, second: ContrastMethod) -> GridCell | None:
+    def cell(first: ContrastMethod, second: ContrastMethod) -> Cell | None:
         if first == second:
             return None
         value = result.correlation(first, second)
-        known = 0.0 if math.isnan(value) else value
-        color = theme.diverging[round((known + 1) / 2 * (len(theme.diverging) - 1))]
         text = "\u2013" if math.isnan(value) else decimal(value, 2)
-        return GridCell(
-            text=text,
-            name=f"{tr(METHOD_NAMES[first])}, {tr(METHOD_NAMES[second])}: {text}",
-            color=color,
-            text_color=readable_on(color),
-        )
+        return Cell(text=text, says=text, shade=0.0 if math.isnan(value) else value)
 
-    return CellGrid(
+    return Grid(
+        title=tr("Rank correlations between methods"),
+        legend=tr("Spearman's rank correlation"),
+        ends=("\u22121", "+1"),
+        scale="diverging",
         columns=[CODES[method] for method in methods],
         rows=[(tr(SHORT_NAMES[first]), [cell(first, second) for second in methods]) for first in methods],
-        name=tr("Rank correlations between methods"),
-        cell_width=5,
+        width=5,
     )
 
 

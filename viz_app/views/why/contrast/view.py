@@ -16,14 +16,14 @@ from core.analysis.attribution.contrast_methods import (
 from core.analysis.attribution.faithfulness import RANDOM
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
-from viz_app.components.cell_grid import cell_grid
+from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.predicted_token import token_box
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.toolbar import token_boxes
-from viz_app.controls.widgets import page_theme, segments
+from viz_app.controls.widgets import segments
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.language import localized, marked, tr
 from viz_app.session import readings
@@ -165,11 +165,11 @@ def headline(reading: Reading, result: ContrastAttribution) -> None:
 
 def scores(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod], tokens: TokenView) -> None:
     """Draw the scores of source and prefix as bars."""
-    theme = page_theme()
     rows = figures.token_rows(result, tokens.words, tokens.hide_special)
     words, selected = contrast_scores.row_words(reading, result.contrast.position, tokens), selected_names(reading)
-    grid = figures.bars_grid(result, methods, rows, theme, words, selected)
-    cell_grid(grid, key="contrast-scores")
+    grid = figures.bars_grid(result, methods, rows)
+    lines = [name for row, word in enumerate(words) for name in ([""] * figures.is_first(rows, row) + [word])]
+    picture(grid, "contrast-scores", words=lines, selected_words=selected)
     a, b = names(reading, result)
     recorded = contrast_scores.scores_call(reading, result)
     shown_rows = Call("rows", figures.token_rows, (recorded, tokens.words, tokens.hide_special)).returning(rows)
@@ -212,10 +212,9 @@ def faithfulness(
 
 def correlations(reading: Reading, result: ContrastAttribution, methods: list[ContrastMethod]) -> None:
     """Draw the rank correlations between methods."""
-    theme = page_theme()
     st.markdown(tr("**Rank correlation** between methods"), help=tr(ABOUT_CORRELATIONS))
-    grid = figures.correlation_grid(result, methods, theme)
-    cell_grid(grid, key="contrast-correlations")
+    grid = figures.correlation_grid(result, methods)
+    picture(grid, "contrast-correlations")
     recorded = contrast_scores.scores_call(reading, result)
     downloads(
         "contrast-correlations",

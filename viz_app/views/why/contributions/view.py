@@ -1,33 +1,29 @@
 """What heads write: the logit of a token as a sum over the decoder's parts."""
 
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.analysis.attribution.logit_attribution import LogitAttribution
+from core.analysis.declaration import Columns
 from core.analysis.heads.head import Head
 from core.analysis.recorded_call import Call
-from core.analysis.tokens.words import readable
-from core.capture import Kind
 from viz_app.components import word_links
-from viz_app.components.cell_grid import cell_grid
-from viz_app.controls.charts import show_chart
+from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.predicted_token import token_box
 from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import decimals, selectable_table, show_table
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.ablation import head_title
-from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
-from viz_app.language import marked, tr
+from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.head_names import head_title, head_titles
+from viz_app.language import marked, tr, translated
 from viz_app.session import python_code, questions, readings
 from viz_app.session.fields import part
 from viz_app.session.map_pass import reading_pass
-from viz_app.session.state import Widget, session_object
-from viz_app.views.why.contributions import figures as contributions
+from viz_app.session.state import session_object
 from viz_app.views.why.contributions import logit_terms
 from viz_app.views.why.contributions.logit_terms import SelectedTerm
 
@@ -51,6 +47,14 @@ follow and through the embedding matrix, it promotes some target pieces: a **lex
 **first** is the share of tokens that it ranks first. A low value means that the head does other work, not that it is
 useless. The encoder has mixed in neighbours, so the entry of a token is for this sentence.
 """)
+KEYS = ("contributions", "contributions-heads", "contributions-source", "contributions-prefix")
+TITLES = (
+    marked("**By layer and part**: a click opens the strongest head"),
+    marked("**By head**: click one to open it below"),
+    marked("**By source token**, through cross-attention: click a cell to open its strongest head"),
+    marked("**By prefix token**, through self-attention: click a cell to open its strongest head"),
+)
+ABOUT_BARS = marked("Embeddings, feed-forward networks and biases have no heads, so a click on their bars opens none.")
 ABOUT_BADGE = marked(
     "The terms are computed from the recorded states, the logit by the model. They must agree to rounding."
 )
@@ -70,17 +74,16 @@ def page() -> None:
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
-    minus = (logit_terms.AGAINST.value or "") if against is not None else ""
     head = logit_terms.term_head(reading, terms)
     left, right = st.container(key="side-by-side").columns([4, 7], gap="medium")
     with left:
-        layers(reading, terms, head)
+        pictures(reading, terms, head, 0)
     with right:
-        heads(terms, head)
-    headline(reading, terms, minus)
+        pictures(reading, terms, head, 1)
+    st.markdown(plain(translated(terms.answer(head))))
     left, right = st.container(key="difference").columns([5, 6], gap="large")
     with left:
-        tokens(reading, terms)
+        pictures(reading, terms, head, 2, 3)
     with right:
         one_head(reading, terms, head)
         lexicons(reading)
@@ -92,96 +95,19 @@ def page() -> None:
     )
 
 
-def headline(reading: readings.Reading, terms: LogitAttribution, minus: str) -> None:
-    """Name the logit that is split, and its size."""
-    token = plain(isolated(readable(reading.explain().predicted_tokens[terms.position])))
-    other = tr(minus) if minus == logit_terms.MEAN else readable(minus)
-    value = decimal(terms.logit, 2, sign=bool(minus))
-    if minus:
-        text = tr(
-            "Logit of **{token}** minus {other}: **{value}** nats, the sum of all contributions",
-            token=token,
-            other=plain(isolated(other)),
-            value=value,
-        )
-    else:
-        text = tr("Logit of **{token}**: **{value}** nats, the sum of all contributions", token=token, value=value)
-    st.markdown(text)
-
-
 def recorded_terms(reading: readings.Reading, terms: LogitAttribution) -> Call:
     """Return the call that split the logit, with its result."""
     return logit_terms.terms_call(reading, terms.position, terms.against).returning(terms)
 
 
-def layers(reading: readings.Reading, terms: LogitAttribution, head: Head) -> None:
-    """Draw the contributions of each layer; a click on a bar of attention opens the head that adds most to it."""
-    theme = page_theme()
-    st.markdown(
-        tr("**By layer and part**: a click opens the strongest head"),
-        help=tr(HOW_TO_READ)
-        + "\n\n"
-        + tr("Embeddings, feed-forward networks and biases have no heads, so a click on their bars opens none."),
-    )
-    figure = contributions.layers_figure(terms, theme)
-    key = f"logit-layers-{head}"  # a new chart for each head: Plotly takes a second click on a bar for a deselection
-
-    def open_head() -> None:
-        points = (Widget[Any](key).value or {"selection": {"points": []}})["selection"]["points"]
-        if points and (clicked := contributions.bar_head(terms, points[0])):
-            session_object(SelectedTerm).select(clicked)
-
-    name = tr("Contributions by layer and part")
-    show_chart(figure, key, name, on_select=open_head, selection_mode="points")
-    recorded = recorded_terms(reading, terms)
-    downloads(
-        "contributions",
-        key,
-        title=name,
-        call=lambda: recorded.then("table"),
-    )
-
-
-def heads(terms: LogitAttribution, head: Head) -> None:
-    """Draw the contributions of each head; a click opens one."""
-    theme = page_theme()
-    st.markdown(tr("**By head**: click one to open it below"))
-    grid = contributions.heads_grid(terms, theme, head)
-    num_heads = terms.cross.size(1)
-
-    def select(place: tuple[int, int]) -> None:
-        if clicked := contributions.grid_head(place, num_heads):
-            session_object(SelectedTerm).select(clicked)
-
-    cell_grid(grid, select, key="logit-heads")
-    downloads(
-        "contributions-heads",
-        "logit-heads",
-        title=tr("Contributions by head"),
-    )
-
-
-def tokens(reading: readings.Reading, terms: LogitAttribution) -> None:
-    """Draw the contributions by attended token; a click opens the head that adds most to a cell."""
-    theme = page_theme()
-    titles: dict[Kind, str] = {
-        "cross": tr("**By source token**, through cross-attention: click a cell to open its strongest head"),
-        "decoder_self": tr("**By prefix token**, through self-attention: click a cell to open its strongest head"),
-    }
-    for kind, title in titles.items():
-        st.markdown(title)
-        grid = contributions.tokens_grid(terms, reading.explain(), kind, theme)
-
-        def open_head(place: tuple[int, int], kind: Kind = kind) -> None:
-            session_object(SelectedTerm).select(contributions.token_head(terms, kind, place))
-
-        cell_grid(grid, open_head, key=f"logit-tokens-{kind}")
-        name = "source" if kind == "cross" else "prefix"
-        downloads(
-            f"contributions-{name}",
-            f"logit-tokens-{kind}",
-            title=tr("Contributions by source token") if kind == "cross" else tr("Contributions by prefix token"),
-        )
+def pictures(reading: readings.Reading, terms: LogitAttribution, head: Head, *numbers: int) -> None:
+    """Draw some of the pictures; a click opens the head of a mark, or the one that adds most to it."""
+    for number in numbers:
+        shown, key = terms.pictures(head)[number], KEYS[number]
+        st.markdown(tr(TITLES[number]), help=None if number else f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_BARS)}")
+        picture(shown, key, head if number == 1 else None, on_head=session_object(SelectedTerm).select)
+        table = None if number else lambda: recorded_terms(reading, terms).then("table")
+        downloads(key, key, title=translated(shown.title), call=table)
 
 
 def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> None:
@@ -214,11 +140,11 @@ def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> 
     if head.kind == "cross":
         promoted = logit_terms.lexicon_call(reading, head).returning(logit_terms.promoted(reading, head))
     shown = recorded_terms(reading, terms), python_code.explanation(reading), head, promoted
-    recorded = Call("table", contributions.head_table, shown)
-    table: pd.DataFrame = recorded.run()
+    recorded = Call("table", "head_table", shown)
+    table: Columns = recorded.run()
     show_table(
         table,
-        height=min(420, 38 + 35 * len(table)),
+        height=min(420, 38 + 35 * len(table["token"])),
         column_config={
             "token": st.column_config.TextColumn(tr("Attends to"), width=90),
             "weight": st.column_config.ProgressColumn(tr("Weight"), **decimals(3), min_value=0, max_value=1, width=90),
@@ -233,16 +159,17 @@ def lexicons(reading: readings.Reading) -> None:
     """Draw cross-attention heads by how well their lexicon agrees with the translation."""
     st.markdown(tr("**Lexicons**: cross-attention heads by agreement with the translation"), help=tr(ABOUT_LEXICON))
     ranking = logit_terms.ranked(reading)
-    table = contributions.lexicon_table(ranking.heads)
     selectable_table(
-        table,
+        pd.DataFrame({"name": head_titles(each.head for each in ranking.heads), **ranking.table()}),
         "lexicon-heads",
         lambda row: session_object(SelectedTerm).select(ranking.heads[row].head),
         height=250,
-        column_order=["name", "agreement", "first"],
+        column_order=["name", "reciprocal_rank", "first"],
         column_config={
             "name": st.column_config.TextColumn(tr("Head"), width=90),
-            "agreement": st.column_config.ProgressColumn(tr("Agreement"), **decimals(3), min_value=0, max_value=1),
+            "reciprocal_rank": st.column_config.ProgressColumn(
+                tr("Agreement"), **decimals(3), min_value=0, max_value=1
+            ),
             "first": st.column_config.NumberColumn(tr("First"), **decimals(2), width=70),
         },
     )

@@ -2,19 +2,18 @@
 
 import streamlit as st
 
+from core.analysis.declaration import FIRST
 from core.analysis.lens.decoder_lens import EncoderLens
-from core.analysis.lens.logit_lens import LogitLens
+from core.analysis.lens.logit_lens import LogitLens, level_name
 from core.analysis.tokens.words import readable
-from viz_app.components.cell_grid import cell_grid
+from viz_app.components.picture import picture
 from viz_app.controls import search_progress
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, show_table
-from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation
-from viz_app.drawing import lens as figures
 from viz_app.drawing.display_text import decimal, isolated, plain
-from viz_app.language import marked, tr
+from viz_app.language import marked, tr, translated
 from viz_app.session import address, readings
 from viz_app.session.fields import part
 from viz_app.session.state import session_object
@@ -56,19 +55,18 @@ def decoder() -> None:
     reading = readings.reading()
     if reading is None:
         return
-    lens, theme = layer_readings.lens_of(reading), page_theme()
-    piece = reading.model.translator.tokenizer.target.piece
+    lens = layer_readings.lens_of(reading)
     place = layer_readings.selected_cell(lens)
     left, right = st.container(key="side-by-side").columns([7, 3], gap="medium")
     with left:
         st.markdown(tr("**Decoder**: the most probable token after each layer"), help=tr(HOW_TO_READ))
-        grid = figures.lens_grid(lens, piece, theme, place)
-        cell_grid(grid, session_object(SelectedCell).select, key="lens")
-        st.caption(figures.decided_text(lens.decided))
+        (grid,) = lens.pictures(FIRST)
+        picture(grid, "lens", place, on_place=session_object(SelectedCell).select)
+        st.caption(plain(translated(lens.answer(FIRST))))
         downloads(
             "lens",
             "lens",
-            title=tr("Most probable token after each layer of the decoder"),
+            title=translated(grid.title),
             call=lambda: layer_readings.lens_call(reading).returning(lens).then("table"),
         )
     with right:
@@ -79,7 +77,7 @@ def decoder() -> None:
 def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -> None:
     """Draw the most probable tokens of a cell."""
     predicted = plain(isolated(readable(lens.explanation.predicted_tokens[row])))
-    st.markdown(tr("**{layer}**, in place of **{token}**", layer=figures.level_name(level), token=predicted))
+    st.markdown(tr("**{layer}**, in place of **{token}**", layer=layer_name(level), token=predicted))
     table = lens.cell_table(row, level)
     show_table(
         table,
@@ -91,12 +89,15 @@ def one_cell(lens: LogitLens, reading: readings.Reading, row: int, level: int) -
     )
     first = lens.decided[row]
     st.caption(
-        tr("It is not the most probable token.")
-        if first is None
-        else tr("Decided: {layer}.", layer=figures.level_name(first))
+        tr("It is not the most probable token.") if first is None else tr("Decided: {layer}.", layer=layer_name(first))
     )
     recorded = layer_readings.lens_call(reading).returning(lens)
     downloads("lens-cell", call=lambda: recorded.then("cell_table", row, level))
+
+
+def layer_name(level: int) -> str:
+    """Return the name of a level in the visitor's language."""
+    return translated(level_name(level))
 
 
 def badge(lens: LogitLens) -> None:
@@ -133,10 +134,9 @@ def levels(reading: readings.Reading, lens: EncoderLens) -> None:
     marks = ablation.difference(whole, shown)
     st.html(ablation.marked_text(shown, marks[1], "ins"))
     log_prob = decimal(translations[level].log_prob, 2)
-    st.caption(tr(SAME if shown == whole else DIFFERENT, layer=figures.level_name(level), log_prob=log_prob))
-    table = figures.levels_table(translations)
+    st.caption(tr(SAME if shown == whole else DIFFERENT, layer=layer_name(level), log_prob=log_prob))
     show_table(
-        table,
+        {**lens.table(), "level": [layer_name(each) for each in range(len(translations))]},
         column_config={
             "level": st.column_config.TextColumn(tr("Layer"), width=60),
             "translation": st.column_config.TextColumn(tr("Translation")),

@@ -8,11 +8,10 @@ from typing import NamedTuple
 from core.analysis.attribution.read_stream import Part
 from core.analysis.attribution.score_components import ScoreComponents, ScoreTerm, Side
 from core.analysis.heads.head import Head
+from core.analysis.pictures import Cell, Grid
 from core.capture import KINDS
-from viz_app.drawing.cell_grid import CellGrid, GridCell, Legend
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_names import head_title, name_of
-from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr, tr_count
 
 SHADE = 0.7  # place of the colours of bars on their scales
@@ -93,27 +92,26 @@ def longest_bar(found: ScoreComponents, opened: Collection[str]) -> float:
     return max((abs(row.value) for side in sides for row in bar_rows(found, side, opened)), default=0.0) or 1.0
 
 
-def bars_grid(found: ScoreComponents, side: Side, opened: Collection[str], theme: Theme) -> CellGrid:
+def bars_grid(found: ScoreComponents, side: Side, opened: Collection[str]) -> Grid:
     """Return a grid with a bar for each row of a side, and their sum above them."""
-    middle = len(theme.diverging) // 2
-    low, high = (theme.diverging[middle + round(sign * SHADE * middle)] for sign in (-1, 1))
     longest = longest_bar(found, opened)
-    rows: list[tuple[str, list[GridCell | None]]] = []
+    rows: list[tuple[str, list[Cell]]] = []
     for row in bar_rows(found, side, opened):
         end = 0.5 + row.value / longest / 2
-        cell = GridCell(
+        cell = Cell(
             text=decimal(row.value, 2, sign=True),
-            name=f"{row.text}: {decimal(row.value, 3, sign=True)}",
-            color=high if row.value > 0 else low,
-            text_color=theme.text,
-            strong=bool(row.group),
+            says=f"{row.text}: {decimal(row.value, 3, sign=True)}",
+            shade=math.copysign(SHADE, row.value),
+            is_strong=bool(row.group),
             bar=(min(0.5, end), max(0.5, end)),
         )
         rows.append((row.name, [cell]))
-    return CellGrid(
+    return Grid(
+        title=tr(NAMES[side]),
+        legend=tr(BARS),
+        ends=("\u2212", "+"),
+        scale="diverging",
         columns=[tr("sum {sum}", sum=decimal(found.total(side), 2, sign=True))],
         rows=rows,
-        name=tr(NAMES[side]),
-        cell_width=14,
-        legend=Legend(tr(BARS), (low, theme.background, high), "\u2212", "+"),
+        width=14,
     )

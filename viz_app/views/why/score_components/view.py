@@ -20,7 +20,7 @@ from core.trace import stack_of
 from viz_app.components import word_links
 from viz_app.components.attention_clicks import ClickedWeights
 from viz_app.components.attention_map import attention_map
-from viz_app.components.cell_grid import cell_grid
+from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme
@@ -247,7 +247,7 @@ def own_map(reading: Reading, found: ScoreComponents) -> None:
 
 def bars(reading: Reading, found: ScoreComponents, side: Side) -> None:
     """Draw the bars of a side; a click opens the heads of a layer, or the map of one."""
-    theme, opened = page_theme(), opened_groups()
+    opened = opened_groups()
     position, tokens = (found.key, found.key_tokens) if side == "key" else (found.query, found.query_tokens)
     title = tr(TITLES[side], token=plain(isolated(readable(tokens[position]))))
     st.markdown(title, help=tr(ABOUT_BARS))
@@ -261,8 +261,8 @@ def bars(reading: Reading, found: ScoreComponents, side: Side) -> None:
             weights = reading.explain().maps[row.head.kind][row.head.layer].weights[row.head.head, position]
             select_score(reading, row.head, position, int(weights.argmax()))
 
-    grid = figures.bars_grid(found, side, opened, theme)
-    cell_grid(grid, click, key=f"score-bars-{side}")
+    grid = figures.bars_grid(found, side, opened)
+    picture(grid, f"score-bars-{side}", on_place=click)
     recorded = components_call(reading, options_of(found)).returning(found)
     downloads(
         f"score-{side}",

@@ -110,5 +110,5 @@ def test_names_and_tables(run: Replacement, found: Survey) -> None:
     assert table["effect"].abs().is_monotonic_decreasing
     flow = edge_flow(run, Edge(Node("source"), Node("cross", 1, 0), "value"))
     tokens = run.runs.source_tokens[0]
-    assert len(figures.values_grid(flow, tokens, LIGHT).rows[0][1]) == len(tokens)
-    assert len(figures.positions_grid([0.5] * len(tokens), tokens, LIGHT).rows[0][1]) == len(tokens)
+    assert len(figures.values_grid(flow, tokens).rows[0][1]) == len(tokens)
+    assert len(figures.positions_grid([0.5] * len(tokens), tokens).rows[0][1]) == len(tokens)

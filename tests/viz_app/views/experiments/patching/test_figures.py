@@ -10,8 +10,6 @@ from core.analysis.interventions.pair_runs import COMPONENTS, PairRuns, side_of
 from core.analysis.interventions.patching import Effects, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
 from core.translator import Translator
-from viz_app.drawing.export.cell_grid import export_grid
-from viz_app.drawing.theme import LIGHT
 from viz_app.views.experiments.patching import figures as patching
 from viz_app.views.experiments.patching.figures import PatchedCell
 
@@ -28,18 +26,16 @@ def runs(tiny_checkpoint: Path) -> PairRuns:
 def test_every_patch_has_its_cell(runs: PairRuns, side: patching.Stack) -> None:
     effects = patching_map(runs)
     selected = PatchedCell(patching.components_of(side)[1], 1, 2)
-    grid = patching.side_grid(effects, [runs], side, "corrupted", LIGHT, selected)
+    grid = patching.side_grid(effects, [runs], side, "corrupted")
     assert [name for name, _ in grid.groups] == [patching.COMPONENT_NAMES[c] for c in COMPONENTS if side_of(c) == side]
-    marked = list[PatchedCell]()
+    assert patching.grid_cell(patching.place_of(selected, 2), side, 2) == selected
     for row, (_, cells) in enumerate(grid.rows):
         assert len(cells) == len(grid.columns)
         for column, cell in enumerate(cells):
             place = patching.grid_cell((row, column), side, 2)
             share = float(effects[place.component].recovered[place.layer, place.position])
             assert cell is not None
-            assert cell.name.endswith(f"{share:+.3f}".replace("-", "\u2212"))
-            marked += [place] if cell.marked else []
-    assert marked == [selected]
+            assert cell.says == f"{share:+.3f}".replace("-", "\u2212")
 
 
 def test_changed_tokens_are_named_twice(runs: PairRuns) -> None:
@@ -49,43 +45,31 @@ def test_changed_tokens_are_named_twice(runs: PairRuns) -> None:
 
 
 def test_what_is_not_measured_yet_says_so(runs: PairRuns) -> None:
-    grid = patching.side_grid(patching_map(runs, parts=[]), [runs], "encoder", "clean", LIGHT)
+    grid = patching.side_grid(patching_map(runs, parts=[]), [runs], "encoder", "clean")
     cell = grid.rows[0][1][0]
     assert cell is not None
-    assert (cell.text, cell.color) == ("", LIGHT.background)
-    assert cell.name == "Encoder self-attention L1, The: not measured yet"
+    assert (cell.text, cell.shade, cell.says) == ("", 0, "not measured yet")
 
 
-def test_colours_end_at_the_limit() -> None:
-    colors = [patching.share_cell(share, "", LIGHT).color for share in (-3, -1, 0, 1, 3)]
-    assert colors == [LIGHT.diverging[index] for index in (0, 0, 16, -1, -1)]
-    assert patching.share_cell(0.02, "", LIGHT, limit=0.02).color == LIGHT.diverging[-1]
-    assert patching.share_cell(0.04, "", LIGHT).text == ""
-    assert patching.share_cell(-0.5, "", LIGHT).text == "\u22120.50"
+def test_small_shares_are_not_written_and_paths_have_a_scale_of_their_own() -> None:
+    assert patching.share_cell(0.02, limit=0.02).shade == 1
+    assert patching.share_cell(0.04).text == ""
+    assert patching.share_cell(-0.5).text == "\u22120.50"
 
 
 def test_every_sender_has_its_cell() -> None:
     senders = [Head(kind, layer, head) for kind in ("decoder_self", "cross") for layer in (0, 2) for head in range(3)]  # type: ignore[arg-type]
     senders = [head for head in senders if head != ("cross", 2, 1)]
     found = Effects(1.0, 0.0, torch.linspace(-0.1, 0.4, len(senders), dtype=torch.float64)[:, None])
-    grid = patching.senders_grid(senders, found, "corrupted", LIGHT, senders[4])
-    places = [(row, column) for row, (_, cells) in enumerate(grid.rows) for column in range(len(cells))]
-    for row, column in places:
-        cell, sender = grid.rows[row][1][column], patching.grid_sender((row, column), senders)
-        assert (cell is None) == (sender is None)
-        assert cell is None or cell.marked == (sender == senders[4])
-    assert grid.legend is not None
-    assert grid.legend.high == "0.400"
+    grid = patching.senders_grid(senders, found, "corrupted")
+    assert [len(cells) for _, cells in grid.rows] == [6, 6]
+    assert {cell.head for _, cells in grid.rows for cell in cells if cell} == set(senders)
+    assert grid.ends[1] == "0.400"
     assert len(patching.paths_table(senders, found)) == len(senders)
 
 
 def test_shares_of_the_other_direction_are_what_is_lost(runs: PairRuns) -> None:
     found = Effects(2.0, 0.0, torch.tensor([[2.0, 1.0, 0.0]]))
-    grid = patching.positions_grid(found, ["a", "b", "c"], "clean", LIGHT)
+    grid = patching.positions_grid(found, ["a", "b", "c"], "clean")
     assert [cell and cell.text for cell in grid.rows[0][1]] == ["", "0.50", "1.00"]
     assert patching.positions_table(found, ["a", "b", "c"])["recovered"].tolist() == [1, 0.5, 0]
-
-
-def test_grids_can_be_exported(runs: PairRuns) -> None:
-    grid = patching.side_grid(patching_map(runs), [runs], "decoder", "corrupted", LIGHT)
-    assert export_grid(grid, "svg", title=patching.SHARE_NAMES["corrupted"]).startswith(b"<?xml")

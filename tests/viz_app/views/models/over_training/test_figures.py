@@ -8,9 +8,8 @@ import pytest
 from core.analysis.heads.head import Head
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.over_training.roles import Development, developments
-from viz_app.drawing.export.cell_grid import export_grid
 from viz_app.drawing.export.plotly_chart import export_chart
-from viz_app.drawing.theme import DARK, LIGHT
+from viz_app.drawing.theme import LIGHT
 from viz_app.views.models.over_training.figures import head_text, loss, roles_grid, roles_text, score_curves
 
 STEPS = (0, 100, 1300)
@@ -36,23 +35,21 @@ def test_curves_show_every_head_and_where_the_selected_one_settles(found: list[D
 
 
 def test_a_role_is_bold_from_where_it_stays(found: list[Development]) -> None:
-    grid = roles_grid(found, STEPS, found[0], 100, "confidence", DARK)
+    grid = roles_grid(found, STEPS, "confidence")
     (name, cells), (other, mixed) = grid.rows
     assert (name, other) == ("L1 H1", "L2 H4")
     assert [cell.text for cell in cells if cell] == ["spread", "before", "before"]
-    assert [cell.strong for cell in cells if cell] == [False, True, True]
-    assert [cell.marked for cell in cells if cell] == [False, True, False]
+    assert [cell.is_strong for cell in cells if cell] == [False, True, True]
     assert [cell.text for cell in mixed if cell] == [""] * 3
     assert cells[0] is not None
-    assert cells[0].name == "L1 H1, step 0: spread out; largest weight 0.100"
-    assert export_grid(grid, "svg", DARK).startswith(b"<?xml")
+    assert cells[0].says == "spread out; largest weight 0.100"
 
 
 def test_a_score_without_value_is_said_to_have_none(found: list[Development]) -> None:
     nothing = [each._replace(values=(math.nan,) * 3, settled=None) for each in found]
-    grid = roles_grid(nothing, STEPS, nothing[0], 0, "agreement", LIGHT)
+    grid = roles_grid(nothing, STEPS, "agreement")
     assert grid.rows[0][1][0] is not None
-    assert grid.rows[0][1][0].name.endswith("no value")
+    assert grid.rows[0][1][0].says.endswith("no value")
     assert len(score_curves(nothing, STEPS, nothing[0], 0, "agreement", LIGHT).data) == 2
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.declaration import FIRST
 from tests.viz_app.pages import Start, healthy, opened, state_of
 from viz_app.controls import job_control
-from viz_app.drawing.lens import decided_text
+from viz_app.drawing.display_text import plain
 from viz_app.language import tr
 from viz_app.session import environment, model_paths, models
 from viz_app.views.models import path_box
@@ -50,7 +51,7 @@ def test_a_step_a_head_and_all_views(start: Start, history_file: Path) -> None:
         healthy(app.select_slider(key="trained_steps").set_value(step).run())
         found = state_of(app, MeasurementSlot).measurement
         assert found is not None
-        assert decided_text(found.sentence.readings[step].lens.decided) in [each.value for each in app.caption]
+        assert plain(found.sentence.readings[step].lens.answer(FIRST)) in [each.value for each in app.caption]
     healthy(app.segmented_control(key="trained_view").set_value("Translations").run())
     assert list(app.dataframe[-1].value["step"]) == [0, 100, 300]
 

@@ -47,20 +47,19 @@ def test_words_are_sums_of_their_tokens(found: ContrastAttribution) -> None:
 
 
 def test_bars_start_in_the_middle_if_a_method_has_signs(found: ContrastAttribution) -> None:
-    grid = bars_grid(found, ["occlusion", "alti"], token_rows(found, True, True), LIGHT)
+    grid = bars_grid(found, ["occlusion", "alti"], token_rows(found, True, True))
     assert [name for name, _ in grid.rows] == ["SOURCE", "A", "dog", "PREFIX", "Ein"]
     bars = [[cell.bar for cell in cells if cell] for _, cells in grid.rows if cells]
     assert [first for first, _ in bars] == [(0.5, 0.5625), (0.375, 0.5), (0.5, 1.0)]
     assert [second for _, second in bars] == [(0.0, 0.125), (0.0, 0.75), (0.0, 1.0)]
-    against, favour = (grid.rows[row][1][0].color for row in (2, 1))  # type: ignore[union-attr]
-    assert grid.legend
-    assert (grid.legend.colors[0], grid.legend.colors[-1]) == (against, favour)
+    against, favour = (grid.rows[row][1][0].shade for row in (2, 1))  # type: ignore[union-attr]
+    assert -against == favour > 0
     assert grid.groups == [("A rather than B, in nats", 1), ("Shares of the row", 1)]
 
 
 def test_correlations_are_those_of_the_ordinary_tokens(found: ContrastAttribution) -> None:
     """Over A, do, g and Ein, shares are the absolute values of the other scores: their order is the same."""
-    grid = correlation_grid(found, ["occlusion", "alti"], LIGHT)
+    grid = correlation_grid(found, ["occlusion", "alti"])
     assert [[cell and cell.text for cell in cells] for _, cells in grid.rows] == [[None, "1.00"], ["1.00", None]]
     assert correlations_table(found)["alti"].tolist() == pytest.approx([1.0, 1.0])
 

@@ -20,9 +20,6 @@ from core.analysis.tokens.words import text_word_groups
 from core.trace import parse_head
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls.score_products import written_cell
-from viz_app.drawing.export.canvas import FORMATS
-from viz_app.drawing.export.cell_grid import export_grid
-from viz_app.drawing.theme import LIGHT
 from viz_app.session import python_code
 from viz_app.session.map_pass import Cell
 from viz_app.session.readings import Current, SelectedWords
@@ -61,13 +58,11 @@ def test_heads_of_a_layer_are_one_bar_until_they_are_opened() -> None:
 
 def test_both_sides_have_one_scale_from_the_middle_of_their_cells() -> None:
     score = found()
-    key, query = (bars_grid(score, side, [], LIGHT) for side in ("key", "query"))
+    key, query = (bars_grid(score, side, []) for side in ("key", "query"))
     ends = [cell.bar for _, (cell,) in key.rows if cell is not None]
     assert ends == [(0.25, 0.5), (0.5, 1.0), (0.5, pytest.approx(0.5 + 0.25 / 6)), (0.5, 0.5)]
     assert [cell.bar for _, (cell,) in query.rows if cell is not None] == [(0.5, pytest.approx(0.5 + 1.75 / 6))]
     assert list(key.columns) == list(query.columns) == ["sum +1.75"]
-    for file_format in FORMATS:
-        assert export_grid(key, file_format, LIGHT, title="title")
 
 
 def headline(app: AppTest) -> str:

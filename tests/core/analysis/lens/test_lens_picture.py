@@ -1,14 +1,13 @@
-"""The lens as a grid and as tables."""
+"""The picture, the answer and the tables of the logit lens."""
 
 from dataclasses import replace
 
 import pytest
 import torch
 
+from core.analysis.declaration import FIRST
 from core.analysis.lens.logit_lens import LogitLens
 from core.results import Explanation
-from viz_app.drawing.lens import decided_text, lens_grid
-from viz_app.drawing.theme import DARK, LIGHT
 
 PIECES = ["\u2581cat", "\u2581dog", "</s>"]
 
@@ -24,22 +23,19 @@ def lens() -> LogitLens:
 
 
 def test_a_cell_has_the_token_of_its_layer(lens: LogitLens) -> None:
-    grid = lens_grid(lens, PIECES.__getitem__, LIGHT, (0, 1))
+    (grid,) = lens.pictures(FIRST)
     assert list(grid.columns) == ["Input", "L1", "L2"]
-    texts = [[cell.text for cell in cells if cell] for _, cells in grid.rows]
-    assert texts == [["cat", "dog", "dog"], ["</s>", "</s>", "cat"]]
-    strong = [[cell.strong for cell in cells if cell] for _, cells in grid.rows]
-    assert strong == [[False, True, True], [False, False, False]]
-    first, second, last = (cell for cell in grid.rows[0][1] if cell)
-    assert second.marked
-    assert not first.marked
-    assert first.name == "dog, Input: cat 0.500; dog 0.300, rank 2"
-    assert last.color == LIGHT.sequential[-1]
+    cells = [[cell for cell in cells if cell] for _, cells in grid.rows]
+    assert [[cell.text for cell in row] for row in cells] == [["cat", "dog", "dog"], ["</s>", "</s>", "cat"]]
+    assert [[cell.is_strong for cell in row] for row in cells] == [[False, True, True], [False, False, False]]
+    assert cells[0][0].says == "cat 0.500; dog 0.300, rank 2"
+    assert [cell.shade for cell in cells[0]] == pytest.approx([0.5, 0.6, 1])
 
 
 def test_where_tokens_were_decided(lens: LogitLens) -> None:
-    assert decided_text(lens.decided) == "Tokens decided in each layer: L1: 1. Never the most probable: 1."
-    assert decided_text([None]) == "Tokens decided in each layer: none. Never the most probable: 1."
+    assert lens.answer(FIRST) == "Tokens decided in each layer: L1: 1. Never the most probable: 1."
+    never = replace(lens, predicted_ranks=torch.full((3, 2), 2))
+    assert never.answer(FIRST) == "Tokens decided in each layer: none. Never the most probable: 2."
 
 
 def test_the_tables(lens: LogitLens) -> None:
@@ -52,10 +48,8 @@ def test_the_tables(lens: LogitLens) -> None:
 def test_a_copy_of_the_input_is_grey_and_says_so(lens: LogitLens) -> None:
     """The token that was fed, where it is not the predicted one: no other cell has a grey."""
     again = replace(lens, token_ids=torch.tensor([[[0, 1], [1, 0]], [[1, 0], [1, 0]], [[1, 0], [0, 2]]]))
-    for theme in (LIGHT, DARK):
-        for row, (_, cells) in enumerate(lens_grid(again, PIECES.__getitem__, theme).rows):
-            for cell in filter(None, cells):
-                is_copy = (row, cell.text) == (1, "dog")  # in the first row `dog` is predicted
-                assert cell.name.endswith("; a copy of the input") == is_copy
-                assert cell.color in (theme.greys if is_copy else theme.sequential)
-                assert not is_copy or len({cell.color[start : start + 2] for start in (1, 3, 5)}) == 1
+    (grid,) = again.pictures(FIRST)
+    for row, (_, cells) in enumerate(grid.rows):
+        for cell in filter(None, cells):
+            is_copy = (row, cell.text) == (1, "dog")  # in the first row `dog` is predicted
+            assert (cell.scale == "greys", cell.says.endswith("; a copy of the input")) == (is_copy, is_copy)
