@@ -1,5 +1,8 @@
+import csv
+import io
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,8 @@ from core.analysis.agreement import DisagreementError
 from core.analysis.attribution.logit_attribution import Against, LogitAttribution, attribute_logit
 from core.analysis.attribution.logit_trace import AttentionWrite, FeedForwardWrite, LogitTrace, trace_logits
 from core.analysis.linear_norm import FrozenNorm
+from core.analysis.pictures import Cell, effect_limit
+from core.cli.commands import main
 from core.model import Transformer
 from core.text.tokenizer import SentencePieceTokenizer
 from core.trace import Head
@@ -189,3 +194,132 @@ def test_it_is_the_attribution_of_the_asked_token(trace: LogitTrace):
     found: LogitAttribution = attribute_logit(trace, 1, token=20, against=30)
     assert (found.token, found.against, found.position) == (20, 30, 1)
     assert found.logit == pytest.approx(float(trace.logits[1, 20].double() - trace.logits[1, 30].double()), abs=1e-9)
+
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+
+AT = Head("cross", 1, 2)
+
+
+@pytest.fixture
+def found() -> LogitAttribution:
+    random = torch.Generator().manual_seed(2)
+    own, cross = torch.randn(2, 3, 4, generator=random), torch.randn(2, 3, 5, generator=random)
+    own[:, :, 2:] = 0
+    return LogitAttribution(
+        position=1,
+        token=7,
+        against=None,
+        logit=0.0,
+        token_embedding=0.5,
+        position_embedding=-0.25,
+        decoder_self=own.double(),
+        cross=cross.double(),
+        feed_forward=torch.tensor([1.0, -2.0]).double(),
+        biases=torch.tensor([0.125, 0.0]).double(),
+        key_tokens={"decoder_self": ["a", "b"], "cross": list("vwxyz")},
+        piece=str,
+    )
+
+
+def test_the_bars_sum_to_the_logit_and_lead_to_their_strongest_heads(found: LogitAttribution) -> None:
+    bars = found.pictures(AT)[0]
+    assert sum(sum(each.values) for each in bars.series) == pytest.approx(found.total)
+    assert bars.columns == ["Input", "L1", "L2"]
+    for kind, series in zip(("cross", "decoder_self"), bars.series[:2], strict=True):
+        for layer in range(2):
+            own = {head: abs(value) for head, value in found.heads().items() if head[:2] == (kind, layer)}
+            assert series.heads[layer + 1] == max(own, key=own.__getitem__)
+    assert not any(each.heads for each in bars.series[2:])
+
+
+def test_every_head_has_its_cell(found: LogitAttribution) -> None:
+    grid = found.pictures(AT)[1]
+    assert [len(cells) for _, cells in grid.rows] == [len(grid.columns)] * 2 == [8, 8]
+    cells = [cell for _, cells in grid.rows for cell in cells if cell]
+    assert {cell.head: float(cell.says) for cell in cells if cell.head} == {
+        head: pytest.approx(value, abs=6e-4) for head, value in found.heads().items()
+    }
+    limit = effect_limit([*found.heads().values(), *found.feed_forward.tolist(), *found.biases.tolist()])
+    assert grid.ends == (f"{-limit:.1f}", f"{limit:+.1f}")
+    assert max(abs(cell.shade) for cell in cells) == 1
+
+
+def test_a_cell_of_a_token_has_the_sum_of_its_heads_and_leads_to_the_strongest(found: LogitAttribution) -> None:
+    of_source, of_prefix = found.pictures(AT)[2:]
+    by_head = found.cross[1, :, 3]
+    cell = of_source.rows[3][1][1]
+    assert isinstance(cell, Cell)
+    assert (cell.head, float(cell.says)) == (
+        Head("cross", 1, int(by_head.abs().argmax())),
+        pytest.approx(float(by_head.sum()), abs=6e-4),
+    )
+    of_all = of_prefix.rows[1][1][2]  # the column of all layers
+    assert of_all is not None
+    assert of_all.head is not None
+    _, layer, head = of_all.head
+    assert abs(found.decoder_self[layer, head, 1]) == found.decoder_self[..., 1].abs().max()
+
+
+def test_the_answer_names_the_head_that_adds_most(found: LogitAttribution) -> None:
+    best = max(found.heads(), key=found.heads().__getitem__)
+    assert f"of the heads {best} adds most, {found.heads()[best]:+.2f}." in found.answer(AT)
+
+
+# --- the commands -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sentence(tiny_checkpoint: Path) -> list[str]:
+    return ["--checkpoint", str(tiny_checkpoint), "--text", "A dog runs.", "--target", "Ein Hund."]
+
+
+def table(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("against", [[], ["--against", "mean"], ["--against", "<s>", "--piece", "</s>"]])
+def test_the_terms_sum_to_the_logit(
+    sentence: list[str], against: list[str], tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["contributions", *sentence, "--token", "2", *against]) == 0
+    printed = capsys.readouterr()
+    total = sum(float(row["contribution"]) for row in table(printed.out))
+    trace = trace_logits(Translator.from_checkpoint(tiny_checkpoint), "A dog runs.", "Ein Hund.")
+    found = attribute_logit(trace, 1, *([2, 1] if len(against) > 2 else [None, "mean" if against else None]))
+    assert total == pytest.approx(found.logit, abs=1e-5)
+    assert f"the logit is {found.logit:.6f}" in printed.err
+
+
+def test_the_lexicon_of_a_head_and_the_ranking(sentence: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(["lexicon", *sentence]) == 0
+    ranking = table(capsys.readouterr().out)
+    assert len(ranking) == 8
+    assert main(["lexicon", *sentence, "--head", "L2 H3", "--top", "2"]) == 0
+    lexicon = table(capsys.readouterr().out)
+    assert [row["rank"] for row in lexicon] == ["0", "1"] * (len(lexicon) // 2)
+    assert lexicon[-1]["key_token"] == "</s>"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["contributions", "--token", "99"], "--token (99) must be one of the"),
+        (
+            ["contributions", "--token", "1", "--piece", "no such"],
+            "'no such' is not one of the 400 pieces",
+        ),
+        (
+            ["contributions", "--token", "1", "--against", "no such"],
+            "'no such' is not one of the 400 pieces",
+        ),
+        (["lexicon", "--head", "3"], "--head (3) must be a head such as 'L4 H3', counted from 1"),
+        (["lexicon", "--head", "L9 H1"], "there is no head cross L9 H1, counted from 1"),
+    ],
+)
+def test_what_is_wrong_is_named(
+    sentence: list[str], command: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main([command[0], *sentence, *command[1:]]) == 1
+    assert message in capsys.readouterr().err
