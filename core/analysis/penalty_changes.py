@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.decoding.states import MAX_LENGTH_PENALTY, penalised_length
-from core.model.config_fields import PenaltyFormula
+from core.model.config import PenaltyFormula
 from core.results import ScoredText
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from core.files.budget import computation_bytes, longest_pass, most_hypotheses
 from core.model.config import TransformerConfig
+from core.model.pass_size import numbers_per_hypothesis, numbers_per_pair, numbers_per_token
 
 MAX_SOURCE_TOKENS = 512  # with `</s>`
 MAX_EXTRA_TOKENS = 50  # of a translation, beyond the length of its source (6.1)
@@ -19,7 +20,7 @@ class Limits:
 
     def __init__(self, config: TransformerConfig, weights: int) -> None:
         self._config, self._weights = config, weights
-        self._longest = longest_pass(config.numbers_per_pair, config.numbers_per_token, weights)
+        self._longest = longest_pass(numbers_per_pair(config), numbers_per_token(config), weights)
         if config.positions == "learned":
             self._longest = min(self._longest, config.max_positions)
 
@@ -37,7 +38,7 @@ class Limits:
     def most_hypotheses(self, positions: int) -> int:
         """Largest number of hypotheses in a search over so many positions, those of all its sentences together."""
         config = self._config
-        sizes = config.numbers_per_pair, config.numbers_per_hypothesis(positions), positions
+        sizes = numbers_per_pair(config), numbers_per_hypothesis(config, positions), positions
         return most_hypotheses(*sizes, self._weights)
 
     def check_search(self, hypotheses: int, positions: int) -> None:

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from core.decoding.constraints import FREE, Constraints
 from core.files.number_range import NumberRange
-from core.model.config_fields import PenaltyFormula
+from core.model.config import PenaltyFormula
 
 Fate = Literal["live", "finished", "pruned"]
 Stop = Literal["cannot_win", "beam_finished", "limit"]

@@ -9,6 +9,7 @@ import numpy as np
 from core.capture import AttentionMap
 from core.drawing.drawing_data import MAX_CELL, label_spans, reduced, spoken
 from core.model.config import HeadShape, TransformerConfig
+from core.model.pass_size import numbers_per_pair
 from core.results import Explanation
 from core.text.byte_pieces import token_role
 from core.text.tokenizer import SPACE_MARK
@@ -57,7 +58,7 @@ def figure1_data(explanation: Explanation, config: TransformerConfig) -> dict[st
 def drawn_heads(config: TransformerConfig, heads: int) -> int:
     """Return how many heads of a layer are drawn, the first ones: all, unless the model has more than `MOST_MAPS`."""
     layers = config.num_encoder_layers + 2 * config.num_decoder_layers
-    return heads if config.numbers_per_pair <= MOST_MAPS else min(heads, max(1, MOST_MAPS // layers))
+    return heads if numbers_per_pair(config) <= MOST_MAPS else min(heads, max(1, MOST_MAPS // layers))
 
 
 def model_facts(config: TransformerConfig) -> dict[str, Any]:

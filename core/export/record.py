@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 from core.capture import AttentionMap, attention_mask
 from core.files.shipped_files import installed_version
 from core.files.strict_json import json_text
-from core.model.config_fields import require_size
+from core.model.config_checks import require_size
 from core.results import Explanation
 from core.text.byte_pieces import alternative_piece, resolve_bytes, token_role, with_roles
 from core.text.tokenizer import Role

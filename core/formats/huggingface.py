@@ -15,9 +15,26 @@ from core.formats.source_files import SourceFiles
 from core.formats.weights import Weights, in_memory, open_weights
 from core.model import sinusoidal_encoding
 from core.model.config import TransformerConfig
-from core.model.config_fields import ARCHITECTURE
 from core.text.tokenizer import Tokenizer
 
+# Fields that change the computation of layers, embeddings and output projection; the defaults are the paper's.
+ARCHITECTURE = (
+    "norm",
+    "norm_kind",
+    "final_norm",
+    "norm_eps",
+    "activation",
+    "gated_feed_forward",
+    "attention_bias",
+    "feed_forward_bias",
+    "output_bias",
+    "embedding_norm",
+    "decoder_d_ff",
+    "target_vocab_size",
+    "tied",
+    "patch_size",
+    "mask_id",
+)
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in order of preference
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_new": "gelu_tanh", "swish": "swish", "silu": "swish"}
 POSITIONS = tuple(

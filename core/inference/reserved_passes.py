@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from core.files.budget import pass_bytes
 from core.files.process_memory import PROCESS
 from core.model import Transformer
+from core.model.pass_size import numbers_per_token
 
 
 @contextmanager
@@ -38,7 +39,7 @@ def reserved_passes(model: Transformer) -> Generator[None]:
         def before_decoder(_module: nn.Module, arguments: tuple[Any, ...]) -> None:
             states, memory = arguments[:2]
             length, keys = states.size(1), memory.size(1)
-            numbers = config.numbers_per_token * max(length, keys)
+            numbers = numbers_per_token(config) * max(length, keys)
             note("decoder", states, decoder_heads * length * (length + keys), numbers)
 
         with (

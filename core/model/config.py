@@ -1,26 +1,18 @@
 """Model configuration."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple
 
-from core.files.budget import MAX_HEADS, MAX_IDS, MAX_PICTURE_HEIGHT, MAX_POSITION_OFFSET, MAX_SIZES, shown
-from core.model.config_fields import (
-    CHOICES,
-    ID_LISTS,
-    OPTIONAL_SIZES,
-    SWITCHES,
-    Activation,
-    NormKind,
-    NormPlace,
-    PenaltyFormula,
-    PositionExponent,
-    PositionOrder,
-    Positions,
-    Tied,
-    require_choice,
-    require_id,
-    require_size,
-)
+from core.model.config_checks import check_config
+
+Positions = Literal["sinusoidal", "learned", "relative"]
+NormPlace = Literal["post", "pre"]
+NormKind = Literal["layer", "rms"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "swish"]
+PositionOrder = Literal["interleaved", "halves"]
+PositionExponent = Literal["i/n", "i/(n-1)"]
+Tied = Literal["all", "target", "inputs", "none"]
+PenaltyFormula = Literal["paper", "length"]
 
 
 class HeadShape(NamedTuple):
@@ -127,132 +119,9 @@ class TransformerConfig:
     early_stopping: bool = True
 
     def __post_init__(self) -> None:
-        for name in MAX_SIZES:
-            if name not in OPTIONAL_SIZES or getattr(self, name) is not None:
-                require_size(name, getattr(self, name))
-        for name in ("num_heads", "num_decoder_heads"):
-            number = getattr(self, name)
-            if number and (self.d_k is None or self.d_v is None) and self.d_model % number:
-                raise ValueError(
-                    f"d_model ({self.d_model}) must be divisible by {name} ({number}), or give both d_k and d_v"
-                )
-        for stack, layers, heads in (
-            ("encoder", self.num_encoder_layers, self.num_heads),
-            ("decoder", self.num_decoder_layers, self.num_decoder_heads or self.num_heads),
-        ):
-            if layers * heads > MAX_HEADS:
-                raise ValueError(
-                    f"the {stack} has {layers} layers of {heads} heads, {layers * heads} in all: at most "
-                    f"{MAX_HEADS} are read"
-                )
-        if isinstance(self.dropout, bool) or not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout ({self.dropout!r}) must be a number from 0 up to, but not including, 1")
-        for name, choices in CHOICES.items():
-            require_choice(name, getattr(self, name), get_args(choices))
-        for name in SWITCHES:
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} ({getattr(self, name)!r}) must be True or False")
-        if not isinstance(self.norm_eps, float) or not 0 < self.norm_eps <= 1:
-            raise ValueError(f"norm_eps ({self.norm_eps!r}) must be a number above 0 and at most 1")
-        self._check_positions()
-        self._check_ids()
-        self._check_patches()
-        self._check_mask()
-
-    def _check_positions(self) -> None:
-        if self.positions == "sinusoidal" and self.d_model % 2:
-            raise ValueError(
-                f"d_model ({self.d_model}) must be even: sinusoidal positions come in pairs of sine and cosine"
-            )
-        require_id("position_offset", self.position_offset, MAX_POSITION_OFFSET)
-        if self.positions == "learned" and self.position_offset:
-            raise ValueError(
-                f"position_offset ({self.position_offset}) must be 0 for learned positions: leave out the first rows "
-                f"of their table instead"
-            )
-        if self.positions == "relative":
-            self._check_relative_positions()
-
-    def _check_relative_positions(self) -> None:
-        if self.relative_buckets % 4:
-            raise ValueError(
-                f"relative_buckets ({self.relative_buckets}) must be divisible by 4: half of them are for each "
-                f"direction, and half of these for single distances"
-            )
-        if self.relative_max_distance <= self.relative_buckets // 2:
-            raise ValueError(
-                f"relative_max_distance ({self.relative_max_distance}) must be above relative_buckets / 2 "
-                f"({self.relative_buckets // 2}): that many distances have a class of their own"
-            )
-        for name, known in (("neighbourhood", None), ("position_offset", 0)):
-            if getattr(self, name) != known:
-                raise ValueError(
-                    f"{name} ({getattr(self, name)}) must be {known} with relative positions: models with both are "
-                    f"unknown"
-                )
-
-    def _check_ids(self) -> None:
-        """Check the vocabularies and all token ids."""
-        if self.target_vocab_size is not None and self.tied in ("all", "inputs"):
-            raise ValueError(
-                f"target_vocab_size ({self.target_vocab_size}) needs a target embedding of its own: tied "
-                f"({self.tied!r}) must be 'target' or 'none'"
-            )
-        smaller = "vocab_size" if self.target_size >= self.vocab_size else "target_vocab_size"
-        for name, side in (("pad_id", smaller), ("bos_id", self.target_side), ("eos_id", smaller)):
-            require_id(name, getattr(self, name), getattr(self, side), f"{side} - 1")
-        if self.pad_id == self.eos_id:
-            raise ValueError(
-                f"pad_id ({self.pad_id}) and eos_id ({self.eos_id}) must differ: every source ends with the latter, "
-                f"and padding is masked"
-            )
-        if self.forced_first_id is not None:
-            require_id("forced_first_id", self.forced_first_id, self.target_size, f"{self.target_side} - 1")
-        for name in ID_LISTS:
-            ids, side = getattr(self, name), self.target_side if name == "never_ids" else "vocab_size"
-            if not isinstance(ids, list | tuple) or len(cast("tuple[Any, ...]", ids)) > MAX_IDS:
-                raise ValueError(f"{name} ({shown(ids)}) must be a tuple of at most {MAX_IDS} token ids")
-            for token_id in ids:
-                require_id(name, token_id, getattr(self, side), f"{side} - 1")
-            object.__setattr__(self, name, tuple(ids))  # lists come from JSON
-
-    def _check_patches(self) -> None:
-        """Check that the fields are compatible with a source of image patches."""
-        if self.patch_size is None:
-            if self.patch_rows != 1:
-                raise ValueError(f"patch_rows ({self.patch_rows}) needs patch_size: without it the source is tokens")
-            return
-        if self.patch_size * self.patch_rows > MAX_PICTURE_HEIGHT:
-            raise ValueError(
-                f"patch_size * patch_rows ({self.patch_size} * {self.patch_rows}) must be at most "
-                f"{MAX_PICTURE_HEIGHT}: that is the height of a picture in pixels"
-            )
-        if self.tied != "all":
-            raise ValueError(
-                f"tied ({self.tied!r}) must be 'all' with a patch_size ({self.patch_size}): the source has no "
-                f"tokens, so there is one vocabulary, that of the target"
-            )
-        for name in ("source_prefix", "source_suffix"):
-            if getattr(self, name):
-                raise ValueError(
-                    f"{name} ({getattr(self, name)}) must be empty with a patch_size ({self.patch_size}): the source "
-                    f"has no tokens"
-                )
-
-    def _check_mask(self) -> None:
-        """Check that the fields are compatible with a decoder without causal mask."""
-        if self.mask_id is None:
-            return
-        require_id("mask_id", self.mask_id, self.target_size, f"{self.target_side} - 1")
-        for name in ("pad_id", "bos_id", "eos_id"):
-            if self.mask_id == getattr(self, name):
-                raise ValueError(f"mask_id ({self.mask_id}) and {name} must differ: give an id that no text contains")
-        for name in ("neighbourhood", "patch_size", "forced_first_id"):
-            if getattr(self, name) is not None:
-                raise ValueError(
-                    f"{name} ({getattr(self, name)}) must be None with a mask_id ({self.mask_id}): models without "
-                    f"causal mask do not have it"
-                )
+        check_config(self)
+        for name in ("source_prefix", "source_suffix", "never_ids"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))  # lists come from JSON
 
     @property
     def autoregressive(self) -> bool:
@@ -284,42 +153,6 @@ class TransformerConfig:
         """Display text: `8`, or `8 + 4` if encoder and decoder differ."""
         encoder, decoder = self.encoder_heads.num_heads, self.decoder_heads.num_heads
         return str(encoder) if encoder == decoder else f"{encoder} + {decoder}"
-
-    @property
-    def numbers_per_pair(self) -> int:
-        """Attention weights of all heads for one pair of tokens."""
-        return self.num_encoder_layers * self.num_heads + 2 * self.num_decoder_layers * self.decoder_heads.num_heads
-
-    @property
-    def numbers_per_token(self) -> int:
-        """Numbers that a pass computes for one token, roughly.
-
-        Besides `numbers_per_pair`: logits and probabilities, the output of each head of a layer, and the states of all
-        layers: inputs and outputs of the sub-layers, queries, keys, values, and feed-forward networks.
-        """
-        (encoder, *_), (decoder, *_) = of_layers = self.encoder_heads, self.decoder_heads
-        states = sum(
-            layers * (8 * self.d_model + 2 * d_ff + 2 * heads.num_heads * (heads.d_k + heads.d_v))
-            for layers, d_ff, heads in zip(
-                (self.num_encoder_layers, self.num_decoder_layers),
-                (self.d_ff, self.decoder_d_ff or self.d_ff),
-                of_layers,
-                strict=True,
-            )
-        )
-        return 2 * self.target_size + max(encoder, decoder) * self.d_model + states
-
-    def numbers_per_hypothesis(self, positions: int) -> int:
-        """Numbers that a search keeps for a hypothesis of some length, roughly.
-
-        These are logits, probabilities, the feed-forward network of a layer, and the keys and values of all positions;
-        in mask-predict the logits of all positions.
-        """
-        if not self.autoregressive:
-            return positions * self.target_size
-        _, d_k, d_v = heads = self.decoder_heads
-        widest = 2 * (self.decoder_d_ff or self.d_ff)
-        return 2 * self.target_size + widest + positions * self.num_decoder_layers * heads.num_heads * (d_k + d_v)
 
     def _heads(self, number: int) -> HeadShape:
         return HeadShape(number, self.d_k or self.d_model // number, self.d_v or self.d_model // number)

@@ -5,8 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from core.model.config import TransformerConfig
-from core.model.config_fields import PositionExponent, PositionOrder
+from core.model.config import PositionExponent, PositionOrder, TransformerConfig
 from core.model.half_precision import stored_weight
 from core.model.layers import Dropout
 

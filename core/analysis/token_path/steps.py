@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.analysis.declaration import Columns
-from core.model.config_fields import NormKind
+from core.model.config import NormKind
 from core.results import Explanation
 from core.trace import Kind, Stack
 

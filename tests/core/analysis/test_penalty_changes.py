@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis.penalty_changes import crossing, first_at, order_changes
 from core.decoding.states import SearchOptions
-from core.model.config_fields import PenaltyFormula
+from core.model.config import PenaltyFormula
 from core.results import ScoredText
 from core.translator import Translator
 

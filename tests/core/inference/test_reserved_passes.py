@@ -12,6 +12,7 @@ from core.analysis.training_step.training_step import training_step
 from core.capture import capture_attention
 from core.files.budget import MIB
 from core.files.process_memory import PROCESS, NoRoomError
+from core.model.pass_size import numbers_per_token
 
 SOURCE, LONG = "A dog runs.", "A dog runs. " * 15
 
@@ -43,7 +44,7 @@ def test_a_pass_reserves_at_least_what_it_keeps(translator: Translator, asked: l
         model(translator.batch([[5] * 30 + [3]]), translator.batch([[2] * 20]))
         kept = sum(weights.nbytes for weights in captured.values())
         assert PROCESS._reserved == asked[-1]
-        assert kept < asked[-1] < kept + 4 * translator.config.numbers_per_token * 31 + 1
+        assert kept < asked[-1] < kept + 4 * numbers_per_token(translator.config) * 31 + 1
         model(translator.batch([[5, 3]]), translator.batch([[2, 5]]))
         assert PROCESS._reserved == asked[-1], "the memory of the largest pass, up to the end"
         with translator.inspect():

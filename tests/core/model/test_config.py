@@ -2,15 +2,15 @@
 
 import re
 from dataclasses import FrozenInstanceError, fields, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
 from core.analysis.model_variations import TABLE_3
 from core.files.budget import MAX_HEADS, MAX_PICTURE_HEIGHT, MAX_POSITION_OFFSET, MAX_SIZES, shown
+from core.formats.huggingface import ARCHITECTURE
 from core.formats.untrusted_parameters import num_parameters
 from core.model.config import TransformerConfig
-from core.model.config_fields import ARCHITECTURE, CHOICES, ID_LISTS, SWITCHES
 from core.model.preset_configs import PRESETS
 
 SIZES = (
@@ -18,6 +18,9 @@ SIZES = (
     *("patch_rows", "relative_buckets", "relative_max_distance"),
 )
 OPTIONAL_SIZES = ("patch_size", "num_decoder_heads", "d_k", "d_v", "neighbourhood", "decoder_d_ff", "target_vocab_size")
+CHOICES = {field.name: field.type for field in fields(TransformerConfig) if get_origin(field.type) is Literal}
+SWITCHES = [field.name for field in fields(TransformerConfig) if field.type is bool]
+ID_LISTS = [field.name for field in fields(TransformerConfig) if field.type == tuple[int, ...]]
 IDS = ("pad_id", "bos_id", "eos_id", "forced_first_id", "mask_id")
 
 

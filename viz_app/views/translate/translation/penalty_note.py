@@ -7,7 +7,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.analysis.penalty_changes import first_at, order_changes
-from core.model.config_fields import PenaltyFormula
+from core.model.config import PenaltyFormula
 from core.results import ScoredText
 from viz_app.drawing.ablation import difference, words_of
 from viz_app.drawing.display_text import isolated, plain
