@@ -19,7 +19,8 @@ from core.formats.parameter_names import matrix_names, read_parameters, stack_na
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.untrusted_parameters import fill_model, meta_model
-from core.formats.weights import Inert, Weights, in_memory, load_pytorch, weights_of
+from core.formats.weight_files import Inert, load_pytorch, weights_of
+from core.formats.weights import Weights, in_memory
 from core.model.config import TransformerConfig
 from core.text.dictionary_tokenizer import (
     SETTINGS,

@@ -12,7 +12,8 @@ from core.formats.checkpoint import CheckpointError
 from core.formats.refused_formats import refuse_foreign_weights
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.formats.weights import Weights, in_memory, open_weights
+from core.formats.weight_files import open_weights
+from core.formats.weights import Weights, in_memory
 from core.model import sinusoidal_encoding
 from core.model.config import TransformerConfig
 from core.text.tokenizer import Tokenizer

@@ -21,7 +21,7 @@ from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.pickle_sizes import ForeignCallError
 from core.formats.refused_formats import refuse_by_name, refuse_wrapper
 from core.formats.source_files import SourceFiles, open_source
-from core.formats.weights import load_pytorch
+from core.formats.weight_files import load_pytorch
 
 PYTORCH = (".ckpt", ".pth", ".bin", ".tar")  # files that may be of a training; a `.pt` is read as OpenNMT-py's
 

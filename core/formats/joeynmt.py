@@ -16,7 +16,8 @@ from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
 from core.formats.untrusted_parameters import fill_model, meta_model
-from core.formats.weights import Weights, load_pytorch, weights_of
+from core.formats.weight_files import load_pytorch, weights_of
+from core.formats.weights import Weights
 from core.formats.yaml_options import yaml_object
 from core.model.config import TransformerConfig
 from core.text.dictionary_tokenizer import (

@@ -16,7 +16,8 @@ from core.files.budget import MAX_ARRAYS
 from core.files.damaged_archives import DAMAGE
 from core.formats.checkpoint import ADVICE, CheckpointError
 from core.formats.source_files import archive_errors
-from core.formats.weights import Weights, check_archive
+from core.formats.tensor_archives import check_archive
+from core.formats.weights import Weights
 
 MAX_TEXT = 2**20  # bytes of an array that is a text
 HEADER_BYTES = 4096  # at most, of an array

@@ -21,7 +21,8 @@ from core.formats.refused_formats import refuse_wrapper
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.untrusted_parameters import fill_model, meta_model
-from core.formats.weights import Inert, Weights, in_memory, load_pytorch, open_weights, weights_of
+from core.formats.weight_files import Inert, load_pytorch, open_weights, weights_of
+from core.formats.weights import Weights, in_memory
 from core.model.config import TransformerConfig
 from core.text.dictionary_tokenizer import (
     DictionaryTokenizer,

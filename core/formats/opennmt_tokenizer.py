@@ -10,7 +10,7 @@ from core.formats.checkpoint import CheckpointError
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import KINDS, subword_files
-from core.formats.weights import Inert
+from core.formats.weight_files import Inert
 from core.text.dictionary_tokenizer import (
     PAD,
     SETTINGS,

@@ -17,7 +17,8 @@ from core.files.budget import shown
 from core.formats.checkpoint import CheckpointError
 from core.formats.opening import is_safetensors
 from core.formats.source_files import SourceFiles
-from core.formats.weights import Inert, Weights, in_memory, load_pytorch, open_weights, weights_of
+from core.formats.weight_files import Inert, load_pytorch, open_weights, weights_of
+from core.formats.weights import Weights, in_memory
 
 SUFFIXES = (".safetensors", ".pt", ".pth", ".ckpt", ".bin")
 # Keys under which trainings keep the parameters, in order of preference.

@@ -22,7 +22,7 @@ from core.translator import Translator
 from tests.core.formats.fairseq_models import as_args, as_cfg, fairseq_state, old_names, write_fairseq
 from tests.core.formats.fsmt_models import Pairs, target_ids, write_model
 from tests.core.formats.marian_models import sentencepiece_model
-from tests.core.formats.test_weights import Command
+from tests.core.formats.test_weight_files import Command
 from tests.lazy_imports import transformers
 
 

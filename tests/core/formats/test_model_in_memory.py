@@ -36,7 +36,7 @@ def test_a_model_of_transformers_is_the_one_of_its_files(
     model = write(tmp_path, parallel_text)
     tokenizer = getattr(transformers, tokenizer_class).from_pretrained(tmp_path)
     expected = Translator(import_checkpoint(tmp_path).model, import_checkpoint(tmp_path).tokenizer)
-    monkeypatch.setattr("core.formats.weights.open_weights", None)
+    monkeypatch.setattr("core.formats.weight_files.open_weights", None)
     found = Translator.from_model(model, tokenizer)
     assert found.config == expected.config
     source, target = torch.tensor([[5, 6, 7, found.config.eos_id]]), torch.tensor([[found.config.bos_id, 8, 9]])

@@ -17,7 +17,7 @@ from core.translator import Translator
 from tests.core.formats.conftest import EXTRA_TOKENS
 from tests.core.formats.opennmt_models import old_names, write_opennmt
 from tests.core.formats.test_fairseq import fairseq_class
-from tests.core.formats.test_weights import Command
+from tests.core.formats.test_weight_files import Command
 from tests.core.formats.torch_models import Pairs
 
 SHAPES: dict[str, dict[str, Any]] = {

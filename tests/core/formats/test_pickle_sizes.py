@@ -11,7 +11,7 @@ import torch
 
 from core.formats.checkpoint import CheckpointError
 from core.formats.pickle_sizes import ForeignCallError, check_pickle
-from core.formats.weights import load_pytorch
+from core.formats.weight_files import load_pytorch
 
 
 def nested(depth: int, width: int = 2) -> bytes:
@@ -128,7 +128,7 @@ def test_what_makes_gigabytes_of_a_number_is_refused(called: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["model/data.pkl", "model/DATA.PKL", 3, 4])
-def test_pytorch_files_are_checked_before_they_are_read(place: str | int, tmp_path: Path) -> None:
+def test_weight_files_are_checked_before_they_are_read(place: str | int, tmp_path: Path) -> None:
     """PyTorch does not tell upper from lower case; older files are five pickles before the weights."""
     is_archive, path = isinstance(place, str), tmp_path / "model.pt"
     torch.save({"a": torch.zeros(2, 3)}, path, _use_new_zipfile_serialization=is_archive)
