@@ -9,7 +9,7 @@ import sys
 
 from core.files.console import CommandParser, run_command, show, standard_streams
 from core.files.shipped_files import installed_version
-from train.runs.run_folder import RunFolderError
+from train.runs.run_record import RunFolderError
 from train.runs.stop_signals import StoppedError
 
 EXTRA = ("tensorboard", "sacrebleu", "PYEVALB")  # packages of the extra `train`

@@ -9,7 +9,8 @@ import torch
 from core.files.file_writing import file_digest
 from core.files.training_runs import training_facts_of, training_runs
 from core.formats.checkpoint import load_checkpoint, save_checkpoint
-from train.runs.run_folder import IDENTITY, folder_of, portable
+from train.runs.provenance import folder_of, portable
+from train.runs.run_record import IDENTITY
 from train.snapshot_checksum import check_checksum
 from train.warm_start import recorded
 

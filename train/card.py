@@ -14,7 +14,7 @@ from core.files.runlog import LogLine, format_log, of_kind, read_log, thin_log
 from core.files.strict_json import json_text
 from core.files.training_runs import averaged_files, training_facts_of, training_runs
 from core.formats.checkpoint import Checkpoint, load_checkpoint
-from train.runs.run_folder import folder_of
+from train.runs.provenance import folder_of
 from train.snapshot_checksum import check_checksum, checksum_file, with_checksum
 
 # names of the Hub, and fields of a score

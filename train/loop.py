@@ -26,7 +26,8 @@ from train.recipe import Recipe
 from train.runs.checkpointing import Saver, autocast
 from train.runs.hardware import hardware
 from train.runs.log_writer import Log, NotFiniteError
-from train.runs.run_folder import RunFolder, RunSettings
+from train.runs.run_folder import RunFolder
+from train.runs.run_record import RunSettings
 from train.runs.stop_signals import StoppedError, StopRequest
 from train.runs.symptoms import FrequencyWatch
 from train.runs.training_state import Training
@@ -200,7 +201,7 @@ def _open_run(
             state = run.load_state()
             step = state["step"] if state else 0
             times = measure_precisions(model, recipe.batch_tokens) if recipe.precision == "auto" else None
-            recipe, note = resolve_precision(recipe, run.precision(), times)
+            recipe, note = resolve_precision(recipe, run.record.precision(), times)
             if recipe.precision == "bfloat16" and not supports_bfloat16(model.device):
                 raise ValueError(
                     f"{model.device} cannot compute in bfloat16 here: start a run with --precision float32"
@@ -209,7 +210,7 @@ def _open_run(
                 preset, model.config, recipe, data, corpus.manifest, init=initial.facts if initial else None
             )
             with run.saving("the recipe"):
-                facts = run.start(settings, hardware(world), step, times and times.facts())
+                facts = run.record.start(settings, hardware(world), step, times and times.facts())
                 run.truncate_log(step)
         yield world.gather(recipe)[0], facts, note
 

@@ -23,7 +23,8 @@ from tests.train.conftest import Fit
 from train.data.batches import Batches
 from train.data.token_shards import DataError
 from train.recipe import Recipe
-from train.runs.run_folder import RunFolder, RunFolderError
+from train.runs.run_folder import RunFolder
+from train.runs.run_record import RunFolderError
 from train.runs.training_state import Training
 
 

@@ -11,7 +11,7 @@ from core.images.line_reader import LineReader
 from core.images.patches import Pixels, from_patches
 from train.data.token_shards import DataError, TokenShards
 from train.eval.progress_bar import sentence_bar
-from train.runs.run_folder import now
+from train.runs.provenance import now
 
 
 @dataclass(frozen=True)

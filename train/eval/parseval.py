@@ -21,7 +21,7 @@ from core.parsing.trees import ROOT, Tree
 from train.data.token_shards import DataError
 from train.data.treebank import Treebank
 from train.eval.progress_bar import sentence_bar
-from train.runs.run_folder import now
+from train.runs.provenance import now
 
 PUNCTUATION = frozenset({",", ":", "``", "''", "."})  # tags
 SAME_LABEL = {"PRT": "ADVP"}

@@ -13,7 +13,7 @@ from train.data.parallel_text import read_parallel
 from train.data.token_shards import DataError
 from train.eval.bleu import lowercased_bleu, paper_bleu, sacre_bleu
 from train.eval.progress_bar import sentence_bar
-from train.runs.run_folder import now
+from train.runs.provenance import now
 
 COUNTED = "the </s> of each reference included, first pieces that are forced left out"
 

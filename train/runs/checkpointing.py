@@ -25,7 +25,8 @@ from train.loss import MaskedLoss, TranslationLoss, loss_module
 from train.recipe import Recipe
 from train.runs.allocator import return_freed_memory
 from train.runs.log_writer import Log
-from train.runs.run_folder import RunFolder, now
+from train.runs.provenance import now
+from train.runs.run_folder import RunFolder
 from train.runs.symptoms import dropout_warning
 from train.runs.training_state import Training
 from train.snapshot_checksum import with_checksum

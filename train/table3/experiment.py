@@ -153,7 +153,8 @@ class Experiment:
         run = RunFolder(self.folder / (row if is_first else f"{row}-seed-{seed}"))
         recipe = self.budget.applied(recipe_for(row), self.given if seed is None else {**self.given, "seed": seed})
         if recipe.precision == "auto":  # measured for the first row and used for all
-            recorded = (each.precision() for each in (run, *(RunFolder(self.folder / other) for other in TABLE_3)))
+            runs = run, *(RunFolder(self.folder / other) for other in TABLE_3)
+            recorded = (each.record.precision() for each in runs)
             recipe = replace(recipe, precision=next(filter(None, recorded), "auto"))
         fit(row, config, recipe, self.data, run.path, self.device)
         snapshot = run.snapshots()[-1]
