@@ -1,5 +1,5 @@
 // @ts-check
-// How a line shows a weight, in every drawing; `line_style` of line_weights.py is the same for files.
+// How a line shows a weight, in every drawing.
 
 /** @import { Dash } from "./types" */
 

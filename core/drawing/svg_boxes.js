@@ -282,32 +282,41 @@ function unmasked(masks, box) {
 }
 
 /**
- * An image or a canvas: cells as shapes, photographs as they are.
+ * A canvas, whose pixels are cells, as shapes; an image as it is.
  * @param {State} state
  * @param {Element} node
  * @param {CSSStyleDeclaration} style
- * @param {DOMRect} box
+ * @param {Area} box
  */
 export function pixelElements(state, node, style, box) {
-  const image = node.localName === "img" ? state.images.get(/** @type {HTMLImageElement} */ (node).currentSrc) : node;
-  if (!image || !box.width || !box.height) return "";
+  const image = node.localName === "img" ? state.images.get(/** @type {HTMLImageElement} */ (node).currentSrc) : null;
+  if (!box.width || !box.height || (!image && node.localName === "img")) return "";
   grow(state, box);
-  return imageElements(/** @type {HTMLImageElement} */ (image), box, style.imageRendering === "pixelated");
+  return image
+    ? imageElement(image, box, style.imageRendering)
+    : cellElements(/** @type {HTMLCanvasElement} */ (node), box);
 }
 
 /**
  * @param {HTMLImageElement | HTMLCanvasElement} image
  * @param {Area} to
- * @param {boolean} hasCells
  */
-export function imageElements(image, to, hasCells) {
+export function cellElements(image, to) {
   const [width, height] =
-    image instanceof HTMLCanvasElement ? [image.width, image.height] : [image.naturalWidth, image.naturalHeight];
-  if (!width || !height) return "";
-  if (hasCells) return fills(pixelPaths(image, { left: 0, top: 0, width, height }, to));
+    "naturalWidth" in image ? [image.naturalWidth, image.naturalHeight] : [image.width, image.height];
+  return width && height ? fills(pixelPaths(image, { left: 0, top: 0, width, height }, to)) : "";
+}
+
+/**
+ * @param {HTMLImageElement} image
+ * @param {Area} to
+ * @param {string} rendering
+ */
+function imageElement(image, to, rendering) {
   const canvas = document.createElement("canvas");
-  Object.assign(canvas, { width, height });
+  Object.assign(canvas, { width: image.naturalWidth, height: image.naturalHeight });
   canvas.getContext("2d")?.drawImage(image, 0, 0);
   const [x, y, w, h] = [to.left, to.top, to.width, to.height].map(rounded);
-  return `<image x="${x}" y="${y}" width="${w}" height="${h}" preserveAspectRatio="none" href="${canvas.toDataURL()}"/>`;
+  const place = `x="${x}" y="${y}" width="${w}" height="${h}" preserveAspectRatio="none" style="image-rendering:${rendering}"`;
+  return `<image ${place} href="${canvas.toDataURL()}"/>`;
 }

@@ -62,10 +62,18 @@ export function svgFile({ width, height, ground, content }, style = "") {
   return `${root}${rules}<rect ${size} fill="${escaped(ground)}"/>${content}</svg>`;
 }
 
-/** @param {Element} node @returns {Iterable<Element>} It and all in it, those of shadow roots too. */
+/** @param {Element} node @returns {Iterable<Element>} It and all in it, also in shadow roots and frames. */
 function* elements(node) {
   yield node;
-  for (const child of (node.shadowRoot ?? node).children) yield* elements(child);
+  for (const child of (bodyOf(node) ?? node.shadowRoot ?? node).children) yield* elements(child);
+}
+
+/**
+ * The page in a frame, if its scripts are this app's.
+ * @param {Element} node
+ */
+function bodyOf(node) {
+  return /** @type {Partial<HTMLIFrameElement>} */ (node).contentDocument?.body;
 }
 
 /** @param {Element} place */
@@ -118,8 +126,8 @@ function layOut(place, turned) {
   const undo = [];
   /** @type {Set<Node>} */
   const roots = new Set();
-  /** @type {[Element, "::before" | "::after"][]} */
-  const generated = [];
+  /** @type {[Element, "prepend" | "append" | "before", HTMLElement][]} */
+  const added = [];
   for (const node of elements(place)) {
     const style = getComputedStyle(node);
     if (!("offsetWidth" in node)) continue; // it is no box but part of an SVG
@@ -137,19 +145,22 @@ function layOut(place, turned) {
       turned.set(node, new DOMMatrix().translate(x, y).multiply(new DOMMatrix(style.transform)).translate(-x, -y));
       changes.push([box, { transform: "none" }]);
     }
+    if (node.localName === "select") {
+      const { selectedOptions } = /** @type {HTMLSelectElement} */ (node);
+      added.push([node, "before", element("span", "", selectedOptions[0]?.text)]);
+    }
     for (const part of /** @type {const} */ (["::before", "::after"])) {
-      if (!/^(none|normal)$/.test(getComputedStyle(node, part).content)) generated.push([node, part]);
+      if (/^(none|normal)$/.test(getComputedStyle(node, part).content)) continue;
+      added.push([node, part === "::before" ? "prepend" : "append", copied(node, part)]);
     }
   }
-  const spans = generated.map(([node, part]) => /** @type {const} */ ([node, part, copied(node, part)]));
   for (const root of roots) {
     const sheet = element("style", "", "*::before, *::after { content: none !important; }");
-    ("head" in root ? document.head : root).appendChild(sheet);
+    ("head" in root ? /** @type {Document} */ (root).head : root).appendChild(sheet);
     undo.push(() => sheet.remove());
   }
-  for (const [node, part, span] of spans) {
-    if (part === "::before") node.prepend(span);
-    else node.append(span);
+  for (const [node, place, span] of added) {
+    node[place](span);
     undo.push(() => span.remove());
   }
   for (const [node, properties] of changes) {
@@ -187,9 +198,10 @@ function drawElement(state, node, decoration, limit) {
   const { matrix, clip } = state;
   const turned = state.turned.get(node);
   const { left, top } = box;
-  const own = turned && new DOMMatrix().translate(left, top).multiply(turned).translate(-left, -top);
+  let own = turned && new DOMMatrix().translate(left, top).multiply(turned).translate(-left, -top);
+  if (node.localName === "iframe") own = new DOMMatrix().translate(left, top); // places in it are counted from there
   if (own) state.matrix = matrix.multiply(own);
-  const isVisible = style.visibility === "visible";
+  const isVisible = style.visibility === "visible" && node.localName !== "iframe";
   const parts = isVisible ? boxElements(state, node, style, box) : { below: "", above: "" };
   const cut = cutOff(node, style, box);
   if (cut?.isClipped) state.clip = common(clip, box);
@@ -215,7 +227,10 @@ function drawElement(state, node, decoration, limit) {
  */
 function drawChildren(state, node, style, inherited, limit) {
   const decoration = style.textDecorationLine === "none" ? inherited : style.textDecorationLine;
-  const layers = [...(node.shadowRoot ?? node).childNodes].map((child) => ({ child, level: levelOf(child) }));
+  const layers = [...(bodyOf(node) ?? node.shadowRoot ?? node).childNodes].map((child) => ({
+    child,
+    level: levelOf(child),
+  }));
   const drawn = layers
     .sort((one, other) => one.level - other.level)
     .map(({ child }) => {

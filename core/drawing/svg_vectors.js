@@ -3,7 +3,7 @@
 
 /** @import { State } from "./svg_boxes.js" */
 
-import { clipped, common, grouped, grow, imageElements } from "./svg_boxes.js";
+import { cellElements, clipped, common, grouped, grow } from "./svg_boxes.js";
 import { gradientPaths, paint, rounded } from "./svg_paint.js";
 import { textAt } from "./svg_text.js";
 
@@ -189,7 +189,7 @@ function image(state, node, opacity) {
   const area = node.getBoundingClientRect();
   if (!found || !area.width || !area.height) return "";
   grow(state, area);
-  const content = imageElements(found, area, true);
+  const content = cellElements(found, area);
   return grouped(content, { opacity: opacity < 1 ? String(opacity) : "" });
 }
 

@@ -49,7 +49,7 @@ export function paintWeights(canvas, weights, columns, scale, low = 0) {
 }
 
 /**
- * Weights of one head that get a line, as `has_line` of line_weights.py selects them for files.
+ * Weights of one head that get a line.
  * @param {Float32Array} weights [Q, K], row by row.
  * @param {number} columns
  * @param {number} minWeight Smaller ones get none; 0 never does.

@@ -34,6 +34,9 @@ PAGES = [  # one for each kind of picture
     "positions?positions=scores&",
     "step_through?",
     "head_paths?",
+    "paper_figures?",
+    "heads?view=bertviz&bertviz_view=model&",
+    "picture?picture_text=house&",
 ]
 # What a visitor sees of a picture, independently of how files are made.
 HIDE = """place => {

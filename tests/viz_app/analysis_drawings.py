@@ -1,7 +1,6 @@
 """Every drawing of the analyses of a sentence, without Streamlit."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -47,35 +46,27 @@ from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from viz_app.components import attention_map
 from viz_app.drawing import ablation, beam_table
-from viz_app.drawing.export.ablation import export_changes, export_switches
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import translated
 from viz_app.views.compare.test_set import figures as test_set
 from viz_app.views.corpus import corpus_examples
 from viz_app.views.corpus.figures import corpus, distributions, scatter
 from viz_app.views.corpus.figures import corpus_examples as example_figures
-from viz_app.views.corpus.figures.corpus_examples import export_examples
 from viz_app.views.experiments.head_paths import figures as head_paths
 from viz_app.views.experiments.head_paths import path_graph
-from viz_app.views.experiments.head_paths.export import export_path_graph
 from viz_app.views.experiments.patching import figures as patching
 from viz_app.views.experiments.switches import head_switches
 from viz_app.views.models.over_training import figures as over_training
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.models.parsing import figures as parsing_figures
 from viz_app.views.models.picture import figures as picture_attention
-from viz_app.views.models.picture.figures import export_pictures
 from viz_app.views.paper.positions.figures import position_tables
 from viz_app.views.steps import step_walk
-from viz_app.views.steps.export import export_step
 from viz_app.views.steps.token_path.figures import step_list
 from viz_app.views.steps.training_step.figures.training_views import training_views
 from viz_app.views.translate.beam import beam_tree as beam_component
-from viz_app.views.translate.beam.export import export_tree
 from viz_app.views.translate.generation import figures as generation
-from viz_app.views.translate.generation.figures import export_rows
 from viz_app.views.translate.score import figures as word_table
-from viz_app.views.translate.translation.fan_rows import export_fan, fan_rows
+from viz_app.views.translate.translation.fan_rows import fan_rows
 from viz_app.views.translate.translation.sample_fan import fan_payload
 from viz_app.views.why.contrast import figures as contrast
 from viz_app.views.why.score_components import figures as score_bars
@@ -86,14 +77,12 @@ def search(of: Subject) -> Iterator[Drawn]:
     yield beam_component.tree_payload(of.tree)
     yield beam_table.beam_table(of.tree)
     yield {"": beam_table.stop_reason(of.tree)}
-    yield partial(export_tree, of.tree, theme=of.theme)
 
 
 def samples(of: Subject) -> Iterator[Drawn]:
     """Samples beside the beam."""
     rows = fan_rows(sample_fan(of.translator, of.text, Sampling(num_samples=3), 2))
     yield fan_payload(rows, ())
-    yield partial(export_fan, rows, theme=of.theme)
 
 
 def faster_searches(of: Subject) -> Iterator[Drawn]:
@@ -107,7 +96,6 @@ def faster_searches(of: Subject) -> Iterator[Drawn]:
     ):
         yield generation.rows_table(rows)
         yield generation.rows_html(rows, of.theme, 0)
-        yield partial(export_rows, rows, theme=of.theme)
     last = explain_iteration(of.models.mask_predict, of.text, states[-1])
     yield attention_map.map_payload(last.maps[of.kind][0], 0, of.theme)
 
@@ -125,8 +113,6 @@ def switches(of: Subject) -> Iterator[Drawn]:
         yield ablation.marked_text(words, marks, "ins")
     effects = dict.fromkeys(everything, found.change)
     yield head_switches.switchboard_payload(everything, gates, effects, of.theme)
-    yield partial(export_switches, everything, gates, effects, theme=of.theme)
-    yield partial(export_changes, tokens, found.changes, theme=of.theme)
 
 
 def written(of: Subject) -> Iterator[Drawn]:
@@ -212,7 +198,6 @@ def paths(of: Subject) -> Iterator[Drawn]:
     yield path_graph.graph_payload(graph, of.theme)
     yield pd.DataFrame(found.table())
     yield head_paths.readable_table(found, 5)
-    yield partial(export_path_graph, graph, theme=of.theme, title=graph.effect)
     edge = found.ranked()[0].edge
     side = sender_side(edge.sender)
     own = of.explanation.source_tokens if side == "encoder" else of.explanation.fed_tokens[: of.position + 1]
@@ -231,7 +216,6 @@ def steps(of: Subject) -> Iterator[Drawn]:
     yield step_walk.walk_payload(views, "steps", "about", ("", None), 0, of.theme)
     view = of.choice.choice(views)
     yield pd.DataFrame(path.table(view.part, view.quantities))
-    yield partial(export_step, view, theme=of.theme)
 
 
 def trainings(of: Subject) -> Iterator[Drawn]:
@@ -242,7 +226,6 @@ def trainings(of: Subject) -> Iterator[Drawn]:
     yield step_walk.walk_payload(views, "steps", "about", ("", None), 0, of.theme)
     view = of.choice.choice(views)
     yield pd.DataFrame(found.table(view.part))  # type: ignore[arg-type]
-    yield partial(export_step, view, theme=of.theme)
 
 
 def first_scores(of: Subject) -> Iterator[Drawn]:
@@ -275,7 +258,6 @@ def examples(of: Subject) -> Iterator[Drawn]:
     ]
     yield corpus_examples.examples_payload(shown, "title")
     yield example_figures.examples_table(shown, "strength")
-    yield partial(export_examples, shown, theme=of.theme)
     corpus_pass = CorpusPass(of.translator, [Line(1, " ".join(of.text.splitlines()), None)])
     assert sum(corpus_pass.steps()) == 1
     index = parse_index(index_bytes(corpus_pass.index(CorpusFacts("tiny", "0" * 64, of.text[:9]))), "tiny")
@@ -283,13 +265,11 @@ def examples(of: Subject) -> Iterator[Drawn]:
     tokens: corpus.Tokens = {"encoder": [of_encoder], "decoder": [of_decoder]}
     yield corpus.neurons_table(index, of.choice.choice(("encoder", "decoder")), 1, tokens, containing=of.text[:1])
     yield corpus.ranking_table(corpus.chosen_heads(index, "itself"))
-    yield partial(
-        export_chart, scatter.scatter_figure(scatter.head_points(index, "one", "spread"), "one", "spread", of.theme)
-    )
+    yield scatter.scatter_figure(scatter.head_points(index, "one", "spread"), "one", "spread", of.theme)
     yield pd.DataFrame(distributions.tokens_table(of.translator, index, head, "weight"))
-    yield partial(export_chart, distributions.weights_figure(index, head, of.theme))
-    yield partial(export_chart, distributions.distances_figure(index, head, of.theme, diagonal=True))
-    yield partial(export_chart, distributions.strengths_figure(index, head, of.theme, 10))
+    yield distributions.weights_figure(index, head, of.theme)
+    yield distributions.distances_figure(index, head, of.theme, diagonal=True)
+    yield distributions.strengths_figure(index, head, of.theme, 10)
 
 
 def scored_words(of: Subject) -> Iterator[Drawn]:
@@ -321,7 +301,6 @@ def trees(of: Subject) -> Iterator[Drawn]:
     nodes = parsing_figures.tree_nodes(parse.tree)
     yield constituency_tree.tree_payload(parse.tree, 0, [0.5] * len(parse.words))
     yield parsing_figures.constituent_table(parse)
-    yield partial(parsing_figures.export_tree, parse.tree, theme=of.theme)
     explanation = of.models.parser.translator.explain(parse.text, parse.token_ids)
     at = parse.positions[of.choice.choice(nodes).opened]
     for kind in ("cross", "decoder_self"):
@@ -337,7 +316,7 @@ def pictures(of: Subject) -> Iterator[Drawn]:
     explanation = reader.explain(image, reader.read(image, 1).token_ids)
     characters = picture_attention.character_attention(explanation, reader.rows, *of.place)
     yield picture_attention.attention_table(explanation)
-    yield partial(export_pictures, image, characters, reader.patch_size, theme=of.theme)
+    yield picture_attention.characters_html(image, characters, reader.patch_size, of.theme, of.text)
 
 
 DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (

@@ -1,7 +1,6 @@
 """Every drawing of a sentence, its translation and its attention, without Streamlit."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from core.analysis.alignment.aligners import rank_aligners
 from core.analysis.alignment.first_head import head_links
@@ -19,15 +18,12 @@ from tests.viz_app.export_readers import READERS
 from viz_app.components import attention_lines, attention_map, head_grid, sentence_bar, word_links
 from viz_app.drawing import head_grid as grid_figures
 from viz_app.drawing import head_links_text, scorecard_text, weight_tables
-from viz_app.drawing.export.head_pictures import export_csv, export_lines, export_map
-from viz_app.drawing.export.map_panels import export_panels
-from viz_app.drawing.export.token_steps import export_steps
 from viz_app.views.compare.one_sentence import figures as comparison_figures
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.heads.alignment import figures as aligner_tables
-from viz_app.views.heads.alignment.figures import export_ribbon
 from viz_app.views.heads.grid.figures import bertviz_views
 from viz_app.views.heads.grid.figures import joint_map as joint_figures
+from viz_app.views.paper.paper_figures import appendix_figure
 from viz_app.views.paper.paper_figures import figures as appendix
 from viz_app.views.translate.translation import figures as hypothesis_tables
 from viz_app.views.translate.translation import token_steps
@@ -49,7 +45,6 @@ def translations(of: Subject) -> Iterator[Drawn]:
     given = of.translator.score(of.text, of.target)
     yield hypothesis_tables.comparison_table(of.second, given)
     yield {"": hypothesis_tables.verdict(of.second, given)}
-    yield partial(export_steps, of.explanation.predicted_tokens, of.explanation.log_probs, theme=of.theme)
 
 
 def heads(of: Subject) -> Iterator[Drawn]:
@@ -67,12 +62,6 @@ def heads(of: Subject) -> Iterator[Drawn]:
     yield weight_tables.head_table(of.map, head)
     yield weight_tables.lines_table(of.map, [head])
     yield weight_tables.grid_table(of.maps, [of.place])
-    READERS["csv"](export_csv(of.map, [head]))
-    yield partial(export_map, of.map, head, theme=of.theme)
-    yield partial(export_lines, of.map, [head], theme=of.theme)
-    weights = [each.weights.float().numpy() for each in of.maps]
-    tokens = of.map.row_tokens, of.map.key_tokens
-    yield partial(export_panels, [[("", each[head]) for each in weights]], theme=of.theme, tokens=tokens)
     for card in of.cards:
         yield {"": [scorecard_text.head_does(card), scorecard_text.numbers(card), scorecard_text.sentences(card)]}
     yield {"": head_links_text.links_text("L1 H1", head_links(of.explanation.maps["cross"], *of.place))}
@@ -85,7 +74,6 @@ def all_kinds(of: Subject) -> Iterator[Drawn]:
     joint = joint_map(of.explanation.maps, of.place[0], of.place[1])
     yield attention_map.joint_payload(joint, "L1 H1", of.theme)
     yield joint_figures.joint_table(joint)
-    yield partial(joint_figures.export_joint, joint, "L1 H1", theme=of.theme)
 
 
 def methods(of: Subject) -> Iterator[Drawn]:
@@ -109,7 +97,6 @@ def comparison(of: Subject) -> Iterator[Drawn]:
     yield attention_map.map_payload(found.map, head, of.theme, diverging=True)
     yield {"": [comparison_figures.agreement(found), comparison_figures.in_words(found, head)]}
     yield weight_tables.lines_table(found.map, [head])
-    yield partial(export_map, found.map, head, theme=of.theme, diverging=True)
 
 
 def figures_of_the_paper(of: Subject) -> Iterator[Drawn]:
@@ -119,7 +106,7 @@ def figures_of_the_paper(of: Subject) -> Iterator[Drawn]:
     queries = () if of.choice.random() < 0.5 else (of.choice.randrange(len(of.map.row_tokens)),)
     panels = [appendix.LinePanel(of.map, (0, of.place[1]), queries)]
     yield appendix.appendix_table(panels)
-    yield partial(appendix.appendix_figure, panels, theme=of.theme)
+    yield appendix_figure.appendix_payload(panels, of.theme, of.text)
 
 
 def alignment(of: Subject) -> Iterator[Drawn]:
@@ -133,7 +120,6 @@ def alignment(of: Subject) -> Iterator[Drawn]:
     yield aligner_tables.coverage_table(found)
     shares = word_shares([0.5] * len(of.explanation.predicted_tokens), of.explanation.predicted_tokens)
     yield aligner_tables.target_table(found, shares)
-    yield partial(export_ribbon, found, gold, theme=of.theme)
     spaced = " ".join(of.text.split()), " ".join(of.explanation.target.split())
     if all(spaced):
         links = GoldLinks(frozenset({(0, 0)}), frozenset({(0, 0)}))

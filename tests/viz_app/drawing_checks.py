@@ -1,9 +1,7 @@
-"""Checks of a drawing: a browser can take it, no tag is the sentence's, files open."""
+"""Checks of a drawing: a browser can take it, and no tag is the sentence's."""
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from functools import partial
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -11,17 +9,14 @@ import plotly.graph_objects as go
 
 from core.analysis.pictures import Grid
 from core.analysis.pictures_data import picture_data
-from tests.viz_app.drawn_sentence import Draw, Drawn, Subject
+from tests.viz_app.drawn_sentence import Drawn, Subject
 from tests.viz_app.export_readers import READERS
-from viz_app.drawing.export.canvas import FORMATS, slide
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.plotly_chart import chart_text
-from viz_app.drawing.theme import Theme
 from viz_app.language import translated
 
 HARMLESS = {  # tags and attributes of the project's own HTML
     *("table", "thead", "tbody", "tr", "th", "td", "div", "span", "p", "ins", "del", "b", "i", "br", "small", "sup"),
-    *("title", "style", "class", "scope", "dir", "tabindex"),
+    *("title", "style", "class", "scope", "dir", "tabindex", "img", "src", "alt", "role", "aria-label"),
 }
 
 
@@ -35,17 +30,6 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.names |= {tag, *(name for name, _ in attrs)}
-
-
-def files(drawn: Drawn, theme: Theme) -> Draw | None:
-    """The function that makes files of a drawing, if there is one."""
-    match drawn:
-        case go.Figure():
-            return partial(export_chart, drawn, theme=theme)
-        case pd.DataFrame() | dict() | str() | Grid():
-            return None
-        case _:
-            return drawn
 
 
 def check(drawn: Drawn) -> None:
@@ -63,25 +47,9 @@ def check(drawn: Drawn) -> None:
         case str():
             drawn.encode()
             assert Tags(drawn).names <= HARMLESS, Tags(drawn).names - HARMLESS
-        case _:
-            pass
 
 
-def draw(of: Subject, drawing: Callable[[Subject], Iterator[Drawn]], with_files: bool) -> int:
-    """Make a drawing with all its parts, and check each.
-
-    Args:
-        with_files: a file of each part, too, and one as a slide; this takes some twenty times as long.
-
-    Returns:
-        The number of files.
-    """
-    count = 0
+def draw(of: Subject, drawing: Callable[[Subject], Iterator[Drawn]]) -> None:
+    """Make a drawing with all its parts, and check each."""
     for drawn in drawing(of):
         check(drawn)
-        if with_files and (draw_file := files(drawn, of.theme)):
-            file_format = of.choice.choice(FORMATS)
-            with slide(of.text) if of.choice.random() < 0.5 else nullcontext():
-                READERS[file_format](draw_file(file_format))
-            count += 1
-    return count

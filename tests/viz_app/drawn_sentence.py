@@ -1,7 +1,6 @@
 """A sentence to draw, with the analyses computed of it."""
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,11 +17,9 @@ from core.analysis.tokens.words import merge_words, without_special_tokens
 from core.capture import AttentionMap, Kind
 from core.images.line_reader import LineReader
 from core.parsing.parser import Parser
-from viz_app.drawing.export.canvas import Format
 from viz_app.drawing.theme import DARK, LIGHT, Theme
 
-Draw = Callable[[Format], bytes]
-Drawn = dict[str, Any] | pd.DataFrame | go.Figure | Grid | str | Draw
+Drawn = dict[str, Any] | pd.DataFrame | go.Figure | Grid | str
 KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
 NO_DRAWING = ("equal", "differ", "common", "same", "column")  # why there is no drawing
 

@@ -9,9 +9,10 @@ from viz_app.components.attention_clicks import Cutting, draw_attention
 from viz_app.components.component import component_beside
 from viz_app.components.highlight import NO_HIGHLIGHT, Highlight, Links, highlight_data, line_highlight
 from viz_app.drawing.head_names import drawn_heads
-from viz_app.drawing.line_weights import MIN_WEIGHT, check_share
 from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import tr
+
+MIN_WEIGHT = 0.02  # smaller weights are many
 
 _component = component_beside(__file__)
 
@@ -33,7 +34,7 @@ def lines_payload(
 
     Args:
         heads: Counted from 0.
-        min_weight, top_mass: Which weights have no line, see `has_line` in figures/line_weights.py.
+        min_weight, top_mass: Which weights have no line, see `lineWeights` in weights.js.
         place: Highlighted rows and columns, whose lines alone are shown while no word is pointed at.
         links, name, follows_clicks: See `map_payload`.
         height: In pixels; more words scroll.
@@ -41,8 +42,9 @@ def lines_payload(
     Raises:
         ValueError: The layer has no such head; `min_weight` or `top_mass` is not between 0 and 1.
     """
-    check_share("min_weight", min_weight)
-    check_share("top_mass", top_mass)
+    for share, value in (("min_weight", min_weight), ("top_mass", top_mass)):
+        if value is not None and not 0 <= value <= 1:
+            raise ValueError(f"{share} ({value}) must be between 0 and 1")
     return {
         **attention_data(attention, drawn_heads(attention.layer, heads, theme, name), tr),
         **highlight_data(place, links),

@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.analysis.csv_output import Table
+from core.analysis.csv_output import Table, csv_text
 from core.analysis.recorded_call import table_script
 from viz_app.components.export_row import picture_files
-from viz_app.drawing.export.canvas import FORMATS, Format
-from viz_app.drawing.export.tables import csv_file
 from viz_app.language import in_this_language, marked, quoted, tr
 from viz_app.session import readings, shown_slide
 
 if TYPE_CHECKING:
     from core.analysis.recorded_call import Call
 
-Draw = Callable[[Format], bytes]
 Script = Callable[[str], str]  # from the name of the CSV file that it is to write
 ABOUT_SCRIPT = marked(
     "Run it in Headlight's folder: it writes the same table as the CSV button. Layers, heads and positions are counted "
@@ -27,7 +24,7 @@ ABOUT_SCRIPT = marked(
 
 def downloads(
     name: str,
-    picture: str | Draw | None = None,
+    picture: str | None = None,
     table: Callable[[], Table] | None = None,
     page: Callable[[], str] | None = None,
     *,
@@ -48,16 +45,14 @@ def downloads(
         call: the recorded call of the table, from which the script is written that writes it, too.
     """
     files: dict[str, Callable[[], bytes]] = {}
-    if callable(picture):
-        files = {file_format: partial(picture, file_format) for file_format in FORMATS}
     if table:
-        files["csv"] = lambda: csv_file(table())
+        files["csv"] = lambda: csv_text(table()).encode()
     if call:
-        files["csv"] = lambda: csv_file(call().run())
+        files["csv"] = lambda: csv_text(call().run()).encode()
     if page:
         files["html"] = lambda: page().encode()
     drawn = None
-    if isinstance(picture, str):
+    if picture:
         shown_slide.note_picture(name)
         drawn = partial(_picture, name, picture, slide_caption(title or name.replace("-", " "), of_sentence))
     export_row(name, files, drawn, call and partial(_script, call))

@@ -201,3 +201,18 @@ def effects_figure(
     )
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure
+
+
+def switches_table(heads: Sequence[Head], gates: Mapping[Head, float], effects: Mapping[Head, float]) -> "pd.DataFrame":
+    """Return a row for each head, counted from 0: its gate (1: unchanged), and its effect where known."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "kind": [head.kind for head in heads],
+            "layer": [head.layer for head in heads],
+            "head": [head.head for head in heads],
+            "gate": [gates.get(head, 1.0) for head in heads],
+            "change_when_off": [effects.get(head) for head in heads],
+        }
+    )

@@ -19,11 +19,6 @@ MONOSPACE_FONT = '"Source Code Pro", ui-monospace, "DejaVu Sans Mono", monospace
 SMALL, NOTE, TEXT, WORDS, LARGE = 12, 13, 14, 16, 21
 
 
-def points(pixels: int) -> float:
-    """Return a size of type in points, as in files: 16 pixels are 12 points."""
-    return pixels * 0.75
-
-
 @dataclass(frozen=True, kw_only=True)
 class HeadMark:
     """Colour of one head, and beyond eight heads also a dash pattern."""

@@ -16,8 +16,8 @@ from xml.etree import ElementTree
 import numpy as np
 from numpy.typing import NDArray
 
-from viz_app.drawing.fonts import MONOSPACE, SANS, WEIGHTS
 from viz_app.language import marked, tr
+from viz_app.server.fonts import MONOSPACE, SANS, WEIGHTS
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MOST_ELEMENTS = 100_000  # of a picture
 MOST_SIDE = 16_000  # pixels
 MOST_PIXELS = 4_000_000  # of an image
+SHARP = 8  # pixels of the PDF for one of a small image: readers smooth enlarged ones
 INCH, POINT = 96, 0.75  # pixels an inch, points a pixel
 NOTE = 18  # pixels of a line of the note below a picture
 CLOSED = 0.2  # pixels of the line that closes the gaps which readers show between neighbouring cells
@@ -305,6 +306,8 @@ def _draw_image(element: ElementTree.Element, place: _Place) -> None:
         if image.width * image.height > MOST_PIXELS:
             raise ValueError(f"the SVG has an image of {image.size} pixels, at most {MOST_PIXELS:,} are drawn")
         pixels = np.asarray(image.convert("RGBA"))
+    if "pixelated" in element.get("style", "") and pixels.size < MOST_PIXELS // SHARP:
+        pixels = pixels.repeat(SHARP, axis=0).repeat(SHARP, axis=1)
     corners = place.points(_box(element.attrib))
     (left, top), (right, bottom) = corners.min(0), corners.max(0)
     drawn = place.axes.imshow(

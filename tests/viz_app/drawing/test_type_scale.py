@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from viz_app.drawing import theme
-from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = (
@@ -43,7 +42,6 @@ def test_the_style_sheets_have_the_sizes_of_the_charts() -> None:
     assert {name: int(size) for name, size in declared.items()} == SIZES
     assert len(set(SIZES.values())) == 5
     assert min(SIZES.values()) >= 12
-    assert {LABEL_POINTS, SMALL_POINTS} <= {theme.points(size) for size in SIZES.values()}
 
 
 @pytest.mark.parametrize("path", files(".css"), ids=lambda path: path.name)
@@ -56,14 +54,13 @@ def test_a_style_sheet_has_no_other_size(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", files(".py"), ids=lambda path: path.name)
-def test_a_chart_or_a_file_has_no_other_size(path: Path) -> None:
-    names = {*(name.upper() for name in SIZES), "LABEL_POINTS", "SMALL_POINTS"}
-    slide = {"72 * CAPTION * slide_width"}
+def test_a_chart_has_no_other_size(path: Path) -> None:
+    names = {name.upper() for name in SIZES}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if "font" not in line and "label" not in line and not re.search(r"\btext = |title = ", line):
             continue  # the size of a marker
         for value in PYTHON_SIZE.findall(line):
-            known = value.strip(" )") in names | slide
+            known = value.strip(" )") in names
             assert known, f"{path.name}, line {number}: {value!r} is none of the five sizes of theme.py"
 
 

@@ -12,9 +12,9 @@ from matplotlib.path import Path as Outline
 from PIL import Image
 from pypdf import PdfReader
 
-from viz_app.drawing.fonts import WEIGHTS
-from viz_app.drawing.fonts.__main__ import SOURCES, source
 from viz_app.server import svg_to_pdf
+from viz_app.server.fonts import WEIGHTS
+from viz_app.server.fonts.__main__ import SOURCES, source
 from viz_app.server.svg_to_pdf import MOST_ELEMENTS, outline, pdf_of_svg
 
 TEXT = 'fill="rgb(0, 0, 0)" font-size="16"'

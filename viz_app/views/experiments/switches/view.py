@@ -16,7 +16,6 @@ from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal, sentence_case
-from viz_app.drawing.export.ablation import switches_table
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code, readings
 from viz_app.session.state import session_object
@@ -75,7 +74,7 @@ def page(reading: readings.Reading) -> None:
         "switches",
         "switchboard",
         title=tr("Change of the log-probability with each head alone off"),
-        call=lambda: Call("table", switches_table, (heads, dict(set_to), changes)),
+        call=lambda: Call("table", ablation.switches_table, (heads, dict(set_to), changes)),
     )
     outcome(reading, gates)
     effects(reading, measured)

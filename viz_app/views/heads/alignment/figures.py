@@ -1,7 +1,7 @@
-"""An alignment as tables, of aligners with scores and words with weights and links, and as ribbons in a file."""
+"""An alignment as tables: of aligners with scores, and of words with weights and links."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from torch import Tensor
@@ -17,24 +17,11 @@ from core.analysis.alignment.coverage import (
 from core.analysis.alignment.pharaoh import GoldLinks, Link
 from core.analysis.alignment.sentence_alignment import HeadOrMean, WordAlignment
 from viz_app.drawing.display_text import decimal
-from viz_app.drawing.export.canvas import (
-    CHARACTER,
-    LABEL_POINTS,
-    PITCH,
-    SMALL_POINTS,
-    Format,
-    check_format,
-    letters,
-    paper,
-    saved,
-    short,
-)
-from viz_app.drawing.line_weights import SMALL_WEIGHT, dots_note, line_style
-from viz_app.drawing.theme import LIGHT, Theme, head_name
+from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 
 ROW_NAMES: dict[Rows, str] = {"predicted": marked("by predicted word"), "fed": marked("by input word")}
@@ -118,105 +105,6 @@ def coverage_table(alignment: WordAlignment) -> pd.DataFrame:
 
 def _said(gold: GoldLinks, link: Link) -> str:
     return "sure" if link in gold.sure else "possible" if link in gold.possible else ""
-
-
-MIN_WEIGHT = 0.01  # thinner ribbons are invisible
-FULL = 0.8  # of a row, the thickness of a ribbon of weight 1
-GAP = 3.4  # inches between the columns
-OPACITY = 0.5  # of a ribbon; its colour says whether it is its word's link
-
-
-def export_ribbon(
-    alignment: WordAlignment,
-    gold: GoldLinks,
-    file_format: Format,
-    theme: Theme = LIGHT,
-    *,
-    shares: Sequence[float] = (),
-    title: str = "",
-) -> bytes:
-    """Draw the alignment as on the page; the thickness of a ribbon at its target word is its weight.
-
-    Args:
-        gold: Human links: solid if the alignment has them, otherwise dashed.
-        shares: Share of each target word from the source, as a bar below it; empty if unknown.
-        title: Above the picture.
-
-    Raises:
-        ValueError: The format is not one of `FORMATS`.
-    """
-    check_format(file_format)
-    left, right = (
-        max((letters(short(name)) for name in names), default=1) * CHARACTER + 0.15
-        for names in (alignment.source, alignment.target)
-    )
-    rows = max(len(alignment.source), len(alignment.target), 1)
-    figure, axes = paper(left + right + GAP, 1.5 * PITCH * rows + 0.6, theme)
-    axes.set_axis_off()
-    axes.set_xlim(-left / GAP, 1 + right / GAP)
-    axes.set_ylim(rows - 0.4, -1.2)
-    _ribbons(axes, alignment, theme)
-    for source, target in sorted(gold.possible):
-        style = "solid" if (source, target) in alignment.links else (0, (4, 3))
-        axes.plot(
-            [0, 1],
-            [source, target],
-            color=theme.text,
-            linewidth=1.4 if (source, target) in gold.sure else 0.9,
-            linestyle=style,
-        )
-    text: dict[str, Any] = {"va": "center", "fontsize": LABEL_POINTS, "parse_math": False}
-    for x, side, names in ((-0.03, "right", alignment.source), (1.03, "left", alignment.target)):
-        for row, name in enumerate(names):
-            axes.text(x, row, short(name), ha=side, color=theme.text, **text)
-    for row, share in enumerate(shares):
-        axes.plot(
-            [1.03, 1.03 + 0.2 * min(1.0, share)],
-            [row + 0.38] * 2,
-            color=theme.head_colors[0],
-            linewidth=2.2,
-            solid_capstyle="butt",
-        )
-    for x, side, name in ((-0.03, "right", tr("source")), (0.5, "center", title), (1.03, "left", tr("translation"))):
-        axes.text(x, -0.9, name, ha=side, color=theme.faint, **text)
-    if any(MIN_WEIGHT <= weight < SMALL_WEIGHT for row in alignment.weights.tolist() for weight in row):
-        small: dict[str, Any] = {**text, "fontsize": SMALL_POINTS}
-        axes.text(0.5, -0.55, dots_note(), ha="center", color=theme.faint, **small)
-    return saved(figure, file_format)
-
-
-def _ribbons(axes: "Axes", alignment: WordAlignment, theme: Theme) -> None:
-    """Draw the ribbons, scaled to fit for a word whose weights sum to more than 1."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    weights = alignment.weights.tolist()
-    drawn = [[weight if weight >= MIN_WEIGHT else 0.0 for weight in row] for row in weights]
-    sums = {"source": list(alignment.coverage), "target": [sum(row) for row in drawn]}
-    squeeze = {side: [FULL / max(1.0, total) for total in totals] for side, totals in sums.items()}
-    tops = {
-        side: [row - total * squeeze[side][row] / 2 for row, total in enumerate(totals)]
-        for side, totals in sums.items()
-    }
-    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
-    for target, row in enumerate(drawn):
-        for source, weight in enumerate(row):
-            if not weight:
-                continue
-            start, end = tops["source"][source], tops["target"][target]
-            thick, thin = weight * squeeze["source"][source], weight * squeeze["target"][target]
-            tops["source"][source] += thick
-            tops["target"][target] += thin
-            color = theme.head_colors[0] if (source, target) in alignment.links else theme.faint
-            if weight < SMALL_WEIGHT:
-                left, right = start + thick / 2, end + thin / 2
-                middle = Path([(0, left), (0.4, left), (0.6, right), (1, right)], codes[:4])
-                dots = line_style(weight).for_matplotlib
-                axes.add_patch(PathPatch(middle, fill=False, edgecolor=color, **dots))
-                continue
-            upper = [(0, start), (0.4, start), (0.6, end), (1, end)]
-            lower = [(1, end + thin), (0.6, end + thin), (0.4, start + thick), (0, start + thick), (0, start)]
-            axes.add_patch(PathPatch(Path([*upper, *lower], codes), facecolor=color, alpha=OPACITY, linewidth=0))
 
 
 def coverage_text(weights: Tensor) -> str:

@@ -1,7 +1,6 @@
 """The head view and the model view of BertViz on the page Heads."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib.util import find_spec
 
 import streamlit as st
@@ -9,13 +8,9 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap, Kind
-from core.drawing.drawing_data import shown_weights
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
-from viz_app.drawing.export.head_pictures import export_lines
-from viz_app.drawing.export.map_panels import export_panels
-from viz_app.drawing.theme import head_name
 from viz_app.drawing.weight_tables import grid_table, lines_table
 from viz_app.language import marked, tr, tr_lower, tr_values
 from viz_app.session import address, chosen_heads, python_code, readings
@@ -33,6 +28,7 @@ from viz_app.views.heads.grid.figures.bertviz_views import (
 )
 
 HEAD_VIEW, MODEL_VIEW = VIEWS
+KEY = "bertviz"
 VIEW_NAMES: dict[BertVizView, str] = {HEAD_VIEW: marked("Head view"), MODEL_VIEW: marked("Model view")}
 HOW_TO_READ = {
     HEAD_VIEW: marked("""
@@ -97,7 +93,8 @@ def page(
     layer = next((layer for layer, _ in heads if layer >= 0), 0)
     of_layer = [head for each, head in heads if each == layer] or list(range(maps[layer].num_heads))
     content = bertviz_page(maps, view, page_theme(), layer, of_layer)
-    st.iframe(content, height=page_height(maps, view), alt=tr("BertViz {view}", view=tr_lower(VIEW_NAMES[view])))
+    with st.container(key=KEY):
+        st.iframe(content, height=page_height(maps, view), alt=tr("BertViz {view}", view=tr_lower(VIEW_NAMES[view])))
     _export_row(reading, tokens, maps, view, layer, of_layer, content)
 
 
@@ -111,16 +108,7 @@ def _export_row(
     content: str,
 ) -> None:
     """Offer the view as files: the BertViz page, and the same heads as pictures."""
-    theme = page_theme()
     singles = [(each.layer, head) for each in maps for head in range(each.num_heads)]
-    if view == HEAD_VIEW:
-        draw = partial(export_lines, maps[layer], heads, theme=theme)
-    else:
-        panels = [
-            [(head_name(each.layer, head), weights.float().numpy()) for head, weights in enumerate(shown_weights(each))]
-            for each in maps
-        ]
-        draw = partial(export_panels, panels, theme=theme)
     kind, name = maps[0].kind, f"bertviz-{view.lower().replace(' ', '-')}-{maps[0].kind}"
 
     def table() -> Call:
@@ -131,7 +119,7 @@ def _export_row(
 
     downloads(
         name,
-        draw,
+        KEY,
         page=lambda: content,
         title=tr("{kind} attention", kind=tr(head_names.KIND_NAMES[kind])),
         call=table,

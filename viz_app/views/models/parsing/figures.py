@@ -1,4 +1,4 @@
-"""Layout of a constituency tree, the tree as a file and as a table, and the attention of its brackets."""
+"""Layout of a constituency tree, the tree as a table, and the attention of its brackets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,10 @@ from core.capture import AttentionMap
 from core.parsing.parser import Parse
 from core.parsing.trees import Tree, constituents
 from core.text.byte_pieces import Word, is_special
-from viz_app.drawing.export.canvas import CHARACTER, LABEL_POINTS, Format, check_format, paper, saved
-from viz_app.drawing.theme import LIGHT, Theme, head_name
+from viz_app.drawing.theme import head_name
 
 GAP = 2  # characters between two words
 LEAST = 2  # characters of a word, with the gap enough for its weight below
-ROW = 0.6  # inches on paper
 
 
 @dataclass(frozen=True)
@@ -105,37 +103,6 @@ def constituent_table(parse: Parse) -> pd.DataFrame:
 def width(nodes: Sequence[TreeNode]) -> float:
     """Return the width of the drawing in characters."""
     return max(node.x + len(node.label) / 2 for node in nodes) + GAP / 2
-
-
-def edge(over: TreeNode, node: TreeNode) -> list[tuple[float, float]]:
-    """Return the line from a node to a child, in characters and rows.
-
-    It reaches the child's column in the next row and goes straight down from there, so no two lines cross.
-    """
-    return [(over.x, over.row + 0.25), (node.x, over.row + 1 - 0.28), (node.x, node.row - 0.28)]
-
-
-def export_tree(tree: Tree, file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """Return the tree as a file.
-
-    Raises:
-        ValueError: The format is not one of `FORMATS`.
-    """
-    check_format(file_format)
-    nodes = tree_nodes(tree)
-    rows, columns = nodes[-1].row if nodes[-1].is_word else max(node.row for node in nodes), width(nodes)
-    figure, axes = paper(max(2.2, columns * CHARACTER * 1.15), (rows + 1) * ROW, theme)
-    axes.set_axis_off()
-    axes.set_xlim(0, columns)
-    axes.set_ylim(rows + 0.5, -0.5)
-    for node in nodes:
-        if node.parent is not None:
-            over = nodes[node.parent]
-            x, y = zip(*edge(over, node), strict=True)
-            axes.plot(x, y, color=theme.faint, linewidth=1.0, solid_joinstyle="round")
-        axes.text(node.x, node.row, node.label, ha="center", va="center", color=theme.text, fontsize=LABEL_POINTS,
-                  style="normal" if node.is_word else "italic", parse_math=False)  # fmt: skip
-    return saved(figure, file_format)
 
 
 def bracket_map(attention: SymbolAttention) -> AttentionMap:

@@ -1,33 +1,29 @@
-"""Cross-attention of characters to the patches of a picture, on the page and in files."""
+"""Cross-attention of characters to the patches of a picture."""
 
+import base64
+import html
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 
 from core.capture import AttentionMap
 from core.images.patches import Pixels
 from core.results import Explanation
 from core.text.byte_pieces import Word, is_special
 from viz_app.drawing.display_text import decimal
-from viz_app.drawing.export.canvas import (
-    LABEL_POINTS,
-    Format,
-    check_format,
-    color_scale,
-    paper,
-    saved,
-)
 from viz_app.drawing.head_grid import readable_on
-from viz_app.drawing.theme import LIGHT, Theme
+from viz_app.drawing.theme import Theme
 from viz_app.language import tr
 
 LEVELS = 256
+SCALE = 4  # pixels of the page to one of the picture
 SPACE = "\u2423"  # of the character that is a space
 
 
@@ -133,49 +129,27 @@ def _hex(color: NDArray[np.uint8]) -> str:
     return "#" + "".join(f"{channel:02x}" for channel in color.tolist())
 
 
-INCHES = 0.026  # of a pixel of the picture
-GAP = 5  # pixels between two pictures
-MIN_WIDTH = 140  # pixels, for the colour scale below
-LABELS, SCALE = 0.9, 0.6  # inches: of the labels, and of the colour scale
+def characters_html(
+    image: Pixels, characters: Sequence[CharacterAttention], patch_size: int, theme: Theme, name: str
+) -> str:
+    """Return the picture for each character, the first on top, with its probability, and the scale of the colours.
 
-
-def export_pictures(
-    image: Pixels, characters: Sequence[CharacterAttention], patch_size: int, file_format: Format, theme: Theme = LIGHT
-) -> bytes:
-    """Draw the picture for each character, the first on top, with its probability.
-
-    The picture consists of pixels, so it is a bitmap in SVG and PDF too; text and lines are vectors.
-
-    Raises:
-        ValueError: the format is not one of `FORMATS`.
+    Args:
+        name: of the whole, for screen readers.
     """
-    check_format(file_format)
-    tinted = [tinted_picture(image, each.weights, patch_size, theme) for each in characters]
-    height, width = tinted[0].shape[:2]
-    room = max(width, MIN_WIDTH)
-    figure, axes = paper(room * INCHES + LABELS, (height + GAP) * len(tinted) * INCHES + SCALE, theme)
-    tops = (height + GAP) * np.arange(len(tinted))
-    # One bitmap of all pictures and one collection of all lines: each takes matplotlib about as long as a single one.
-    bitmap = np.concatenate([np.pad(each, ((0, GAP), (0, 0), (0, 0))) for each in tinted])
-    opaque = np.tile(np.arange(height + GAP) < height, len(tinted))  # the gaps between the pictures are not
-    alpha = np.where(opaque, 255, 0).astype(np.uint8)[:, None, None].repeat(width, 1)
-    axes.imshow(
-        np.concatenate([bitmap, alpha], -1), extent=(0, width, len(bitmap), 0), interpolation="nearest", zorder=2
-    )
-    lines: dict[str, Any] = {"color": theme.faint, "linewidth": 0.4, "alpha": 0.3, "zorder": 3}
-    columns, rows = np.arange(0, width + 1, patch_size), np.arange(0, height + 1, patch_size)
-    axes.vlines(np.tile(columns, len(tops)), tops.repeat(len(columns)), (tops + height).repeat(len(columns)), **lines)
-    axes.hlines((tops[:, None] + rows).ravel(), 0, width, **lines)
-    axes.set_xlim(-0.5, room + 0.5)
-    axes.set_ylim(tops[-1] + height + 0.5, -0.5)
-    axes.set_aspect("equal")
-    axes.set_xticks([])
-    labels = [f"{each.character}  {decimal(each.probability, 2)}" for each in characters]
-    axes.set_yticks([top + height / 2 for top in tops])
-    for text in axes.set_yticklabels(labels, fontsize=LABEL_POINTS, color=theme.text):
-        text.set_parse_math(False)
-    axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    color_scale(figure, axes, list(theme.sequential), 0, 1, tr("attention weight of a patch"), theme)
-    return saved(figure, file_format)
+    rows = "".join(_character_html(image, each, patch_size, theme) for each in characters)
+    scale = f"<i style='background: linear-gradient(to right, {', '.join(theme.sequential)})'></i>"
+    about = html.escape(tr("attention weight of a patch"))
+    legend = f"<p class='scale'><span>0</span>{scale}<span>1</span>{about}</p>"
+    return f"<div class='characters' role='img' aria-label='{html.escape(name)}'>{rows}{legend}</div>"
+
+
+def _character_html(image: Pixels, character: CharacterAttention, patch_size: int, theme: Theme) -> str:
+    tinted = tinted_picture(image, character.weights, patch_size, theme)
+    file = io.BytesIO()
+    Image.fromarray(tinted).save(file, "PNG")
+    address = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    patches, columns = character.weights.shape
+    size = f"--patches: {patches}; --columns: {columns}; width: {SCALE * tinted.shape[1]}px"
+    label = f"<b>{html.escape(character.character)}</b><span>{decimal(character.probability, 2)}</span>"
+    return f"<p>{label}<i style='{size}'><img src='{address}' alt=''></i></p>"

@@ -21,7 +21,7 @@ from viz_app.views.models.picture import reader_model
 from viz_app.views.models.picture.figures import (
     attention_table,
     character_attention,
-    export_pictures,
+    characters_html,
     head_map,
     named_maps,
 )
@@ -80,9 +80,9 @@ def attention(
         of = NO_HEAD if name == MEAN else picture_pass(model, reader, picture, line, explanation)
         map_with_products(drawn, head, theme, of, key="picture_map", name=lambda *_: title)
     else:
-        drawing = export_pictures(picture.image, characters, reader.patch_size, "svg", theme).decode()
-        st.image(drawing, alt=tr("The picture for each character, tinted by the attention of {head}", head=title))
-
+        alt = tr("The picture for each character, tinted by the attention of {head}", head=title)
+        with st.container(key="picture-characters"):
+            st.html(characters_html(picture.image, characters, reader.patch_size, theme, alt))
     downloads(
         "picture-attention",
         {MAP: "picture_map", TABLE: None}.get(view, "picture-characters"),

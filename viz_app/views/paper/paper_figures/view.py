@@ -1,10 +1,7 @@
 """Figures: figures 3 to 5 of the paper, and the selection of the page Heads."""
 
-import html
-from base64 import b64encode
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import streamlit as st
 
@@ -22,8 +19,7 @@ from viz_app.controls.toolbar import token_boxes
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case
-from viz_app.drawing.theme import theme_named
-from viz_app.language import joined, language, localized, marked, tr, tr_lower
+from viz_app.language import joined, localized, marked, tr, tr_lower
 from viz_app.session import address, chosen_heads, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES
 from viz_app.session.fields import part
@@ -31,13 +27,13 @@ from viz_app.session.readings import Reading, TokenView
 from viz_app.session.selected_pair import linking_heads, selected_pair
 from viz_app.session.state import session_object
 from viz_app.views.paper.paper_figures import figure_heads
+from viz_app.views.paper.paper_figures.appendix_figure import KEY, appendix_figure, appendix_payload
 from viz_app.views.paper.paper_figures.figure_heads import FIGURES, Linking
-from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_figure, appendix_table, figure_width
+from viz_app.views.paper.paper_figures.figures import LinePanel, appendix_table
 
 SELECTION = marked("Selection on Heads")
 ANSWERED = "Figure 4"  # opens with the pair of words that it is about in the sentence at hand
 VIEWS = PICTURE, _ = marked("Picture"), marked("Table")
-PIXELS = 100  # of an inch of the figure on the page
 LARGEST = marked("Largest weight of each head: {weights}.")
 LARGEST_MEAN = marked("Largest weight of each head, averaged over the selected words: {weights}.")
 HOW_TO_READ = marked("""
@@ -123,20 +119,15 @@ def page() -> None:
         return
     table = appendix_table(panels)
     if view == PICTURE:
-        theme = page_theme()
-        if figure == SELECTION:
-            svg = appendix_figure(panels, "svg", theme).decode()
-        else:
-            svg = picture(panels, theme.name, (readings.model().digest, *map(content, panels), language()))
-        width = round(PIXELS * figure_width(panels))
-        st.html(picture_html(svg, width, tr("{figure}: lines between words", figure=figure_name(figure))))
+        drawn_name = tr("{figure}: lines between words", figure=figure_name(figure))
+        appendix_figure(appendix_payload(panels, page_theme(), drawn_name))
         if text := largest_weights(panels):
             st.caption(tr(LARGEST_MEAN if len(panels[0].queries) > 1 else LARGEST, weights=plain(text)))
     else:
         show_table(table, height=480)
     downloads(
         name,
-        partial(appendix_figure, panels),
+        KEY if view == PICTURE else None,
         title=figure_title(figure, panels),
         of_sentence=figure == SELECTION,
         call=lambda: panels_call(panels, maps),
@@ -179,28 +170,6 @@ def layer_note(linking: Linking | None, attention: AttentionMap, query: int | No
         other=head_names.name_of(of_paper.layer, of_paper.head),
         second=linking.of(of_paper),
     )
-
-
-@st.cache_resource(max_entries=24, show_spinner=False)
-def picture(_panels: Sequence[LinePanel], theme_name: str, drawn_from: Hashable) -> str:
-    """Return a figure of the paper as SVG, which all visitors share: its sentence is the same at first.
-
-    Args:
-        drawn_from: decides what is drawn, with the theme.
-    """
-    return appendix_figure(_panels, "svg", theme_named(theme_name)).decode()
-
-
-def picture_html(svg: str, width: int, alt: str) -> str:
-    """Return a picture of this width, in pixels, which a narrow window scrolls: made smaller, nobody could read it."""
-    source = f"data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"
-    return f'<div class="paper-figure" tabindex=0><img src="{source}" width="{width}" alt="{html.escape(alt)}"></div>'
-
-
-def content(panel: LinePanel) -> Hashable:
-    """Return what decides a panel of a model's raw weights."""
-    shown = panel.attention
-    return shown.kind, shown.layer, shown.query_tokens, shown.key_tokens, panel.heads, panel.queries
 
 
 def figure_name(figure: str) -> str:

@@ -1,7 +1,5 @@
 """Table 3 of the paper, variations of the model, beside those that were trained here."""
 
-from functools import partial
-
 import streamlit as st
 
 from core.analysis.model_variations import BASE, TABLE_3, Line, seed_range, table_3, table_3_lines, trained_rows
@@ -9,7 +7,6 @@ from core.analysis.recorded_call import Call
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import page_theme, setting_segments
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.language import marked, tr
 from viz_app.session import address
 from viz_app.views.paper.table3.figures import SCORE_NAMES, difference_dots, table_html
@@ -36,14 +33,12 @@ def page() -> None:
     st.markdown(summary(found), help=tr(ABOUT))
     view = setting_segments(address.TABLE_3_VIEW, tr("View"), {each: tr(each) for each in VIEWS}, hide_label=True)
     score = next((score for score, name in SCORE_NAMES.items() if name == view), None)
-    title, draw = tr("Rows of Table 3"), None
+    title, chart = tr("Rows of Table 3"), f"differences_{score}"
     if score is None:
         st.html(table_html(found))
     else:
-        figure = difference_dots(found, score, theme)
-        draw = partial(export_chart, figure, theme=theme)
-        show_chart(figure, f"differences_{score}", title)
-    downloads("table-3", draw, title=title, of_sentence=False, call=lambda: Call("table", table_3))
+        show_chart(difference_dots(found, score, theme), chart, title)
+    downloads("table-3", chart if score else None, title=title, of_sentence=False, call=lambda: Call("table", table_3))
 
 
 def summary(found: list[Line]) -> str:

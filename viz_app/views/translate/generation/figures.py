@@ -1,4 +1,4 @@
-"""A translation as it is generated: rows of tokens, one for each step, on the page, in tables and in files."""
+"""A translation as it is generated: rows of tokens, one for each step, on the page and in tables."""
 
 import html
 import math
@@ -12,10 +12,8 @@ from core.decoding import MaskPredictState, SpeculativeStep
 from core.results import ScoredText
 from core.text.byte_pieces import MASK
 from core.translator import Translator
-from viz_app.drawing.export.canvas import CHARACTER, Format, check_format, cut, letters
-from viz_app.drawing.export.token_boxes import FREE, Box, draw_boxes
 from viz_app.drawing.head_grid import readable_on
-from viz_app.drawing.theme import LIGHT, Theme
+from viz_app.drawing.theme import Theme
 from viz_app.language import localized, tr
 
 State = Literal["predicted", "accepted", "rejected", "chosen", "masked", "kept"]
@@ -164,47 +162,3 @@ def _cell_html(cells: Sequence[TokenCell], theme: Theme) -> str:
 
 def _ink(cell: TokenCell, theme: Theme) -> str:
     return theme.faint if cell.state == "rejected" else readable_on(cell_color(cell, theme))
-
-
-HEIGHT, PITCH = 0.36, 0.68  # inches of a box, and from row to row
-
-
-def export_rows(rows: Sequence[TokenRow], file_format: Format, theme: Theme = LIGHT, *, title: str = "") -> bytes:
-    """Draw the tokens of each row in the columns of their positions, with probability and mark below.
-
-    A rejected token and the one that replaces it stand side by side.
-
-    Raises:
-        ValueError: The format is not one of `FORMATS`.
-    """
-    check_format(file_format)
-    widths: dict[tuple[int, int], float] = {}  # of the boxes of a position, by their order in it
-    for row in rows:
-        for position, order, text, _ in _boxes(row):
-            widths[position, order] = max(widths.get((position, order), 0.0), letters(text) * CHARACTER + 0.15, 0.5)
-    places, x = dict[tuple[int, int], float](), max((letters(row.name) for row in rows), default=0) * CHARACTER
-    for place in sorted(widths):
-        places[place], x = x, x + widths[place] + FREE
-    boxes = [
-        ((places[position, order], number * PITCH, widths[position, order]), _box(row.cells[at], theme))
-        for number, row in enumerate(rows)
-        for position, order, _, at in _boxes(row)
-    ]
-    names = [(0.0, number * PITCH + HEIGHT / 2, row.name) for number, row in enumerate(rows)]
-    return draw_boxes(boxes, HEIGHT, (x, len(rows) * PITCH), title, file_format, theme, names)
-
-
-def _boxes(row: TokenRow) -> list[tuple[int, int, str, int]]:
-    """Position, order within it, text and index of each cell."""
-    seen: dict[int, int] = {}
-    boxes: list[tuple[int, int, str, int]] = []
-    for at, cell in enumerate(row.cells):
-        order = seen.get(cell.position, 0)
-        seen[cell.position] = order + 1
-        text = max(cut(readable(cell.token)), cell.note, key=len)
-        boxes.append((cell.position, order, text, at))
-    return boxes
-
-
-def _box(cell: TokenCell, theme: Theme) -> Box:
-    return Box(readable(cell.token), cell_color(cell, theme), cell.note, cell.state in ("predicted", "chosen"))

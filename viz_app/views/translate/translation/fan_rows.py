@@ -1,28 +1,17 @@
-"""The fan of samples: translations in rows, each from the word on where it leaves another, and as a picture."""
+"""The fan of samples: translations in rows, each from the word on where it leaves another."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from operator import eq
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.analysis.sample_fan import SampleFan
 from core.results import ScoredText
 from viz_app.drawing.ablation import words_of
-from viz_app.drawing.display_text import decimal
-from viz_app.drawing.export.canvas import LABEL_POINTS, SMALL_POINTS, Format, check_format, paper, saved
-from viz_app.drawing.line_weights import line_style
-from viz_app.drawing.theme import LIGHT, Theme
-from viz_app.language import tr
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-ROW = 0.3  # inches
-COLUMNS = (0.35, 1.1, 1.95)  # inches: the right edges of rank, number of samples and log-probability
-TEXT = 2.2  # inches: where the translations begin
-LEAST_WIDTH = 5.0
-BEND = 0.09  # inches of the bend of a branch
+    pass
 
 
 @dataclass(frozen=True)
@@ -82,54 +71,3 @@ def row_texts(row: FanRow) -> tuple[str, str]:
     """Return what a row has in common with the one that it leaves, and the rest."""
     drawn = ["".join(letter if letter.isprintable() else "\ufffd" for letter in word) for word in row.words]
     return "".join(drawn[: row.shared]), "".join(drawn[row.shared :])
-
-
-def export_fan(rows: Sequence[FanRow], file_format: Format, theme: Theme = LIGHT) -> bytes:
-    """Draw the fan: rank, number of samples and log-probability of each row, and its branch.
-
-    Raises:
-        ValueError: The format is not one of `FORMATS`.
-    """
-    check_format(file_format)
-    texts = [row_texts(row) for row in rows]
-    figure, axes = paper(LEAST_WIDTH, ROW * (len(rows) + 1.4), theme)
-    starts = [TEXT + _width(figure, shared) for shared, _ in texts]
-    ends = [start + _width(figure, own) for start, (_, own) in zip(starts, texts, strict=True)]
-    width = max(LEAST_WIDTH, *ends) + 0.2
-    figure.set_size_inches(width, ROW * (len(rows) + 1.4))
-    figure.set_layout_engine("none")
-    axes.set_position((0, 0, 1, 1))  # so that a number is an inch
-    axes.set_axis_off()
-    axes.set_xlim(0, width)
-    axes.set_ylim(len(rows) + 0.2, -1.2)
-    style: dict[str, Any] = {"va": "center", "parse_math": False}
-    total = max(1, sum(len(row.samples) for row in rows))
-    for edge, name in zip(COLUMNS, (tr("beam"), tr("samples"), tr("log-prob")), strict=True):
-        axes.text(edge, -0.8, name, ha="right", color=theme.faint, fontsize=SMALL_POINTS, **style)
-    for number, (row, start, (_, own)) in enumerate(zip(rows, starts, texts, strict=True)):
-        color = theme.text if row.rank is not None else theme.faint
-        numbers = (
-            "" if row.rank is None else str(row.rank + 1),
-            f"\u00d7{len(row.samples)}" if row.samples else "",
-            decimal(row.translation.log_prob, 2),
-        )
-        for edge, value in zip(COLUMNS, numbers, strict=True):
-            axes.text(edge, number, value, ha="right", color=color, fontsize=SMALL_POINTS, **style)
-        axes.text(start, number, own.lstrip() or "\u2205", color=color, fontsize=LABEL_POINTS, **style)
-        if row.parent is not None:
-            x, bend = start - BEND - 0.03, BEND / ROW
-            path = [x, x, x + BEND], [row.parent + 0.4, number - bend, number]
-            line = theme.head_colors[0] if row.rank is not None else theme.faint
-            style_of_line = line_style(len(row.samples) / total).for_matplotlib
-            axes.plot(*path, color=line, solid_joinstyle="round", zorder=0, **style_of_line)
-    return saved(figure, file_format)
-
-
-def _width(figure: "Figure", text: str) -> float:
-    """Return the width of a text in inches."""
-    if not text:
-        return 0.0
-    drawn = figure.text(0, 0, text, fontsize=LABEL_POINTS, parse_math=False)
-    width = drawn.get_window_extent().width / figure.dpi
-    drawn.remove()
-    return width

@@ -6,8 +6,6 @@ from streamlit.testing.v1 import AppTest
 from core.files.shipped_files import shipped_checkpoint
 from tests.viz_app.pages import Start, added, healthy, opened, state_of
 from viz_app.controls.job_control import TURN
-from viz_app.drawing.export.canvas import FORMATS
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import DARK, LIGHT
 from viz_app.views.compare.test_set import compared_file
 from viz_app.views.compare.test_set.compared_file import ComparedFile
@@ -83,8 +81,6 @@ def test_drawings(page: AppTest) -> None:
         assert list(points.data[1].x) == [line.chrf[0] for line in result.lines]
         pairs = buckets_figure(result.frequencies, names, "words", "F", theme)
         assert list(pairs.data[-1].y) == [each.second for each in result.frequencies]
-        for figure in (points, pairs):
-            assert all(export_chart(figure, each, theme) for each in FORMATS)
     assert marker_line(result.lines, {"curve_number": 1, "point_index": 2}) is result.lines[2]
     assert marker_line(result.lines, {"curve_number": 0, "point_index": 1}) is None
     assert marker_line(result.lines, {"curve_number": 1, "point_index": 3}) is None

@@ -9,7 +9,6 @@ from viz_app.views.corpus.figures.corpus_examples import (
     MarkedText,
     ShownExample,
     examples_table,
-    export_examples,
     sides,
 )
 from viz_app.views.corpus.figures.parallel_coordinates import (
@@ -17,7 +16,6 @@ from viz_app.views.corpus.figures.parallel_coordinates import (
     CoordinateLine,
     LineGroup,
     ParallelCoordinates,
-    export_parallel,
 )
 from viz_app.views.corpus.parallel_coordinates import parallel_payload, sent_range
 
@@ -94,24 +92,6 @@ def test_the_table_of_examples() -> None:
     (row,) = examples_table([EXAMPLE], "strength").to_dict("records")
     assert (row["strength"], row["line"], row["from"], row["token"]) == (2.5, 3, "<s>", "2")
     assert row["text"] == "▁A▁12▁word.</s> / <s>▁Ein▁<b></s>"
-
-
-def test_both_are_drawn_in_other_formats_than_svg() -> None:
-    assert export_parallel(DRAWING, "pdf").startswith(b"%PDF")
-    assert export_examples([EXAMPLE] * 2, "png", title="A <b>").startswith(b"\x89PNG")
-
-
-def test_a_picture_has_its_words() -> None:
-    parallel = export_parallel(DRAWING, "svg").decode()
-    for text in ("$x$", "one", "Encoder", "Cross"):
-        assert text in parallel
-    examples = export_examples([EXAMPLE], "svg", title="Title & more").decode()
-    for text in ("Title &amp; more", "2.50", "&lt;b&gt;", "word"[:2]):
-        assert text in examples
-    with pytest.raises(ValueError, match="unknown format 'gif'"):
-        export_parallel(DRAWING, "gif")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="unknown format 'gif'"):
-        export_examples([EXAMPLE], "gif")  # type: ignore[arg-type]
 
 
 def test_a_sentence_with_other_tokens_is_refused(stepped: Translator) -> None:

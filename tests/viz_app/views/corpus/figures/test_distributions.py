@@ -12,8 +12,6 @@ from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
 from core.analysis.word_scores.scored_lines import Line
 from core.translator import Translator
-from viz_app.drawing.export.canvas import FORMATS
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.corpus.figures import distributions as figures
 
@@ -43,9 +41,6 @@ def test_charts_have_the_numbers_of_their_tables_in_every_format(index: CorpusIn
     assert sum(decoder.data[0].y[DISTANCES.index(1) :]) == 0  # masked
     assert decoder.data[0].text[0].startswith("distance \u2264 \u221216: ")
     assert figures.distances_table(index, DECODER).keys() == {"distance", "share"}
-    for file_format in FORMATS:
-        for figure in (weights, decoder, figures.strengths_figure(index, CROSS, LIGHT, 3)):
-            assert export_chart(figure, file_format)
 
 
 def test_the_lines_of_a_decile_are_at_its_ends(index: CorpusIndex) -> None:

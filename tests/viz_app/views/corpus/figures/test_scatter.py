@@ -11,8 +11,6 @@ from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.heads.head import Head
 from core.analysis.word_scores.scored_lines import Line
 from core.translator import Translator
-from viz_app.drawing.export.canvas import FORMATS
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.corpus.figures.scatter import (
     DISTANCE,
@@ -66,5 +64,3 @@ def test_a_mark_leads_to_its_head(index: CorpusIndex) -> None:
     assert not any(marker_head(points, point) for point in wrong)
     only_cross = head_points(index, "translates", "one")
     assert marker_head(only_cross, {"curve_number": 0, "point_index": 0}) == only_cross[0][0]
-    for file_format in FORMATS:
-        assert export_chart(figure, file_format)

@@ -12,7 +12,6 @@ from core.analysis.composition.survey import Survey, survey
 from core.translator import Translator
 from viz_app.drawing.theme import DARK, LIGHT
 from viz_app.views.experiments.head_paths import figures
-from viz_app.views.experiments.head_paths.export import export_path_graph
 from viz_app.views.experiments.head_paths.path_graph import clicked_place, graph_payload
 
 
@@ -81,18 +80,6 @@ def test_clicks_name_nodes_and_edges(run: Replacement, found: Survey) -> None:
     assert clicked_place({"edge": 11}, graph) == graph.edges[11].edge
     for value in (None, "node", {"edge": 12}, {"node": -1}, {"node": "0"}):
         assert clicked_place(value, graph) is None
-
-
-@pytest.mark.parametrize("file_format", ["svg", "pdf", "png"])
-def test_files(run: Replacement, found: Survey, file_format: str) -> None:
-    graph = figures.path_graph(run.runs, found, 12, LIGHT)
-    file = export_path_graph(graph, file_format, title="effect")  # type: ignore[arg-type]
-    assert file.startswith({"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}[file_format])
-    if file_format == "svg":
-        text = file.decode()
-        assert all(f">{name}</text>" in text for name, _ in graph.rows)
-    with pytest.raises(ValueError, match="unknown format 'gif'"):
-        export_path_graph(graph, "gif")  # type: ignore[arg-type]
 
 
 def test_names_and_tables(run: Replacement, found: Survey) -> None:

@@ -21,6 +21,7 @@ from viz_app.session.gradient_output import output_text
 from viz_app.session.readings import Current, SelectedWords
 from viz_app.views.heads.grid import bertviz_view, head_detail, scorecard_panel
 from viz_app.views.heads.grid.gradient_output_box import NOTHING_SELECTED
+from viz_app.views.paper.paper_figures.appendix_figure import KEY
 
 
 @pytest.fixture(scope="session")
@@ -193,19 +194,15 @@ def test_a_reader_s_own_sample_is_to_be_given_again(start: Start, uneven_checkpo
     assert app.query_params["scored_sample"] == "own"
 
 
-def pictures(app: AppTest) -> list[str]:
-    return [body for each in app.get("html") if 'class="paper-figure"' in (body := str(each.proto.body))]
-
-
 def test_the_paper_s_figures_from_the_nearest_layer_and_the_selection(app: AppTest) -> None:
     app.query_params["paper_text_4"] = "A dog runs."
     opened(app, "paper_figures")
     assert "The paper shows layer 5 of 6; in layer 3 of 3 here, L3" in captions(app)
-    assert len(pictures(app)) == 1
+    assert [each["picture"] for each in picture_files(app).values()] == [KEY]
     for figure in ("Figure 4", "Selection on Heads"):
         app.session_state["figure"] = figure
         healthy(app.run())
-        assert len(pictures(app)) == 1
+        assert len(picture_files(app)) == 1
     app.session_state["figure"], app.session_state["paper_text_5"] = "Figure 5", " "
     app.run()
     assert "there is nothing to translate" in app.error[0].value.lower()

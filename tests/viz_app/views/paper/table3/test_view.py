@@ -7,7 +7,6 @@ import pandas as pd
 
 from core.analysis.model_variations import TABLE_3, paper_difference, table_3_lines
 from tests.viz_app.pages import Start, healthy, opened
-from viz_app.drawing.export.plotly_chart import export_chart
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.paper.table3.figures import difference_dots, table_html
 
@@ -52,4 +51,3 @@ def test_marks_are_differences_from_base_with_bars_over_the_seeds() -> None:
             np.testing.assert_array_equal(trace.x, lines[f"{score}_vs_base"])
             bars = np.add(trace.error_x.array, trace.error_x.arrayminus)
             np.testing.assert_allclose(bars, lines[f"{score}_highest"] - lines[f"{score}_lowest"])
-        assert export_chart(figure, "svg").startswith(b"<?xml")

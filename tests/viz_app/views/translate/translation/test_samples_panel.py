@@ -10,10 +10,9 @@ from core.analysis.sample_fan import SampleFan
 from core.decoding import Sampling
 from core.results import ScoredText
 from tests.viz_app.pages import Start, healthy, opened, reading
-from viz_app.drawing.export.canvas import FORMATS
 from viz_app.session import address, python_code
 from viz_app.views.translate.translation import samples_panel
-from viz_app.views.translate.translation.fan_rows import export_fan, fan_rows, row_texts
+from viz_app.views.translate.translation.fan_rows import fan_rows, row_texts
 from viz_app.views.translate.translation.sample_fan import clicked_row, fan_payload
 
 TEXT = "Where is it?"
@@ -53,14 +52,6 @@ def test_each_translation_is_a_row_below_the_one_that_it_leaves(fan: SampleFan) 
             row.parent is not None
         ):  # no row between it and the one that it leaves is further left: branches do not cross
             assert all(rows[between].shared >= row.shared for between in range(row.parent + 1, number))
-
-
-def test_the_picture_in_every_format(fan: SampleFan) -> None:
-    for file_format in FORMATS:
-        assert export_fan(fan_rows(fan), file_format)
-    svg = export_fan(fan_rows(fan), "svg").decode()
-    for own in ("a dog runs fast", "home", "cat runs", "\u00d72", "\u2205"):
-        assert f">{own}<" in svg
 
 
 def test_the_browser_gets_the_rows_and_sends_one(fan: SampleFan) -> None:

@@ -11,11 +11,9 @@ from matplotlib.mathtext import MathTextParser
 from core.analysis.training_step.step_numbers import TrainingStep
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
 from core.translator import Translator
-from viz_app.drawing.export.canvas import FORMATS
 from viz_app.language import speaking
-from viz_app.views.steps.export import export_step
 from viz_app.views.steps.figures.formula import math_text, math_tree
-from viz_app.views.steps.figures.step_views import StepView, step_named
+from viz_app.views.steps.figures.step_views import StepView
 from viz_app.views.steps.training_step.figures.training_views import training_views
 
 SOURCE, TARGET = "A dog runs, a man stands.", "Ein Hund, ein Mann."
@@ -95,16 +93,10 @@ def test_the_result_says_whether_the_step_was_too_large(found: TrainingStep) -> 
 
 
 @pytest.mark.parametrize("code", ["en", "de"])  # a decimal point, and a decimal comma
-def test_every_formula_is_read_in_the_app_and_in_files(found: TrainingStep, code: str) -> None:
+def test_every_formula_is_read_in_the_app_and_by_matplotlib(found: TrainingStep, code: str) -> None:
     parser = MathTextParser("path")
     with speaking(code):
         for view in training_views(found, 64):
             for formula in (view.formula, *view.numbers):
                 assert math_text(math_tree(formula))
                 parser.parse(f"${formula}$")
-
-
-def test_it_is_exported_with_the_numbers(views: dict[str, StepView]) -> None:
-    for file_format in FORMATS:
-        assert export_step(views["update"], file_format)
-    assert export_step(step_named(list(views.values()), "nothing"), "png") == export_step(views["shifted"], "png")

@@ -1,4 +1,4 @@
-"""Write the fonts of PDF files from those of Streamlit: python -m viz_app.drawing.fonts. It needs `brotli`."""
+"""Write the fonts of PDF files from those of Streamlit: python -m viz_app.server.fonts. It needs `brotli`."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,7 +8,7 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 from fontTools.varLib import instancer
 
-from viz_app.drawing.fonts import MONOSPACE, SANS, WEIGHTS
+from viz_app.server.fonts import MONOSPACE, SANS, WEIGHTS
 
 SOURCES = {SANS: "SourceSansVF-Upright*.woff2", MONOSPACE: "SourceCodeVF-Upright*.woff2"}
 FEATURES = ["ccmp", "kern", "mark", "mkmk"]  # what matplotlib's layout of text uses

@@ -1,7 +1,7 @@
 """The fonts of PDF files: the shapes of the letters on the screen, as files that matplotlib reads.
 
 On the screen they are Source Sans 3 and Source Code Pro, which Streamlit includes as variable WOFF2 files; matplotlib
-reads no such files. `python -m viz_app.drawing.fonts` writes the files of this folder from them. They have other names,
+reads no such files. `python -m viz_app.server.fonts` writes the files of this folder from them. They have other names,
 since the fonts' licence (OFL.txt) reserves its own for unchanged files.
 """
 
@@ -15,4 +15,3 @@ WEIGHTS = {
     for family in (SANS, MONOSPACE)
     for style, weight in (("Regular", 400), ("Bold", 600))
 }
-FAMILY, REGULAR, BOLD = SANS, FOLDER / "HeadlightSans-Regular.ttf", FOLDER / "HeadlightSans-Bold.ttf"

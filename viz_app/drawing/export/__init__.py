@@ -1,1 +1,0 @@
-"""Figures as SVG, PDF and PNG files, drawn by matplotlib without a browser."""
