@@ -1,37 +1,50 @@
 """The frame of every page: tour, navigation, checkpoint, and sentence."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
-from viz_app.controls.uploader_texts import uploaded_texts
 from viz_app.drawing.display_text import sentence_case, shortened
 from viz_app.frame import (
     badges,
     examples,
     named_model,
     page_menu,
-    place_in_model,
     search_settings,
     sentence_input,
     sidebar,
+    tour,
     wrong_task,
 )
 from viz_app.frame.question_line import question_line
 from viz_app.frame.source_note import source_note
-from viz_app.frame.tour import lead, restart_button, tour
 from viz_app.language import tr
 from viz_app.page_list import VIEWS, View
-from viz_app.session import analysis_fields, fields, language, next_page, permalink, readings, shown_slide
+from viz_app.session import analysis_fields, fields, permalink, readings, shown_slide
+from viz_app.session.address import HYPOTHESIS, TOUR, WORD
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current, Reading
-from viz_app.session.state import no_room_shown, session_object
+from viz_app.session.state import follow, no_room_shown, session_object
 
 FRAME = Path(__file__).parent / "frame"
 STYLES = FRAME.parents[1] / "core/drawing/sizes.css", FRAME / "style.css"
+
+
+def draw_script(view: View, step: dict[str, Any] | None, on_leave: Callable[[], None]) -> None:
+    """Let the browser do its part of the frame; call it when the model is loaded.
+
+    Args:
+        step: of the tour.
+        on_leave: called when the visitor leaves the tour.
+    """
+    from viz_app.components.frame_script import frame_script  # imports core
+
+    frame_script("" if view == VIEWS[0] else view.name, page_menu.link_names(view), step, on_leave)
 
 
 def draw_view(view: View, script: StreamlitPage, model: Model, reading: Reading | None, note: DeltaGenerator) -> None:
@@ -58,10 +71,11 @@ def draw_view(view: View, script: StreamlitPage, model: Model, reading: Reading 
 
 
 st.set_page_config(page_title="Headlight", page_icon=str(FRAME / "icon.svg"), layout="wide", initial_sidebar_state=256)
-analysis_fields.declare_named(fields.begin())
-language.restore()
+if parameters := fields.begin():
+    analysis_fields.declare_named(parameters)
+sidebar.restore_language()
 scripts, script, view = page_menu.current_view()
-next_page.follow()
+follow()
 fields.on_page(view.name)
 st.html(f"<style>{''.join(path.read_text(encoding='utf-8') for path in STYLES)}</style>")
 
@@ -73,19 +87,30 @@ page_menu.view_row(scripts, view)
 
 # The sentence box must not move when the tour goes: the browser would put it in its new place before it removed the old
 # one, and with that forget that the box writes to the address.
+tour_state = session_object(tour.TourState)
+TOUR.take()
 with st.container():
-    tour(scripts, script)
+    if tour_state.step is not None:
+        tour.draw(scripts, script)
+if tour_state.step is None:
+    TOUR.put(tour.OFF)
 
 # Draw the parts without a model first: just after the app has started, the model takes seconds to load.
 bar = sentence_input.sentence_bar()
 sentence_input.hide(not view.has_sentence, session_object(OpenModels).has_attention_only)
 model = sidebar.checkpoint_box(top)
 with top:
-    language.switch()
-restart_button()
-uploaded_texts()
-page_menu.name_links(view)
-lead(scripts, script)
+    sidebar.language_box()
+if tour_state.step is None:
+    st.sidebar.button(
+        tr("Take the tour"),
+        on_click=tour_state.go,
+        args=(0,),
+        type="tertiary",
+        icon=":material/explore:",
+        key="tour_again",
+    )
+draw_script(view, tour.lead(scripts, script) if tour_state.step is not None else None, tour_state.leave)
 missing = session_object(OpenModels).missing
 if model is not None and missing is not None:
     session_object(Current).model, session_object(Current).reading = model, None
@@ -94,7 +119,8 @@ if model is not None and missing is not None:
 elif model is not None:
     problem = ""
     try:
-        permalink.restore_target(model, bar.search)
+        if HYPOTHESIS.is_due():
+            permalink.restore_target(model, bar.search)
     except ValueError as error:
         problem = str(error)
     has_model = model.explanation is None
@@ -106,10 +132,10 @@ elif model is not None:
         line = st.container(horizontal=True, gap="medium", vertical_alignment="center", key="below-words")
         if reading is not None:
             try:
-                permalink.restore_words(reading)
+                if WORD.is_due():
+                    permalink.restore_words(reading)
             except ValueError as error:
                 st.error(sentence_case(str(error)))
-            permalink.write(reading)
             sentence_input.show_words(reading, bar)
             with line:
                 question_line(reading, view, model.kind)
@@ -125,5 +151,7 @@ elif model is not None:
     else:
         wrong_task.note(model, view)
     with beside:
-        place_in_model.sketch(view, model)
+        from viz_app.frame.place_in_model import sketch  # imports core
+
+        sketch(view, model)
 fields.end()

@@ -8,7 +8,7 @@ LIMIT = 270  # pixels from its upper edge to the picture, for a sentence that ta
 FIRST_PICTURE = """() => {
   const tables = ".stDataFrame, .table-1, .table-3, .facts-table, .token-rows";
   const kinds = ".stBidiComponent, .stPlotlyChart, .stImage, " + tables;
-  const frame = ".st-key-top-bar, .st-key-page-links, .st-key-tour-lead, .st-key-uploaded-texts";
+  const frame = ".st-key-top-bar, .st-key-frame_script";
   const tops = [...document.querySelectorAll("[data-testid=stMain] :is(" + kinds + ")")]
     .filter((each) => !each.closest(frame) && each.getClientRects().length)
     .map((each) => each.getBoundingClientRect())

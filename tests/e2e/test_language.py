@@ -139,7 +139,7 @@ def test_files_given_to_an_uploader_are_named_in_the_visitors_language(page: Pag
         }"""
     )
     expect(buttons.first).to_have_accessible_name(GERMAN["Remove {name}"].format(name=name))
-    expect(page.locator("div:has(> .st-key-uploaded-texts)")).to_be_hidden()  # nothing moves down
+    expect(page.locator(".st-key-frame_script")).to_be_hidden()  # nothing moves down
     given.set_input_files({"name": "b.txt", "mimeType": "text/plain", "buffer": b"A dog runs.\n" * 500_000})
     reason = GERMAN["The file must have at most {most}."].format(most="5.0MB")
     expect(alert).to_have_text(GERMAN["Error: "] + reason)

@@ -16,8 +16,8 @@ HOLD = """() => {
     held.forEach(([socket, data]) => send.call(socket, data));
   };
 }"""
-# What is drawn in the components: all text, the pictures, and the marks of words and heads.
-DRAWN = """() => [...document.querySelectorAll(".stMain *")].filter(
+# What is drawn in the components: all text, the pictures, and the marks of words and heads; not the rows of files.
+DRAWN = """() => [...document.querySelectorAll(".stMain :not([class*=st-key-files_] *)")].filter(
   (each) => each.shadowRoot?.querySelector(".root").innerHTML,
 ).map(({ shadowRoot }) => [
   shadowRoot.querySelector(".root").innerHTML,

@@ -1,16 +1,18 @@
 // @ts-check
 // What Streamlit's page links lack: which of them leads to where one is, and what a group of them is for.
 
-/** @import { Renderer } from "./streamlit" */
-
 /**
- * @typedef {object} Data
+ * @typedef {object} Links
  * @property {string} current Address of the view that is shown; "" for the first.
  * @property {Record<string, string>} groups Names of the groups of links, by the keys of their containers.
  */
 
-/** @type {Renderer<Data>} */
-export default function ({ data: { current, groups } }) {
+/**
+ * Name the groups of links, and mark the current ones.
+ * @param {Links} links
+ * @returns {() => void} Stops.
+ */
+export function nameLinks({ current, groups }) {
   const boxes = Object.entries(groups).flatMap(([key, name]) => {
     const box = document.querySelector(`.st-key-${key}`);
     box?.setAttribute("role", "navigation");

@@ -9,6 +9,9 @@ import { showTapped } from "./tapped_text.js";
 /** @type {WeakMap<ShadowRoot, number>} */
 const drawnSince = new WeakMap();
 
+/** What stops each drawing. Streamlit cleans up only when it removes a component. @type {WeakMap<ShadowRoot, () => void>} */
+const stops = new WeakMap();
+
 /**
  * Data of a component with the time of their last change, see `dated` in component.py.
  * @template Data
@@ -27,17 +30,17 @@ export function component(draw) {
     if (since < (drawnSince.get(parentElement) ?? 0)) return undefined;
     setTexts(texts);
     const show = (/** @type {number} */ time, /** @type {Data} */ shown) => {
+      stops.get(parentElement)?.();
       drawnSince.set(parentElement, time);
-      return draw({ data: shown, parentElement, setTriggerValue: (name, value) => setTriggerValue(name, value) });
+      const stop = draw({ data: shown, parentElement, setTriggerValue: (name, value) => setTriggerValue(name, value) });
+      stops.set(parentElement, stop ?? (() => {}));
     };
-    let stop = show(since, data);
+    show(since, data);
     const preview = (/** @type {Event} */ event) => {
       const found = /** @type {CustomEvent<Preview>} */ (event).detail[key];
-      if (!found) return;
-      stop?.();
-      stop = show(found[0], /** @type {Data} */ (found[1]));
+      if (found) show(found[0], /** @type {Data} */ (found[1]));
     };
-    return replaceListener(rootOf(parentElement), PREVIEW, preview, () => stop?.());
+    return replaceListener(rootOf(parentElement), PREVIEW, preview, () => stops.get(parentElement)?.());
   };
 }
 

@@ -2,10 +2,8 @@
 // The tour in the browser: it opens the page of a step, scrolls to the part that the step speaks of, and ends by Escape.
 // A sentence box that gets the focus is selected whole: what the visitor types replaces the example.
 
-/** @import { Renderer } from "./streamlit" */
-
 /**
- * @typedef {object} Data
+ * @typedef {object} Step
  * @property {string | null} part Selects the part of the page; null: there is none on this page.
  * @property {string | null} focus Selects what is to have the focus; "" for nothing.
  * @property {boolean} follow Whether the page of the step is still to be opened.
@@ -18,9 +16,13 @@ const FREE = "input, textarea, select, [role=dialog], [role=listbox]"; // Escape
 let followed = 0;
 let pointed = 0;
 
-/** @type {Renderer<Data>} */
-export default function ({ data, setTriggerValue }) {
-  const { part, focus, follow, move } = data;
+/**
+ * Lead to a step.
+ * @param {Step} step
+ * @param {() => void} onLeave
+ * @returns {() => void} Stops.
+ */
+export function lead({ part, focus, follow, move }, onLeave) {
   if (follow && followed !== move) {
     followed = move;
     whenDrawn(() => /** @type {HTMLElement | null} */ (document.querySelector(".st-key-tour a"))?.click());
@@ -37,7 +39,7 @@ export default function ({ data, setTriggerValue }) {
   }
   const leave = (/** @type {KeyboardEvent} */ event) => {
     const inside = event.composedPath().some((each) => each instanceof Element && each.matches(FREE));
-    if (event.key === "Escape" && !inside && !document.querySelector("[role=dialog]")) setTriggerValue("leave", true);
+    if (event.key === "Escape" && !inside && !document.querySelector("[role=dialog]")) onLeave();
   };
   document.addEventListener("keydown", leave);
   return () => document.removeEventListener("keydown", leave);

@@ -2,10 +2,7 @@
 // Texts of Streamlit's file uploaders that no style sheet can replace: names for screen readers, and why a file is refused.
 // Texts that Streamlit's script writes in another way stay English.
 
-/** @import { Renderer } from "./streamlit" */
-/** @import { Texts } from "../../core/drawing/texts.js" */
-
-import { setTexts, tr } from "../../core/drawing/texts.js";
+import { tr } from "../../core/drawing/texts.js";
 
 const NAMED = "aria-label";
 const UPLOADER = "[data-testid=stFileUploader]";
@@ -56,9 +53,8 @@ function replace(replaced, [node, texts]) {
   replaced.set(node, { english, written });
 }
 
-/** @type {Renderer<[texts: Texts]>} */
-export default function ({ data: [texts] }) {
-  setTexts(texts);
+/** @returns {() => void} Stops, and brings the English texts back. */
+export function translateUploaders() {
   // What was written, also for an element that leaves the page and comes back: the German for "Remove Remove a.txt" is
   // "Remove a.txt entfernen", which looks English.
   /** @type {WeakMap<Attr | Text, Words>} */

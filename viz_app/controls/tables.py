@@ -21,7 +21,7 @@ NOTHING = "\u2013"  # in a cell without a value
 def decimals(digits: int) -> dict[str, Any]:
     """Return the format of a column of numbers: so many digits after the mark of the visitor's language.
 
-    Streamlit takes the mark from the languages of the browser, which `viz_app.session.language` sets.
+    Streamlit takes the mark from the languages of the browser, which `viz_app.frame.sidebar` sets.
     """
     return {"format": "localized", "step": 10.0**-digits}
 

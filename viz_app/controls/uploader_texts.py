@@ -14,8 +14,8 @@ REPLACED = "{parent} > {child} {{ display: none; }}\n{parent}::after {{ font-siz
 def uploader_texts(key: str, megabytes: int | None = None, several: bool = False) -> None:
     """Translate the texts of an uploader, before it is drawn.
 
-    Streamlit has no option for them: a style sheet replaces them, and `uploaded_texts` those that it cannot replace.
-    Where a version of Streamlit has other elements, they stay English.
+    Streamlit has no option for them: a style sheet replaces them, and components/uploader_words.js those that it
+    cannot replace. Where a version of Streamlit has other elements, they stay English.
 
     Args:
         key: of the uploader.
@@ -38,20 +38,6 @@ def uploader_texts(key: str, megabytes: int | None = None, several: bool = False
     )
     rules = (REPLACED.format(parent=parent, child=child, text=css_string(text)) for parent, child, text in texts)
     st.html(f"<style>{''.join(rules)}</style>")
-
-
-def uploaded_texts() -> None:
-    """Translate the messages of a page's uploaders about their files.
-
-    Call it once on a page, when the model is loaded, as it imports torch.
-    """
-    with st.container(
-        key="uploaded-texts"
-    ):  # also in English: otherwise the elements below would move, and lose their files
-        if language() != ENGLISH:
-            from viz_app.components.uploader_words import uploader_words
-
-            uploader_words()
 
 
 def css_string(text: str) -> str:

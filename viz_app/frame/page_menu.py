@@ -61,10 +61,6 @@ def view_row(scripts: Scripts, view: View) -> None:
             st.page_link(scripts[each.name], label=tr(each.title), width="content")
 
 
-def name_links(view: View) -> None:
-    """Tell screen readers which link leads to the current view; call it when the model is loaded."""
-    from viz_app.components.page_links import page_links  # imports core
-
-    with st.container(key="page-links"):
-        groups = {"pages": tr("Pages"), "views": tr("Views of the page {page}", page=tr(page_of(view).title))}
-        page_links("" if view == VIEWS[0] else view.name, groups)
+def link_names(view: View) -> dict[str, str]:
+    """Return the names of the two groups of links for screen readers, by the keys of their containers."""
+    return {"pages": tr("Pages"), "views": tr("Views of the page {page}", page=tr(page_of(view).title))}

@@ -1,34 +1,57 @@
-"""Where in the model a page is: a small Figure 1 in the sidebar."""
+"""Where in the model a page is: a small Figure 1 in the sidebar, the way to the whole figure."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from core.trace import KINDS, Kind
+from viz_app.components.component import component_beside
 from viz_app.language import tr
 from viz_app.page_list import View
 from viz_app.session import address, fields
+from viz_app.session.models import Model
 
-if TYPE_CHECKING:
-    from viz_app.components.model_sketch import Place
-    from viz_app.session.models import Model
-
+KEY = "model_sketch"
 OVERVIEW = "overview"  # the view with the whole figure
 
+_component = component_beside(__file__)
 
-def sketch(view: View, model: "Model") -> None:
+
+@dataclass(frozen=True)
+class Place:
+    """What a page shows of a model.
+
+    Attributes:
+        kinds: of attention.
+        inputs: whether it shows embeddings and positions.
+        output: whether it shows probabilities of the next token.
+        kind, layer, stack: names in the address of the settings that say more; "": the page has none.
+    """
+
+    kinds: tuple[Kind, ...] = ()
+    inputs: bool = False
+    output: bool = False
+    kind: str = ""
+    layer: str = ""
+    stack: str = ""
+
+
+def sketch(view: View, model: Model) -> None:
     """Draw the model with the place that a view shows, as a link to the whole figure."""
-    from viz_app.components.model_sketch import model_sketch, sketch_payload  # imports core
-
-    if view.name == OVERVIEW or model.explanation is not None or model.line_reader is not None:
+    if view.name == OVERVIEW or model.kind in ("attention", "pictures"):
         return
-    link = fields.page_address(OVERVIEW, {})
-    config = model.translator.model.config
-    model_sketch(sketch_payload(config, place_of(view), link, tr("Figure 1, with the place of this page")))
+    config, place = model.translator.model.config, place_of(view)
+    data = {
+        "encoder": config.num_encoder_layers,
+        "decoder": config.num_decoder_layers,
+        "place": {"kinds": list(place.kinds), "layer": None, "inputs": place.inputs, "output": place.output},
+        **{name: getattr(place, name) for name in ("kind", "layer", "stack")},
+        "link": fields.page_address(OVERVIEW, {}),
+        "label": tr("Figure 1, with the place of this page"),
+    }
+    _component(data=data, key=KEY)
 
 
-def place_of(view: View) -> "Place":
+def place_of(view: View) -> Place:
     """Return what a view shows of a model; what the address says about kind and layer comes first."""
-    from core.trace import KINDS
-    from viz_app.components.model_sketch import Place
-
     kind, cell = address.KIND.key, address.CELL.key
     places = {
         **dict.fromkeys(("translate", "beam", "generation", "score", "contrast", "training_step"), Place(output=True)),

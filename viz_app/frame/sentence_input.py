@@ -10,7 +10,7 @@ from viz_app.controls.search_progress import stoppable
 from viz_app.drawing.display_text import sentence_case
 from viz_app.frame import search_settings, share_menu
 from viz_app.language import tr
-from viz_app.session import previews, readings
+from viz_app.session import address, previews, readings
 from viz_app.session.address import (
     BEAM_SIZE,
     LENGTH_PENALTY,
@@ -19,10 +19,11 @@ from viz_app.session.address import (
 )
 from viz_app.session.fields import Field
 from viz_app.session.models import Model
+from viz_app.session.permalink import DIGITS, SEPARATOR
 from viz_app.session.state import kept, session_object
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from streamlit.delta_generator import DeltaGenerator
 
@@ -193,6 +194,7 @@ def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
     """Draw the sentence and its translation as words to click on, and the menu beside them."""
     from viz_app.components.sentence_bar import KEY, sentence_bar, sentence_payload
 
+    _write_address(reading)
     is_editable = reading.model.explanation is None
     ticket = previews.begin(reading.model, reading.search, session_object(readings.Current).complete)
     previews.offer("words", lambda other: {KEY: sentence_payload(other.explain(), **_options(other, ticket))})
@@ -208,6 +210,38 @@ def show_words(reading: readings.Reading, bar: SentenceBar) -> None:
         sentence_bar(payload, explanation, partial(readings.select_words, reading), readings.HYPOTHESIS.set)
     with bar.menus:
         _share_menu(reading)
+
+
+def _write_address(reading: readings.Reading) -> None:
+    """Write hypothesis, forced tokens and selected words to the address; `viz_app.session.permalink` reads them."""
+    forced = reading.forced
+    address.HYPOTHESIS.put(str(reading.index + 1) if reading.index > 0 else "")
+    address.PREFIX.put(_joined(forced.prefix if forced else ()))
+    address.TARGET.put(_joined((forced.target if forced else None) or ()))
+    pairs = forced.forbidden if forced else ()
+    address.FORBIDDEN.put(_joined(number for position, token_id in pairs for number in (position + 1, token_id)))
+    address.FORCED_MODEL.put(reading.model.digest[:DIGITS] if forced else "")
+    address.WORD.put(_word_names(reading))
+
+
+def _word_names(reading: readings.Reading) -> list[str]:
+    """Name the selected words by their side and their number from 1."""
+    if not (selected := readings.selected_words(reading)):
+        return []
+    from core.analysis.tokens.words import word_groups
+
+    explanation = reading.explain()
+    sides = {"source": explanation.source_tokens, "target": explanation.predicted_tokens}
+    numbers = {
+        (side, word.start): number
+        for side, tokens in sides.items()
+        for number, word in enumerate(word_groups(tokens), start=1)
+    }
+    return [f"{side}{SEPARATOR}{numbers[side, tokens.start]}" for side, tokens in selected]
+
+
+def _joined(token_ids: "Iterable[int]") -> str:
+    return SEPARATOR.join(map(str, token_ids))
 
 
 @st.fragment  # which alone runs when the menu opens

@@ -10,16 +10,16 @@ from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain
 from viz_app.frame import checkpoint_opening, model_facts, named_model, target_language
 from viz_app.frame.checkpoint_opening import Opening
-from viz_app.language import ENGLISH, language, marked, tr
+from viz_app.language import ENGLISH, LANGUAGES, VisitorLanguage, language, language_of_visit, marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import model_opening, model_paths, models
-from viz_app.session.address import CHECKPOINT, UPLOADED
+from viz_app.session.address import CHECKPOINT, LANGUAGE, UPLOADED
 from viz_app.session.core_import import import_core
 from viz_app.session.models import Model
 from viz_app.session.open_models import MissingFile, OpenModels
 from viz_app.session.permalink import DIGITS
 from viz_app.session.readings import Current
-from viz_app.session.state import Widget, kept, session_object
+from viz_app.session.state import Widget, keep_selected, kept, session_object
 
 ABOUT_FILES = marked("Files stay on the machine that runs the app, and nothing in them is executed.")
 ABOUT_PATH = marked(
@@ -178,3 +178,32 @@ def _show_selected() -> None:
         session_object(OpenModels).selected = selected  # this run opens it
     else:
         session_object(OpenModels).show(selected)
+
+
+def restore_language() -> None:
+    """Take the language from the switch or, at first, from address and browser, before any text is drawn."""
+    default = language_of_visit(st.query_params, st.context.locale or "")
+    session_object(VisitorLanguage).code = LANGUAGE.restore(default)
+
+
+def language_box() -> None:
+    """Draw the switch."""
+    code = st.selectbox(
+        tr("Language"),
+        list(LANGUAGES),
+        format_func=LANGUAGES.__getitem__,
+        key=LANGUAGE.key,
+        on_change=keep_selected,
+        help=tr("Of the interface. Messages about faulty files, exported tables and code stay English."),
+    )
+    # An address without a language may also have nothing else: then the browser decides, so English is named there.
+    LANGUAGE.put(code, ENGLISH if language_of_visit({}, st.context.locale or "") == ENGLISH else "")
+    # The server has set it for the first language alone. Screen readers choose their voice by it, browsers their fonts.
+    # Streamlit's tables and sliders write numbers by the languages of the browser, which are those of the visitor here.
+    st.html(f"<script>{page_script(code)}</script>", unsafe_allow_javascript=True)
+
+
+def page_script(code: str) -> str:
+    """Return the script that names the language of the page, and that of the numbers in tables and sliders."""
+    own = f'Object.defineProperty(navigator, "languages", {{ configurable: true, get: () => ["{code}"] }})'
+    return f'document.documentElement.lang = "{code}"; {own}'

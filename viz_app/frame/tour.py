@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
@@ -116,18 +116,15 @@ class TourState:
             self.leave()
 
 
-def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
-    """Draw the current step, on any page, with a link to its page.
+def draw(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
+    """Draw the current step, on any page, with a link to its page; a sentence of the visitor's may end the tour.
 
     Args:
         pages: by the addresses of their views.
     """
     state = session_object(TourState)
-    TOUR.take()
     state.end_with_sentence()
-    step = state.step
-    if step is None:
-        TOUR.put(OFF)
+    if (step := state.step) is None:
         return
     view, text, part, _ = STEPS[step]
     is_last = step == len(STEPS) - 1
@@ -151,30 +148,13 @@ def tour(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
             st.button(tr("Skip the tour"), on_click=state.leave, type="tertiary", key="tour_skip")
 
 
-def lead(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
-    """Let the browser open the page of a new step, and show its part; call it when the model is loaded."""
-    from viz_app.components.tour_lead import tour_lead  # imports core
-
-    state, place = session_object(TourState), st.container(key="tour-lead")  # always: what follows must not move
-    if state.step is None:
-        return
-    step = STEPS[state.step]
-    is_here = pages[step.view] == current
-    with place:
-        part = (step.part, step.focus) if is_here else None
-        tour_lead(part, follow=not is_here and state.is_due, move=state.moves, on_leave=state.leave)
-    state.is_due = state.is_due and not is_here
-
-
-def restart_button() -> None:
-    """Draw a button in the sidebar that starts the tour again, while it is not shown."""
+def lead(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> dict[str, Any] | None:
+    """Return what the browser is to do for the step, see components/tour_lead.js: open its page, and show its part."""
     state = session_object(TourState)
     if state.step is None:
-        st.sidebar.button(
-            tr("Take the tour"),
-            on_click=state.go,
-            args=(0,),
-            type="tertiary",
-            icon=":material/explore:",
-            key="tour_again",
-        )
+        return None
+    step = STEPS[state.step]
+    is_here = pages[step.view] == current
+    follow, state.is_due = not is_here and state.is_due, state.is_due and not is_here
+    shown = (step.part, step.focus) if is_here else (None, None)
+    return {"part": shown[0], "focus": shown[1], "follow": follow, "move": state.moves}

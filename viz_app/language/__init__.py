@@ -49,7 +49,7 @@ class VisitorLanguage:
 
 @dataclass
 class _Visitors:
-    """How the visitor is found: `viz_app.session.language` says it.
+    """How the visitor is found: `viz_app.session.state` says it.
 
     Attributes:
         run: returns what stands for the run of a page in this thread; None outside of one.

@@ -23,6 +23,7 @@ from streamlit.web.server import server_util
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from viz_app.drawing.bertviz_scripts import all_hashes, source_hash
+from viz_app.frame.sidebar import page_script
 from viz_app.language import LANGUAGES, compact, speaking
 from viz_app.page_list import VIEWS
 from viz_app.server import pdf_address, preview_address
@@ -34,7 +35,7 @@ from viz_app.server.stalled_connections import StalledBodies, limit_heads
 from viz_app.server.temporary_folder import TemporaryFolder, remove_leftovers
 from viz_app.server.threads import chosen_threads
 from viz_app.server.uploads import BoundedUploads, ExpectedUploads
-from viz_app.session import environment, language, model_memory, models, readings
+from viz_app.session import environment, model_memory, models, readings
 from viz_app.session.address import FIRST_EXAMPLE
 from viz_app.session.core_import import import_core
 
@@ -188,7 +189,7 @@ def middleware() -> list[Middleware]:
     Raises:
         SettingError: an environment variable has an impossible value.
     """
-    scripts = [*inline_scripts(), *map(language.page_script, LANGUAGES)]
+    scripts = [*inline_scripts(), *map(page_script, LANGUAGES)]
     hashes = [*map(source_hash, scripts), *all_hashes()]
     return [
         Middleware(SecurityHeaders, scripts=hashes, ancestors=environment.frame_ancestors()),

@@ -22,9 +22,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_app.drawing.display_text import sentence_case
 from viz_app.page_list import VIEWS
-from viz_app.session import next_page
 from viz_app.session.address_codecs import Codec
-from viz_app.session.state import Widget, no_room_shown, session_object
+from viz_app.session.state import Widget, follow, no_room_shown, session_object
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -280,17 +279,18 @@ def begin() -> Collection[str]:
     """Begin a run: look whether the visitor has come to a new address.
 
     Returns:
-        The parameters of the address.
+        The parameters of a new address; none in other runs.
     """
     visit = _visit()
     visit.drawn, visit.here = {}, None
     texts = {name: st.query_params.get_all(name) for name in st.query_params}
     visit.first = visit.first or (st.context.url, texts)
     # A change of page first makes an address without parameters: one that was left before it was written says nothing.
-    if not visit.number or (is_history_navigation() and (texts or (st.context.url, texts) == visit.first)):
-        visit.number += 1
-        visit.texts = visit.written = texts
-        visit.page = None
+    if visit.number and not (is_history_navigation() and (texts or (st.context.url, texts) == visit.first)):
+        return ()
+    visit.number += 1
+    visit.texts = visit.written = texts
+    visit.page = None
     return texts
 
 
@@ -352,7 +352,7 @@ def part(function: Callable[P, None], *, key: str = "", run_every: float | None 
 
     @functools.wraps(function)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> None:
-        next_page.follow()
+        follow()
         with _within(name), no_room_shown():
             function(*args, **kwargs)
 

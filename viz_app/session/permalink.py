@@ -1,10 +1,9 @@
 """Address parameters that belong to no widget: hypothesis, forced tokens, words.
 
-A session reads it when it begins, and when the visitor goes back or forward; otherwise it writes it.
+They are read here when the visitor comes to an address; the sentence bar writes them.
 """
 
 import re
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from viz_app.language import tr
@@ -26,8 +25,6 @@ def restore_target(model: Model, search: readings.Search) -> None:
     Raises:
         ValueError: it names an impossible one.
     """
-    if not HYPOTHESIS.is_due():
-        return
     number, made_for = _text(HYPOTHESIS), _text(FORCED_MODEL)
     ids = {each: _text(each) for each in (PREFIX, TARGET, FORBIDDEN)}
     if is_history_navigation():
@@ -100,10 +97,9 @@ def restore_words(reading: readings.Reading) -> None:
     Raises:
         ValueError: one of them is not a word of the reading; then none is selected.
     """
-    is_new, names = WORD.is_due(), [name for name in WORD.texts if name]
+    names = [name for name in WORD.texts if name]
     WORD.take()
-    if is_new:
-        readings.select_words(reading, dict.fromkeys(_word(reading, name) for name in names))
+    readings.select_words(reading, dict.fromkeys(_word(reading, name) for name in names))
 
 
 def _word(reading: readings.Reading, name: str) -> "WordSelection":
@@ -131,38 +127,3 @@ def _word(reading: readings.Reading, name: str) -> "WordSelection":
             )
         )
     return "source" if is_source else "target", words[int(parts[2]) - 1]
-
-
-def write(reading: readings.Reading) -> None:
-    """Write hypothesis, forced tokens and selected words to the address.
-
-    The best hypothesis is left out.
-    """
-    forced = reading.forced
-    HYPOTHESIS.put(str(reading.index + 1) if reading.index > 0 else "")
-    PREFIX.put(_joined(forced.prefix if forced else ()))
-    TARGET.put(_joined((forced.target if forced else None) or ()))
-    pairs = forced.forbidden if forced else ()
-    FORBIDDEN.put(_joined(number for position, token_id in pairs for number in (position + 1, token_id)))
-    FORCED_MODEL.put(reading.model.digest[:DIGITS] if forced else "")
-    WORD.put(_word_names(reading))
-
-
-def _word_names(reading: readings.Reading) -> list[str]:
-    """Name the selected words by their side and their number from 1."""
-    if not (selected := readings.selected_words(reading)):
-        return []
-    from core.analysis.tokens.words import word_groups
-
-    explanation = reading.explain()
-    sides = {"source": explanation.source_tokens, "target": explanation.predicted_tokens}
-    numbers = {
-        (side, word.start): number
-        for side, tokens in sides.items()
-        for number, word in enumerate(word_groups(tokens), start=1)
-    }
-    return [f"{side}{SEPARATOR}{numbers[side, tokens.start]}" for side, tokens in selected]
-
-
-def _joined(token_ids: Iterable[int]) -> str:
-    return SEPARATOR.join(map(str, token_ids))

@@ -5,9 +5,8 @@ from core.analysis.heads.word_pair import PairHeads
 from core.analysis.tokens.words import word_groups
 from core.trace import stack_of
 from viz_app.session import address, chosen_heads, readings
-from viz_app.session.next_page import lead_to
 from viz_app.session.readings import Reading
-from viz_app.session.state import session_object
+from viz_app.session.state import lead_to, session_object
 from viz_app.session.switches import Switches
 
 

@@ -6,12 +6,15 @@ Outside the components, the only module that reads or writes `st.session_state`.
 from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from viz_app.drawing.display_text import sentence_case
-from viz_app.language import language
+from viz_app.language import VisitorLanguage, language, use_visitors
+from viz_app.page_list import script_of
 
 T = TypeVar("T")
 
@@ -29,6 +32,9 @@ def session_object(kind: type[T]) -> T:
     except KeyError:
         created = st.session_state[key] = kind()
         return created
+
+
+use_visitors(partial(get_script_run_ctx, suppress_warning=True), lambda: session_object(VisitorLanguage))
 
 
 @dataclass
@@ -139,3 +145,26 @@ def no_room_shown() -> Generator[None]:
         if not isinstance(error, NoRoomError):
             raise
         st.error(sentence_case(str(error)))
+
+
+@dataclass
+class _NextPage:
+    """The address of the page that the last click leads to; "" if none does."""
+
+    name: str = ""
+
+
+def lead_to(name: str) -> None:
+    """Go to a page, by its address, with the settings that it has there; call it in a callback.
+
+    It sets the fields of the other page, too: a link alone could set nothing. The run after it goes there.
+    """
+    session_object(_NextPage).name = name
+
+
+def follow() -> None:
+    """Go to the page that a click leads to; call it before anything is drawn."""
+    state = session_object(_NextPage)
+    name, state.name = state.name, ""
+    if name:
+        st.switch_page(script_of(name))

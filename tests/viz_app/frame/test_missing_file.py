@@ -38,7 +38,7 @@ def test_a_file_is_missed_by_its_name_and_digest_until_it_is_given_again(
     assert message.startswith(f"**This view is of mine.safetensors** (SHA-256 {digits}\u2026), a file that is not open")
     assert "Open it again in the sidebar" in message
     # nothing of another model is shown in its place
-    assert [each.key for each in app.get("bidi_component")] == ["page_links", "tour_lead"]
+    assert [each.key for each in app.get("bidi_component")] == ["frame_script"]
     assert all_of(app) == address
     assert all_of(healthy(app.run())) == address
     upload(app, small_checkpoint)

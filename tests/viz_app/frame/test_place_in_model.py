@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.viz_app.pages import Start, opened
-from viz_app.components import model_sketch
+from viz_app.frame import place_in_model
 from viz_app.frame.place_in_model import place_of
 from viz_app.page_list import VIEWS
 from viz_app.session.fields import FIELDS
@@ -15,7 +15,7 @@ from viz_app.session.fields import FIELDS
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The data of the sketches that the app has drawn."""
     sent: list[dict[str, Any]] = []
-    monkeypatch.setattr(model_sketch, "_component", lambda data, key: sent.append(data))
+    monkeypatch.setattr(place_in_model, "_component", lambda data, key: sent.append(data))
     return sent
 
 

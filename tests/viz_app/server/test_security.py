@@ -14,9 +14,10 @@ from starlette.testclient import TestClient, WebSocketDenialResponse
 from starlette.websockets import WebSocket
 
 from viz_app.drawing.bertviz_scripts import all_hashes, source_hash
+from viz_app.frame.sidebar import page_script
 from viz_app.language import LANGUAGES
 from viz_app.server import first_frame, serving
-from viz_app.session import environment, language
+from viz_app.session import environment
 
 OWN = "http://127.0.0.1:8501"
 STREAM = "ws://127.0.0.1:8501/stream"  # the test client takes a relative address for one of its own host
@@ -110,7 +111,7 @@ def test_pages_run_the_app_s_scripts_alone(client: TestClient) -> None:
     found = policy(client.get("/"))
     own, blobs, *hashes = found["script-src"]
     assert (own, blobs) == ("'self'", "blob:")
-    scripts = [*first_frame.inline_scripts(), *map(language.page_script, LANGUAGES)]
+    scripts = [*first_frame.inline_scripts(), *map(page_script, LANGUAGES)]
     assert set(hashes) == {*map(source_hash, scripts), *all_hashes()}
     assert all(re.fullmatch("'sha256-[A-Za-z0-9+/]{43}='", each) for each in hashes)
     assert found["object-src"] == found["base-uri"] == ["'none'"]

@@ -16,8 +16,7 @@ from viz_app.language import tr
 from viz_app.page_list import script_of
 from viz_app.session import address, chosen_heads, readings
 from viz_app.session.models import Model
-from viz_app.session.next_page import lead_to
-from viz_app.session.state import session_object
+from viz_app.session.state import lead_to, session_object
 from viz_app.views.corpus.corpus_examples import ShownMap, corpus_examples
 from viz_app.views.corpus.figures.corpus import AXIS_NAMES
 from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides

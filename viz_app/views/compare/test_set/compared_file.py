@@ -9,8 +9,7 @@ from viz_app.language import marked, tr
 from viz_app.session import address, readings, signs
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
-from viz_app.session.next_page import lead_to
-from viz_app.session.state import MayHoldModel
+from viz_app.session.state import MayHoldModel, lead_to
 from viz_app.views.compare.one_sentence import other_side
 
 MAX_LINES = 3_500  # newstest2013 has 3,000

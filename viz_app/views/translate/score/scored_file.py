@@ -13,8 +13,7 @@ from viz_app.language import marked, tr
 from viz_app.session import readings, signs
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
-from viz_app.session.next_page import lead_to
-from viz_app.session.state import MayHoldModel
+from viz_app.session.state import MayHoldModel, lead_to
 
 MAX_LINES = 2_000
 TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`")

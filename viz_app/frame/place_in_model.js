@@ -2,12 +2,12 @@
 // A small Figure 1 beside every page: where in the model the page is, and the way to the whole figure.
 
 /** @import { Kind, SketchData, SketchPlace } from "../../core/drawing/types" */
-/** @import { Component } from "./streamlit" */
+/** @import { Component } from "../components/streamlit" */
 
 import { element } from "../../core/drawing/dom.js";
 import { modelSketch } from "../../core/drawing/model_sketch.js";
-import { openAddress } from "./address.js";
-import { component, rootOf } from "./renderer.js";
+import { openAddress } from "../components/address.js";
+import { component, rootOf } from "../components/renderer.js";
 
 /**
  * @typedef {SketchData & {
@@ -17,7 +17,7 @@ import { component, rootOf } from "./renderer.js";
  *   stack: string,
  *   link: string,
  *   label: string,
- * }} Data See `sketch_payload`. The names of settings in the address that say more about the place, "": there is none.
+ * }} Data See `sketch` in place_in_model.py. The names of settings in the address that say more about the place, "": there is none.
  */
 
 /** @type {Record<string, readonly Kind[]>} */

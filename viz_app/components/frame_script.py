@@ -1,0 +1,25 @@
+"""What only the browser can do for the frame: mark page links, translate uploaders, lead the tour."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from viz_app.components.component import component_beside
+
+KEY = "frame_script"
+
+_component = component_beside(__file__)
+
+
+def frame_script(
+    current: str, groups: Mapping[str, str], tour: Mapping[str, Any] | None, on_leave: Callable[[], None]
+) -> None:
+    """Do all of it, without drawing anything.
+
+    Args:
+        current: address of the view whose links are marked; "" for the first.
+        groups: names of the groups of links, by the keys of their containers.
+        tour: its step, see `Step` in tour_lead.js; None while it is off.
+        on_leave: called when the visitor leaves the tour by Escape.
+    """
+    data = {"links": {"current": current, "groups": dict(groups)}, "tour": tour}
+    _component(data=data, key=KEY, on_leave_change=on_leave)
