@@ -7,8 +7,9 @@
 
 `products` declares what there is. `made_from_weights.json` beside this file has the SHA-256 of the checkpoints that
 each was made from. A command with words in capitals needs files that are not shipped: fill them in, run it, and record
-it with `--made`. `train evaluate --record` changes a checkpoint, so it comes first. Not here: `docs/table3`, which has
-models of its own; benchmarks of speed, which depend on shapes; the site, which runs its notebooks at each build.
+it with `--made`. `train evaluate --record` changes a checkpoint, so it comes first. Not here: `docs/table3` and
+`docs/measurements/extrapolation.csv`, which have models of their own; benchmarks of speed, which depend on shapes; the
+site, which runs its notebooks at each build.
 """
 
 import argparse
@@ -35,8 +36,12 @@ PICTURED = {  # models of pages that show other ones than the app opens first
     "parsing": ("parsing",),
     "picture": ("lines",),
 }
+REVERSE = "reverse-learned", "reverse-r4"
 TABLES = {  # texts with measurements of several models
-    "README.md": ("en-de", "en-fr", "multi30k", "multi30k-distilled", "en-de-mask-predict", "parsing", "lines"),
+    "README.md": (
+        *("en-de", "en-fr", "multi30k", "multi30k-distilled", "en-de-mask-predict", "parsing", "lines"),
+        *REVERSE,
+    ),
     "docs/results.md": ("en-de", "en-fr", "multi30k", "multi30k-distilled"),
     "docs/pages/generation.md": ("en-de", "en-de-draft", "en-de-mask-predict"),
     "docs/pages/parsing.md": ("parsing",),
@@ -45,6 +50,7 @@ TABLES = {  # texts with measurements of several models
 EVALUATE = {  # what measures the scores of models that do not translate
     "parsing": "python -m train evaluate-trees checkpoints/parsing.safetensors --trees TREES",
     "lines": "python -m train evaluate-lines checkpoints/lines.safetensors --lines LINES",
+    **{name: f"python docs/measurements/extrapolation.py --score checkpoints/{name}.safetensors" for name in REVERSE},
 }
 
 Record = dict[str, dict[str, str]]

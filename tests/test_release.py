@@ -38,6 +38,7 @@ def test_the_wheel_carries_all_checkpoints_and_their_cards_and_table_3() -> None
     assert experiments
     for name in experiments:
         assert folders[f"share/headlight/{name}"] == [f"{name}/*"]
+    assert folders["share/headlight/docs/measurements"] == ["docs/measurements/extrapolation.csv"]
     files = set((ROOT / "checkpoints").iterdir())
     assert files == {path for pattern in folders["share/headlight/checkpoints"] for path in ROOT.glob(pattern)}
 

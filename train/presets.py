@@ -79,6 +79,8 @@ def _numbers(score: Facts) -> str:
         return f"character error rate {score['character_error_rate']} %, exact lines {score['exact_lines']} %"
     if "f1" in score:
         return f"F1 {score['f1']} ({score['evaluator']}), exact match {score['exact']} %"
+    if "exact_texts" in score:
+        return f"exact texts {score['exact_texts']} %"
     bleu = f"BLEU {score['bleu']} ({score['bleu_signature']})"
     if "iterations" in score:
         return f"{bleu}, mask-predict with {score['iterations']} iterations"

@@ -22,10 +22,11 @@ ORDERS = {
     "halves": Phrase("all sines before all cosines"),
 }
 PENALTIES = {"paper": "((5 + length) / 6)^alpha", "length": "length^alpha"}
-TASKS = {  # of `core.formats.bart`
+TASKS = {  # of `core.formats.bart`, and of the presets `reverse`
     "summarises": Phrase("summarises: writes a shorter text"),
     "denoises": Phrase("fills in: restores a text with <mask> in place of words, or with words in disorder"),
     "translates": Phrase("translates"),
+    "reverses": Phrase("writes letters in reverse order"),
 }
 # Where the paper states a fact about its base model. The length penalty is given by a reference; an epsilon, biases of
 # attention, and a rule that ends a search are not given.
@@ -214,6 +215,8 @@ def _punctuation(tokenizer: Tokenizer) -> dict[str, str]:
 
 def task_of(training: dict[str, Any]) -> str:
     """What a model does, one of `TASKS`; "" if its origin does not say it."""
+    if str(training.get("preset")).startswith("reverse"):
+        return "reverses"
     return str(_object(training.get("imported")).get("task", ""))
 
 

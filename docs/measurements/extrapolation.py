@@ -36,7 +36,7 @@ class ExactScore:
 
     test_set: str
     sentences: int
-    exact: float
+    exact_texts: float
     beam_size: int = 1
 
     def facts(self) -> dict[str, object]:
@@ -109,12 +109,12 @@ def main() -> None:
         return
     prepare(options.folder)
     rows = [
-        (preset, seed, length, share)
+        (preset, seed, length, length <= TRAINED, share)
         for seed in options.seeds
         for preset in KINDS
         for length, share in zip(lengths, exact(trained(options.folder, preset, seed), lengths), strict=True)
     ]
-    table = dict(zip(("preset", "seed", "letters", "exact"), zip(*rows, strict=True), strict=True))
+    table = dict(zip(("preset", "seed", "letters", "in_training", "exact"), zip(*rows, strict=True), strict=True))
     if options.output:
         with options.output.open("w", encoding="utf-8") as output:
             write_csv(table, output)

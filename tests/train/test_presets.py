@@ -18,6 +18,7 @@ FACTS = {
         {"test_set": "dev", "bleu": 12.3, "bleu_signature": "nrefs:1|case:mixed", "perplexity": 9.9},
         {"test_set": "lines", "character_error_rate": 8.5, "exact_lines": 60.5},
         {"test_set": "trees", "f1": 70.1, "evaluator": "PYEVALB", "exact": 16.3},
+        {"test_set": "letters", "exact_texts": 99.5},
     ],
 }
 
@@ -31,13 +32,14 @@ def test_presets_have_recipes_and_recorded_results(
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines if not line.startswith(" ")] == list(PRESETS)
     place = next(index for index, line in enumerate(lines) if line.startswith("multi30k: "))
-    assert lines[place + 2 : place + 6] == [
+    assert lines[place + 2 : place + 7] == [
         "  mine.safetensors: 4,000 steps, 0.5 hours, 1.25 GB of memory, on CPU, 2 threads",
         "  dev: BLEU 12.3 (nrefs:1|case:mixed), perplexity 9.9 per piece",
         "  lines: character error rate 8.5 %, exact lines 60.5 %",
         "  trees: F1 70.1 (PYEVALB), exact match 16.3 %",
+        "  letters: exact texts 99.5 %",
     ]
-    assert lines[place + 6 : place + 6 + len(MEASURED.get("multi30k", ()))] == [
+    assert lines[place + 7 : place + 7 + len(MEASURED.get("multi30k", ()))] == [
         f"  {line}" for line in MEASURED.get("multi30k", ())
     ]
     assert lines.count("  not measured") == len(PRESETS) - len({"multi30k", *MEASURED})

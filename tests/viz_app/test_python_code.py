@@ -340,7 +340,7 @@ def test_head_paths(
 def test_positions(start: Start, rows: dict[str, Row]) -> None:
     app = opened(start(text="Where?", beam_size="1"), "positions")
     run_all(rows, 1)
-    for view in ("Sinusoids", "Similarity", "Rotation", FIRST_LAYER):
+    for view in ("Sinusoids", "Similarity", "Rotation", "Extrapolation", FIRST_LAYER):
         healthy(app.segmented_control(key="positions_view").set_value(view).run())
         run_all(rows, 1)
 

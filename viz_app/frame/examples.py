@@ -27,10 +27,14 @@ TASK_EXAMPLES = {
         "The train was <mask> because of the snow.",
         "I don't know where he <mask>.",
     ),
+    "reverses": ("h e a d", "b a d g e", "c a b b a g e", "a b c d e f g h i j"),
 }
 TASK_NOTES = {
     "summarises": marked("This model summarises: give it several sentences, and it writes a shorter text."),
     "denoises": marked("This model fills in: write <mask> where words are missing, and it writes the whole sentence."),
+    "reverses": marked(
+        "This model writes letters in reverse order: give it up to ten of a to j, with spaces between them."
+    ),
 }
 SHOWN_EXAMPLE = 70  # characters of an example on its button
 

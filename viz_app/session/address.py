@@ -176,6 +176,7 @@ POSITIONS_VIEW = _one_of(
     similarity="Similarity",
     learned="Learned",
     rotation="Rotation",
+    extrapolation="Extrapolation",
     first_layer="First layer",
 )
 POSITIONS_TABLE, NUM_POSITIONS = Field("positions_table", SWITCH, False), Field("num_positions", INTEGER, 64)

@@ -7,10 +7,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from viz_app.language import language, tr
+from viz_app.language import language, marked, tr
 from viz_app.session.models import Model
 
 LANGUAGE_OF_FILE = re.compile(r"\.([a-z]{2,3})(?:\.\w+)?$")  # train.de.xz
+
+OF_PRESET = {  # models of a task without languages
+    "reverse-learned": marked("Learned positions, reverses letters"),
+    "reverse-r4": marked("Restricted attention, reverses letters"),
+}
 
 
 class Offer(NamedTuple):
@@ -87,6 +92,8 @@ def _task(
         return tr("Reads pictures of text")
     if writes_trees or any("f1" in score for score in _objects(training.get("scores"))):
         return tr("Parses sentences")
+    if text := OF_PRESET.get(str(training.get("preset"))):
+        return tr(text)
     names = [_language_name(code) for code in languages]
     if not all(names) or len(names) != 2:
         names = [_language_name(code) for code in _languages_of_data(training)]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from core.cli import commands as cli
+from core.files.shipped_files import shipped_checkpoint
 from tests.core.formats.bart_models import write_model
 from tests.core.formats.marian_models import Pairs
 from tests.viz_app.pages import Start, healthy, reading
@@ -20,3 +21,11 @@ def test_a_model_that_fills_in_gets_sentences_with_masks(start: Start, parallel_
     assert "<mask>" in reading(app).explain().source_tokens
     healthy(app.button(key=examples[1]).click().run())
     assert reading(app).search.text == "I don't know where he <mask>."
+
+
+def test_a_model_of_letters_gets_letters_and_reverses_them(start: Start) -> None:
+    app = healthy(start(shipped_checkpoint("reverse-r4"), text="h e a d", beam_size="1").run())
+    assert any("writes letters in reverse order" in caption.value for caption in app.caption)
+    for key in [str(button.key) for button in app.button if str(button.key).startswith("example: ")]:
+        healthy(app.button(key=key).click().run())
+        assert key == f"example: {reading(app).translation.text[::-1]}"

@@ -25,6 +25,7 @@ def offered(code: str = "en") -> dict[str, str]:
         ("en-de-mask-predict", "English to German, all words at once"),
         ("lines", "Reads pictures of text"),
         ("parsing", "Parses sentences"),
+        ("reverse-learned", "Learned positions, reverses letters"),
     ],
 )
 def test_a_shipped_model_is_offered_by_what_its_metadata_say_that_it_does(name: str, label: str) -> None:

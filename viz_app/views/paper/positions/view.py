@@ -17,7 +17,7 @@ from viz_app.drawing.display_text import decimal, plain
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code, readings
-from viz_app.session.fields import part
+from viz_app.session.fields import page_address, part
 from viz_app.session.models import Model
 from viz_app.views.paper.positions.figures import position_tables, positions
 from viz_app.views.paper.positions.score_decomposition import (
@@ -28,12 +28,13 @@ from viz_app.views.paper.positions.score_decomposition import (
     table_box,
 )
 
-ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED = (
+ENCODING, SINUSOIDS, SIMILARITY, ROTATION, LEARNED, EXTRAPOLATION = (
     marked("Encoding"),
     marked("Sinusoids"),
     marked("Similarity"),
     marked("Rotation"),
     marked("Learned"),
+    marked("Extrapolation"),
 )
 OWNERS = OWN, PAPER = marked("This model"), marked("The paper")
 TEXTS = {
@@ -42,6 +43,7 @@ TEXTS = {
     SIMILARITY: marked("how similar the encodings of any two positions are."),
     ROTATION: marked("the encoding of the position *k* further on is the same encoding, rotated."),
     LEARNED: marked("similarity of two positions by their distance, learned and sinusoidal."),
+    EXTRAPOLATION: marked("exact answers to texts that are longer than any in training."),
     FIRST_LAYER: FIRST_LAYER_TEXT,
 }
 HOW_TO_READ = {
@@ -65,10 +67,17 @@ HOW_TO_READ = {
         For sinusoids, the cosine is the same for all pairs of positions at a distance. For learned positions it
         varies: the line is the mean, the dotted lines are minimum and maximum. Positions that are rare in training stay
         near their initial values."""),
+    EXTRAPOLATION: marked("""
+        Section 3.5: sinusoids \u201cmay allow the model to extrapolate to sequence lengths longer than the ones
+        encountered during training\u201d. Small models with either kind of positions learned to write letters in
+        reverse order, from texts of 1 to 10 letters, and are asked for longer ones. A dot is one seed, the share of
+        200 texts that it reverses without an error; the line is their mean. The rows of a learned table beyond its
+        longest text keep their random initial values, and a position beyond its last row is refused. One task and one
+        size of model: others may do better or worse."""),
     FIRST_LAYER: FIRST_LAYER_HELP,
 }
 NONE_LEARNED = marked(
-    "The model has no learned positions; for one that has (Table 3, row E), the view {view} compares both kinds."
+    "The model has no learned positions; with [reverse-learned]({address}), the view {view} compares both kinds."
 )
 RELATIVE = marked(
     "The model adds none of these to its embeddings: the scores of its self-attention have a learned number for the "
@@ -86,6 +95,12 @@ LEARNED_NOTE = marked(
     "Rank correlation of learned with sinusoidal cosines over all pairs of {count} positions: {correlation}. Mean "
     "length of a learned position: {learned:.2f}; of a sinusoidal one: {sinusoidal:.2f}."
 )
+EXTRAPOLATION_NOTE = marked(
+    "Of texts of {trained} letters, the longest in training, sinusoids reverse {sinusoidal_trained:.0%} and learned "
+    "positions {learned_trained:.0%}; with one letter more {sinusoidal_next:.0%} and {learned_next:.0%}, with two or "
+    "more at most {most:.0%}. So neither kind extrapolates here: sinusoids are defined for every position, but what a "
+    "model has learned to do with them ends where its training did."
+)
 CIRCLES = (0, 1 / 8, 1 / 4, 1 / 2)  # the pairs of dimensions that are drawn, as fractions of all
 
 
@@ -102,7 +117,7 @@ class PositionsPicture:
 def encodings() -> None:
     """Draw the page below the sentence; a click in it runs only this part again."""
     learned = readings.model().translator.model.config.positions == "learned"
-    views = (ENCODING, SINUSOIDS, SIMILARITY, *((LEARNED,) if learned else ()), ROTATION, FIRST_LAYER)
+    views = (ENCODING, SINUSOIDS, SIMILARITY, *((LEARNED,) if learned else ()), ROTATION, EXTRAPOLATION, FIRST_LAYER)
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with bar:
         view = setting_segments(address.POSITIONS_VIEW, tr("View"), {each: tr(each) for each in views}, hide_label=True)
@@ -142,7 +157,7 @@ def width() -> int:
 
 def count_box() -> int:
     """Select the number of positions to draw."""
-    return address.NUM_POSITIONS.draw(st.slider, tr("Positions"), 8, 256, step=8, width=240)
+    return address.NUM_POSITIONS.draw(st.slider, tr("Positions"), 8, 256, step=8, width=190)
 
 
 def encodings_to_draw() -> tuple[Call, str]:
@@ -164,7 +179,9 @@ def encodings_to_draw() -> tuple[Call, str]:
     paper = Call("encodings", sinusoidal_encoding, (count, width()))
     if config.positions != "learned":
         is_relative = config.positions == "relative"
-        note = tr(RELATIVE, view=tr(FIRST_LAYER)) if is_relative else tr(NONE_LEARNED, view=tr(LEARNED))
+        settings = {"checkpoint": "reverse-learned", "text": "h e a d", "positions_view": "learned"}
+        link = page_address("positions", {**settings, "num_positions": "8"})
+        note = tr(RELATIVE, view=tr(FIRST_LAYER)) if is_relative else tr(NONE_LEARNED, address=link, view=tr(LEARNED))
         return paper, f"{sinusoids} {note}"
     whose = setting_segments(address.WHOSE, tr("Positions of"), {each: tr(each) for each in OWNERS})
     if whose == PAPER:
@@ -264,11 +281,30 @@ def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
     )
 
 
+def extrapolation(theme: Theme) -> PositionsPicture:
+    """Draw the answers of small models to texts that are longer than any in training."""
+    call = Call("table", position_tables.extrapolation_table)
+    table = call.run()
+    shares = table.pivot_table("exact", "letters", "preset")  # means of seeds
+    trained = int(table.loc[table["in_training"], "letters"].max())
+    note = tr(
+        EXTRAPOLATION_NOTE,
+        trained=trained,
+        sinusoidal_trained=shares.loc[trained, "reverse"],
+        learned_trained=shares.loc[trained, "reverse-learned"],
+        sinusoidal_next=shares.loc[trained + 1, "reverse"],
+        learned_next=shares.loc[trained + 1, "reverse-learned"],
+        most=shares.loc[trained + 2 :, [*positions.KINDS]].max(axis=None),
+    )
+    return PositionsPicture(positions.extrapolation(table, theme), call, note)
+
+
 PICTURES = {
     ENCODING: encoding,
     SINUSOIDS: sinusoids,
     SIMILARITY: similarity,
     ROTATION: rotation,
     LEARNED: learned_against_sinusoidal,
+    EXTRAPOLATION: extrapolation,
 }
 encodings()

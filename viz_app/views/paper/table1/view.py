@@ -19,6 +19,7 @@ from viz_app.drawing.display_text import sentence_case
 from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import address
+from viz_app.session.fields import page_address
 from viz_app.views.paper.table1 import figures as layer_types
 from viz_app.views.paper.table1 import layer_costs
 from viz_app.views.paper.table1.figures import Along, Counted, Quantity
@@ -84,7 +85,9 @@ def page() -> None:
     at = sizes()
     measured = measurements(at)
     st.html(layer_types.table_1(measured.costs, at))
-    st.markdown(layer_types.crossover(at))
+    link = page_address("heads", {"checkpoint": "reverse-r4", "text": "h e a d", "kind": "encoder_self"})
+    model = tr("Restricted to 4 positions: the model [reverse-r4]({address}).", address=link)
+    st.markdown(f"{layer_types.crossover(at)} {model}")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view = setting_segments(address.WHY_VIEW, tr("Picture"), {each: tr(each) for each in VIEWS}, hide_label=True)
         along = setting_segments(

@@ -1,25 +1,11 @@
 """The page Positions without a browser."""
 
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
-from core.formats.checkpoint import save_checkpoint
-from core.model import Transformer
-from core.model.preset_configs import PRESETS
-from core.text.tokenizer import SentencePieceTokenizer
+from core.files.shipped_files import shipped_checkpoint
 from tests.viz_app.pages import Start, healthy, opened, picture_files
-
-
-@pytest.fixture
-def learned_checkpoint(tmp_path: Path, tokenizer: SentencePieceTokenizer) -> Path:
-    shape = replace(PRESETS["tiny"], vocab_size=tokenizer.vocab_size, positions="learned", max_positions=40)
-    torch.manual_seed(2)
-    save_checkpoint(tmp_path / "learned.safetensors", Transformer(shape), tokenizer)
-    return tmp_path / "learned.safetensors"
 
 
 def at(start: Start, checkpoint: Path) -> AppTest:
@@ -37,7 +23,7 @@ def captions(app: AppTest) -> str:
 
 def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoint: Path) -> None:
     app = at(start, tiny_checkpoint)
-    for name in ("Encoding", "Sinusoids", "Similarity", "Rotation"):
+    for name in ("Encoding", "Sinusoids", "Similarity", "Extrapolation", "Rotation"):
         if name != "Encoding":  # the first view
             view(app, name)
         assert len(app.get("plotly_chart")) == 1
@@ -60,9 +46,9 @@ def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoin
     assert "sum to the model's own scores" in captions(healthy(app.run()))
 
 
-def test_learned_positions_are_drawn_and_compared(start: Start, learned_checkpoint: Path) -> None:
-    app = at(start, learned_checkpoint)
-    assert "40, of which 40 are drawn" in captions(app)
+def test_learned_positions_are_drawn_and_compared(start: Start) -> None:
+    app = at(start, shipped_checkpoint("reverse-learned"))
+    assert "32, of which 32 are drawn" in captions(app)
     app.session_state["whose"] = "The paper"
     assert "The model has learned positions instead" in captions(app.run())
     assert "Rank correlation of learned with sinusoidal cosines" in captions(view(app, "Learned"))

@@ -11,7 +11,7 @@ from viz_app.views.paper.sections.paper_sections import SECTIONS, PaperSection
 
 SHOWN = {  # the drawing that the section is about
     "3.1": "step_walk",
-    "3.2.1": "attention_map",
+    "3.2.1": "step_walk",
     "3.2.2": "head_grid",
     "3.2.3": "attention_map",
     "3.3": "step_walk",

@@ -1,6 +1,7 @@
 """Tables of the position figures; positions, dimensions and tokens are counted from 0."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from torch import Tensor
 from core.analysis.positions import Measure, position_similarity, rotated, similarity_by_distance, wavelengths
 from core.analysis.score_decomposition import ScoreParts
 from core.analysis.tokens.words import readable
+from core.files.shipped_files import shipped_folder
 from core.model import sinusoidal_encoding
 
 
@@ -62,6 +64,14 @@ def by_distance_table(learned: Tensor) -> pd.DataFrame:
     columns = torch.stack((least, mean, most, sinusoidal), 1).numpy()
     table = pd.DataFrame(columns, columns=["learned_least", "learned_mean", "learned_most", "sinusoidal"])
     return table.rename_axis("distance").reset_index()
+
+
+@cache
+def extrapolation_table() -> pd.DataFrame:
+    """Return what `docs/measurements/extrapolation.py` measured: the share of `exact` answers by `preset`, `seed` and
+    number of `letters`, and whether there were texts of this length `in_training`.
+    """
+    return pd.read_csv(shipped_folder("docs/measurements") / "extrapolation.csv")
 
 
 def score_table(decomposition: ScoreParts, head: int) -> pd.DataFrame:

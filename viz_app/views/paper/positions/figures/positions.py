@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from torch import Tensor
 
@@ -15,6 +16,7 @@ from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import localized, marked, tr
 
 CLOCK_PITCH = 2.6  # from one clock to the next, their radius being 1
+KINDS = {"reverse-learned": marked("learned"), "reverse": marked("sinusoidal")}  # by preset
 STEPS = 8  # points of a drawn curve between two positions, so that the fastest wave is round
 
 
@@ -195,6 +197,49 @@ def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
         legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}},
         xaxis=_number_axis(theme, tr("positions apart"), range=[-0.5, len(learned) - 0.5]),
         yaxis=_number_axis(theme, tr("cosine"), range=[-1.05, 1.05], showgrid=True, gridcolor=theme.hairline),
+    )
+
+
+def extrapolation(table: pd.DataFrame, theme: Theme) -> go.Figure:
+    """Plot the share of exact answers over the length of a text: the mean of each kind, and a dot for each seed.
+
+    Args:
+        table: of `extrapolation_table`.
+    """
+    figure = empty_figure(theme, 360, margin=(44, 44, 8, 40))
+    for index, (preset, name) in enumerate(KINDS.items()):
+        runs, mark = table.query(f"preset == '{preset}'"), theme.head_mark(index)
+        mean = runs.pivot_table("exact", "letters")
+        hover = f"{tr(name)}<br>{tr('{count} letters', count='%{x}')}<br>%{{y:.1%}}<extra></extra>"
+        style: dict[str, object] = {"hovertemplate": hover, "name": tr(name)}
+        line = {"color": mark.color, "width": 2, "dash": ("solid", "dash")[index]}
+        figure.add_scatter(x=mean.index.to_numpy(), y=mean["exact"].to_numpy(), mode="lines", line=line, **style)
+        dots = {"color": mark.color, "size": 5}
+        x, y = runs["letters"].to_numpy(), runs["exact"].to_numpy()
+        figure.add_scatter(x=x, y=y, mode="markers", marker=dots, showlegend=False, **style)
+    line = {"color": theme.faint, "width": 1, "dash": "dot"}
+    figure.add_scatter(
+        x=[table.loc[table["in_training"], "letters"].max() + 0.5] * 2,
+        y=[0, 1],
+        mode="lines",
+        line=line,
+        name=tr("longest in training"),
+        hoverinfo="skip",
+    )
+    return with_layout(
+        figure,
+        showlegend=True,
+        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}},
+        hovermode="closest",
+        xaxis=_number_axis(theme, tr("letters"), range=[0.5, table["letters"].max() + 0.5]),
+        yaxis=_number_axis(
+            theme,
+            tr("exact answers"),
+            range=[-0.03, 1.03],
+            tickformat=".0%",
+            showgrid=True,
+            gridcolor=theme.hairline,
+        ),
     )
 
 
