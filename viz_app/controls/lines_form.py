@@ -1,60 +1,143 @@
-"""A form for a file of sentences: an upload, or pasted lines."""
+"""A file of sentences: the form that takes it, and the state of a session for what a job computes of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import streamlit as st
 
+from viz_app.controls.tables import selectable_table, show_table
 from viz_app.controls.uploader_texts import uploader_texts
+from viz_app.drawing.display_text import sentence_case
 from viz_app.language import marked, tr
-from viz_app.session.uploaded_text import decoded
+from viz_app.session import readings
+from viz_app.session.jobs import Job
+from viz_app.session.models import Model
+from viz_app.session.state import MayHoldModel
+from viz_app.session.uploaded_text import check_number, decoded
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from viz_app.components.sentence_bar import WordSelection
 
 MAX_BYTES = 5 * 2**20
 PASTED = marked("the text")
+NOT_TEXT = marked(
+    "{name} is not UTF-8 text: {error}. Upload a text file with one sentence per line, or a TSV file with a source and "
+    "its translation per line"
+)
+BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the searches for translations, as in the paper (6.1)
+L = TypeVar("L")
 
 
-def lines_form(
-    key: str,
-    label: str,
-    submit: str,
-    *,
-    about: str,
-    example: str,
-    note: str,
-    too_large: str,
-    not_text: str,
-    above: Callable[[], None] | None = None,
-) -> tuple[str, str] | None:
-    """Draw the form, and return the name and the content of what was submitted, or None.
+@dataclass
+class LinesFile(MayHoldModel):
+    """A file of sentences in a session.
 
-    Args:
-        key: of its widgets, before `_file`, `_pasted` and `_submit`.
-        label, submit, about, note: of the uploader, the button, the help and the text beside the button, in the
-            visitor's language.
-        too_large, not_text: messages of `decoded`, in English.
-        above: draws more widgets of the form.
-
-    Raises:
-        ValueError: as `decoded`.
+    Attributes:
+        name: of the file.
+        text: its content.
+        models: that compute something of it, the first of them the one whose sentences can be opened.
+        job: computes it.
     """
-    with st.form(f"{key}_form", border=False):
-        if above:
-            above()
-        left, right = st.columns(2, gap="large")
-        uploader_texts(f"{key}_file", MAX_BYTES // 2**20)
-        file = left.file_uploader(label, key=f"{key}_file", help=about, max_upload_size=MAX_BYTES // 2**20)
-        pasted = right.text_area(
-            tr("Or paste lines"),
-            key=f"{key}_pasted",
-            placeholder=example,
-            height=100,
-            help=about,
-            persist_state="session",
-        )
-        with st.container(horizontal=True, vertical_alignment="center"):
-            submitted = st.form_submit_button(submit, key=f"{key}_submit")
-            st.caption(note, width="content")
-    if not submitted:
-        return None
-    if file is None:
-        return PASTED, pasted or ""
-    return file.name, decoded(file.name, file.getvalue(), MAX_BYTES, too_large, not_text)
+
+    name: str = ""
+    text: str = ""
+    models: tuple[Model, ...] = ()
+    job: Job | None = None
+
+    def forget_model(self, digest: str) -> None:
+        """Drop everything if it was computed by a model that is closed."""
+        if self.job is not None and digest in (model.digest for model in self.models):
+            self.job.close()
+            vars(self).update(vars(type(self)()))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether sentences can be opened: the first model is the one of the page."""
+        return bool(self.models) and self.models[0].digest == readings.model().digest
+
+    def show(self, source: str, target: tuple[int, ...], words: "Iterable[WordSelection]" = ()) -> None:
+        """Show a sentence with a given target and its selected words on all pages; call it in a callback."""
+        search = readings.Search(source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
+        readings.show_target(self.models[0], search, target, words)
+
+    def table(self, table: "pd.DataFrame", key: str, on_row: Callable[[int], None], note: str, **options: Any) -> None:
+        """Draw a table whose rows open sentences, if they can be opened.
+
+        Args:
+            note: what a click does, in the visitor's language.
+            options: as for `st.dataframe`.
+        """
+        if self.is_current:
+            st.caption(note)
+            selectable_table(table, key, on_row, **options)
+        else:
+            st.caption(tr("Computed with another checkpoint than the current one: select that one to open rows."))
+            show_table(table, **options)
+
+
+@dataclass(frozen=True)
+class LinesForm(Generic[L]):
+    """A form for an uploaded file, or pasted lines.
+
+    Attributes:
+        key: of its widgets, before `_file`, `_pasted` and `_submit`.
+        label, submit, about: of the uploader, the button and the help, in English.
+        command: of `python -m core` that computes the same for larger files.
+        most: largest number of sentences.
+        parse: reads them; raises a ValueError.
+    """
+
+    key: str
+    label: str
+    submit: str
+    about: str
+    example: str
+    command: str
+    most: int
+    parse: Callable[[str], Sequence[L]]
+
+    def draw(
+        self, note: str, begin: Callable[[str, str, Sequence[L]], None], above: Callable[[], None] | None = None
+    ) -> None:
+        """Draw the form; the page runs again when something was submitted that can be read.
+
+        Args:
+            note: beside the button, in the visitor's language.
+            begin: called with the name, the content and the sentences of what was submitted.
+            above: draws more widgets of the form.
+        """
+        key, about = self.key, tr(self.about)
+        with st.form(f"{key}_form", border=False):
+            if above:
+                above()
+            left, right = st.columns(2, gap="large")
+            uploader_texts(f"{key}_file", MAX_BYTES // 2**20)
+            file = left.file_uploader(tr(self.label), key=f"{key}_file", help=about, max_upload_size=MAX_BYTES // 2**20)
+            pasted = right.text_area(
+                tr("Or paste lines"),
+                key=f"{key}_pasted",
+                placeholder=self.example,
+                height=100,
+                help=about,
+                persist_state="session",
+            )
+            with st.container(horizontal=True, vertical_alignment="center"):
+                submitted = st.form_submit_button(tr(self.submit), key=f"{key}_submit")
+                st.caption(note, width="content")
+        if not submitted:
+            return
+        try:
+            name, text = PASTED, pasted or ""
+            if file is not None:
+                name = file.name
+                text = decoded(name, file.getvalue(), MAX_BYTES, self.command, NOT_TEXT)
+            lines = self.parse(text)
+            check_number(name, len(lines), self.most, self.command)
+            begin(name, text, lines)
+        except ValueError as error:
+            st.error(sentence_case(str(error)))
+            return
+        st.rerun()

@@ -2,12 +2,11 @@
 
 from core.analysis.sample_sentences import EVERYDAY
 from core.text.text_files import split_lines
-from viz_app.language import marked, tr
+from viz_app.language import tr
 from viz_app.session.uploaded_text import decoded
 
 MAX_SENTENCES = 500
 MAX_BYTES = 2**20  # of an uploaded text
-TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer sentences")
 # in the address: which sample was measured, the shipped one or the visitor's own, whose sentences the address lacks
 SHIPPED_NAME, OWN_NAME = "shipped", "own"
 SHIPPED = EVERYDAY
@@ -44,4 +43,4 @@ def uploaded_sentences(name: str, content: bytes) -> tuple[str, ...]:
     Raises:
         ValueError: it is too large or not UTF-8, or as `sentences_of`.
     """
-    return sentences_of(decoded(name, content, MAX_BYTES, TOO_LARGE))
+    return sentences_of(decoded(name, content, MAX_BYTES))

@@ -21,13 +21,12 @@ from viz_app.session.jobs import Job
 from viz_app.session.models import MODEL_HASH, Model, ModelError
 from viz_app.session.python_code import SAVED, given_path
 from viz_app.session.state import MayHoldModel, session_object
-from viz_app.session.uploaded_text import decoded
+from viz_app.session.uploaded_text import check_number, decoded
 from viz_app.views.corpus.figures.corpus import Tokens
 from viz_app.views.corpus.figures.corpus_examples import index_tokens
 
 MAX_LINES = 2_000
 MAX_BYTES = 2**20  # of an uploaded text
-TOO_LARGE = marked("{name} is larger than {most} MB: use `python -m core corpus`")
 NOT_TEXT = marked("{name} is not UTF-8 text: {error}. Upload a text file with one sentence per line")
 MAX_INDEX_BYTES = 2**26  # of an uploaded index
 OWN_NAME = "own"  # in the address: the link is to an index that it does not include
@@ -73,15 +72,7 @@ class OwnIndex(MayHoldModel):
             ValueError: there are no sentences, or too many, or as `parse_lines`.
         """
         lines = parse_lines(text)
-        if len(lines) > MAX_LINES:
-            raise ValueError(
-                tr(
-                    "{name} has {count} sentences, at most {most} are indexed here: use `python -m core corpus`",
-                    name=name,
-                    count=len(lines),
-                    most=MAX_LINES,
-                )
-            )
+        check_number(name, len(lines), MAX_LINES, "corpus")
         error_rates = session_object(TextRankings).error_rates(model)
         corpus = CorpusPass(model.translator, lines, error_rates=error_rates, batch_size=BATCH_SIZE)
         self.digest, self.opened, self._corpus = model.digest, None, corpus
@@ -101,7 +92,7 @@ class OwnIndex(MayHoldModel):
         """
         if name.endswith(".npz"):
             return self.upload(model, name, content)
-        return self.begin(model, name, decoded(name, content, MAX_BYTES, TOO_LARGE, NOT_TEXT))
+        return self.begin(model, name, decoded(name, content, MAX_BYTES, "corpus", NOT_TEXT))
 
     def upload(self, model: Model, name: str, content: bytes) -> None:
         """Open an uploaded index.

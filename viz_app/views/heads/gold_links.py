@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair, Link, format_links, gold_pairs
 from core.text.text_files import split_lines
-from viz_app.language import marked, tr, tr_count
+from viz_app.language import tr, tr_count
 from viz_app.session import address
 from viz_app.session.uploaded_text import decoded
 
 LINKS = address.LINKS  # the links of the current sentence, in the Pharaoh format
 SEPARATOR = "|||"
 MAX_BYTES = 5 * 2**20  # of an uploaded text
-TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer lines, or use `python -m core align`")
 
 
 @dataclass
@@ -98,4 +97,4 @@ def uploaded_pairs(files: Sequence[tuple[str, bytes]]) -> list[GoldPair]:
 
 
 def _lines(name: str, content: bytes) -> list[str]:
-    return split_lines(decoded(name, content, MAX_BYTES, TOO_LARGE))
+    return split_lines(decoded(name, content, MAX_BYTES, "align"))

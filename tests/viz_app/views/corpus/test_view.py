@@ -176,7 +176,7 @@ def test_without_an_index_one_is_built_here_and_grows(start: Start, monkeypatch:
     assert "python -m core corpus --checkpoint" in app.code[0].value
     for text, said in (
         ("", "There is no sentence"),
-        ("a\n" * 4, "The text has 4 sentences, at most 3 are indexed here"),
+        ("a\n" * 4, "The text has 4 sentences, at most 3 are read here"),
     ):
         app.text_area(key="corpus_text").set_value(text)
         app.button(key="corpus_submit").click()
@@ -211,7 +211,9 @@ def test_files_that_cannot_be_indexed_are_refused(start: Start, monkeypatch: pyt
         own.open(model, "bad.txt", b"\xff")
     monkeypatch.setattr(opened_index, "MAX_BYTES", 3)
     monkeypatch.setattr(opened_index, "MAX_INDEX_BYTES", 3)
-    with pytest.raises(ValueError, match=r"bad.txt is larger than 0 MB: use `python -m core corpus`"):
+    with pytest.raises(
+        ValueError, match=r"bad.txt is larger than 0 MB: upload fewer lines, or use `python -m core corpus`"
+    ):
         own.open(model, "bad.txt", b"four")
     with pytest.raises(ValueError, match=r"bad.npz is larger than 0 MB"):
         own.open(model, "bad.npz", b"four")

@@ -6,23 +6,22 @@ from typing import Any
 import streamlit as st
 
 from core.analysis.recorded_call import Call
-from core.analysis.two_models.compare import ComparedModels, Thresholds, compared
-from core.analysis.two_models.translated_lines import TranslatedPair, parse_pairs, translate_pairs
+from core.analysis.two_models.compare import ComparedModels, compared
+from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, parse_pairs, translate_pairs
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.lines_form import lines_form
-from viz_app.controls.tables import decimals, selectable_table, show_table
+from viz_app.controls.lines_form import LinesForm
+from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
-from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import python_code, readings
 from viz_app.session.fields import part
-from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels, distinct_names
 from viz_app.session.signs import NAMES
 from viz_app.session.state import Widget, session_object
-from viz_app.views.compare.test_set.compared_file import MAX_LINES, NOT_TEXT, OPTIONS, TOO_LARGE, ComparedFile
+from viz_app.views.compare.test_set.compared_file import MAX_LINES, OPTIONS, ComparedFile
 from viz_app.views.compare.test_set.figures import buckets_figure, marker_line, sentences_figure
 
 ABOUT = marked("""
@@ -50,6 +49,16 @@ sample; a dash is of a model that has none. Open the sentences under Score a fil
 not looked for here.
 """)
 EXAMPLE = "A brown dog runs.\tEin brauner Hund rennt.\nTwo men are sitting.\tZwei Männer sitzen."
+FORM = LinesForm(
+    "test_set",
+    marked("Test set"),
+    marked("Compare the models"),
+    ABOUT,
+    EXAMPLE,
+    "compare",
+    MAX_LINES,
+    parse_pairs,
+)
 OTHER = Widget[str]("test_set_other")  # digest of an open model
 
 
@@ -69,36 +78,20 @@ def form() -> None:
     def second() -> None:
         st.selectbox(tr("Second checkpoint"), list(fitting), format_func=names.__getitem__, key=OTHER.key, width=520)
 
-    try:
-        submitted = lines_form(
-            "test_set",
-            tr("Test set"),
-            tr("Compare the models"),
-            about=tr(ABOUT),
-            example=EXAMPLE,
-            note=tr("Up to {most:,} sentences, each with its reference.", most=MAX_LINES),
-            too_large=TOO_LARGE,
-            not_text=NOT_TEXT,
-            above=second,
-        )
-        if submitted is None:
-            return
+    def begin(name: str, text: str, pairs: Sequence[TestPair]) -> None:
         other = fitting[OTHER.value or next(iter(fitting))]
-        session_object(ComparedFile).begin((model, other), *submitted)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
-    st.rerun()
+        session_object(ComparedFile).begin((model, other), name, text, pairs)
+
+    FORM.draw(tr("Up to {most:,} sentences, each with its reference.", most=MAX_LINES), begin, second)
 
 
 def results(file: ComparedFile) -> None:
     """Draw the result, once all sentences are translated."""
-    if file.models is None or file.result is None:
+    if file.result is None:
         return
     first, second = (model.name for model in file.models)
     result, names = file.result, (first, second)
-    is_current = file.models[0].digest == readings.model().digest
-    recorded = result_call(file.models, file.thresholds, file.text, file.name).returning(result)
+    recorded = result_call(file).returning(result)
     same = sum(one == other for one, other in (line.texts for line in result.lines))
     count = len(result.lines)
     st.markdown(
@@ -117,11 +110,11 @@ def results(file: ComparedFile) -> None:
     downloads("paired-scores", call=lambda: recorded.then("scores_table"))
     left, right = st.columns([3, 2], gap="large")
     with left:
-        sentences(file, names, recorded, is_current)
+        sentences(file, names, recorded)
         sign_counts(result, names, recorded)
     with right:
         buckets(result, names, recorded)
-    by_difference(file, names, recorded, is_current)
+    by_difference(file, names, recorded)
 
 
 def scores_table(result: ComparedModels, names: tuple[str, str]) -> None:
@@ -147,7 +140,7 @@ def scores_table(result: ComparedModels, names: tuple[str, str]) -> None:
     )
 
 
-def sentences(file: ComparedFile, names: tuple[str, str], recorded: Call, is_current: bool) -> None:
+def sentences(file: ComparedFile, names: tuple[str, str], recorded: Call) -> None:
     """Draw the sentences as points; a click on one opens it."""
     assert file.result is not None
     st.markdown(tr("**Sentences** by chrF"), help=tr(ABOUT_SENTENCES))
@@ -159,7 +152,7 @@ def sentences(file: ComparedFile, names: tuple[str, str], recorded: Call, is_cur
         if points and (line := marker_line(lines, points[0])):
             file.open(line)
 
-    options: dict[str, Any] = {"on_select": select, "selection_mode": "points"} if is_current else {}
+    options: dict[str, Any] = {"on_select": select, "selection_mode": "points"} if file.is_current else {}
     show_chart(figure, key, tr("Sentences by chrF of both models"), **options)
     downloads(
         "compared-sentences",
@@ -207,7 +200,7 @@ def buckets(result: ComparedModels, names: tuple[str, str], recorded: Call) -> N
         )
 
 
-def by_difference(file: ComparedFile, names: tuple[str, str], recorded: Call, is_current: bool) -> None:
+def by_difference(file: ComparedFile, names: tuple[str, str], recorded: Call) -> None:
     """Draw the list of sentences, those first that the first model translates better; a click on one opens it."""
     import pandas as pd
 
@@ -228,14 +221,9 @@ def by_difference(file: ComparedFile, names: tuple[str, str], recorded: Call, is
             "second": st.column_config.TextColumn(names[1], width="medium"),
         },
     }
-    if is_current:
-        st.caption(tr("Select a row to open its sentence, with the attention of both models."))
-        selectable_table(
-            table, "test_set_lines", lambda row: file.open(ordered[int(table["line"].iloc[row])]), **options
-        )
-    else:
-        st.caption(tr("The first model is not the current one: select it in the sidebar to open sentences."))
-        show_table(table, **options)
+    note = tr("Select a row to open its sentence, with the attention of both models.")
+    numbers = table["line"]
+    file.table(table, "test_set_lines", lambda row: file.open(ordered[int(numbers.iloc[row])]), note, **options)
     downloads("compared-lines", call=lambda: recorded.then("table"))
 
 
@@ -244,12 +232,12 @@ def by_line(lines: Sequence[TranslatedPair]) -> dict[int, TranslatedPair]:
     return {line.pair.number: line for line in lines}
 
 
-def result_call(models: tuple[Model, Model], thresholds: Thresholds, text: str, name: str) -> Call:
+def result_call(file: ComparedFile) -> Call:
     """Return the call that compares the models; in the script, a long test set is read from its file."""
-    pairs = Call("pairs", parse_pairs, (python_code.given_text(text, name),))
-    first, second = python_code.translator(models[0], "first"), python_code.translator(models[1], "second")
+    pairs = Call("pairs", parse_pairs, (python_code.given_text(file.text, file.name),))
+    first, second = map(python_code.translator, file.models, ("first", "second"))
     lines = Call("lines", translate_pairs, (first, second, pairs))
-    return Call("result", compared, (lines, OPTIONS, thresholds))
+    return Call("result", compared, (lines, OPTIONS, file.thresholds))
 
 
 file = session_object(ComparedFile)

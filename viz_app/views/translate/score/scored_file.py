@@ -7,62 +7,35 @@ from core.analysis.heads.word_pair import PlacedWord
 from core.analysis.sample_sentences import SAMPLE
 from core.analysis.signs.pair_signs import SignName
 from core.analysis.signs.thresholds import UNMEASURED, SignThresholds
-from core.analysis.word_scores.scored_lines import ScoredLine, WordScore, parse_lines, score_lines
+from core.analysis.word_scores.scored_lines import Line, ScoredLine, WordScore, score_lines
 from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, SignedLine, add_left_out, sign_lines
-from viz_app.language import marked, tr
-from viz_app.session import readings, signs
+from viz_app.controls.lines_form import BEAM_SIZE, LENGTH_PENALTY, LinesFile
+from viz_app.language import marked
+from viz_app.session import signs
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model
-from viz_app.session.state import MayHoldModel, lead_to
+from viz_app.session.state import lead_to
 
 MAX_LINES = 2_000
-TOO_LARGE = marked("{name} is larger than {most} MB: upload fewer sentences, or use `python -m core score`")
-NOT_TEXT = marked(
-    "{name} is not UTF-8 text: {error}. Upload a text file with one sentence per line, or a TSV file with a source and "
-    "its translation per line"
-)
-BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the search for the translations that are not given, as in the paper (6.1)
 
 
 @dataclass
-class ScoredFile(MayHoldModel):
+class ScoredFile(LinesFile):
     """The scored file of a session.
 
     Attributes:
-        name: of the file.
-        text: its content.
-        model: that it is scored by; None before the first file.
         lines: scored so far.
         signed: the same with their signs; `left_out` for the worst of them at the end.
         thresholds: of the signs; None if they cannot be measured, for the reason `problem`.
-        job: scores them.
     """
 
-    name: str = ""
-    text: str = ""
-    model: Model | None = None
     lines: list[ScoredLine] = field(default_factory=list[ScoredLine])
     signed: list[SignedLine] = field(default_factory=list[SignedLine])
     thresholds: SignThresholds | None = None
     problem: str = ""
-    job: Job | None = None
 
-    def begin(self, model: Model, name: str, text: str) -> None:
-        """Start to score a text.
-
-        Raises:
-            ValueError: it has too many lines, or as `parse_lines`.
-        """
-        lines = parse_lines(text)
-        if len(lines) > MAX_LINES:
-            raise ValueError(
-                tr(
-                    "{name} has {count} sentences, at most {most} can be scored here: use `python -m core score`",
-                    name=name,
-                    count=len(lines),
-                    most=MAX_LINES,
-                )
-            )
+    def begin(self, model: Model, name: str, text: str, lines: Sequence[Line]) -> None:
+        """Start to score the lines of a text."""
         scored: list[ScoredLine] = []
         signed: list[SignedLine] = []
         known = signs.thresholds(model)
@@ -81,7 +54,7 @@ class ScoredFile(MayHoldModel):
             for _ in add_left_out(model.translator, signed):
                 yield 1
 
-        self.name, self.text, self.model, self.lines, self.signed = name, text, model, scored, signed
+        self.name, self.text, self.models, self.lines, self.signed = name, text, (model,), scored, signed
         self.thresholds, self.problem = known, ""
         total = len(lines) + min(LEFT_OUT_LINES, len(lines)) + (len(SAMPLE) if known is None else 0)
         self.job = Job(steps(), total, marked("steps"))
@@ -98,12 +71,6 @@ class ScoredFile(MayHoldModel):
             self.problem = str(error)
             yield len(SAMPLE) - done
 
-    def forget_model(self, digest: str) -> None:
-        """Drop the scores by a model that is closed."""
-        if self.job is not None and self.model is not None and self.model.digest == digest:
-            self.job.close()
-            self.model, self.lines, self.signed, self.job = None, [], [], None
-
     def open(self, score: WordScore) -> None:
         """Open a word in its translation, on the page Translate; call it in a callback."""
         self._open(score.line, [("target", score.tokens)])
@@ -117,7 +84,5 @@ class ScoredFile(MayHoldModel):
         self._open(signed.line, signed.marked(self.thresholds or UNMEASURED, by))
 
     def _open(self, line: ScoredLine, words: Sequence[PlacedWord]) -> None:
-        assert self.model is not None
-        search = readings.Search(line.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
-        readings.show_target(self.model, search, line.target.token_ids, words)
+        self.show(line.source, line.target.token_ids, words)
         lead_to("translate")

@@ -1,6 +1,7 @@
 """Score a file: its words, worst first, or its sentences by the signs of a bad translation; a click opens one."""
 
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -12,27 +13,19 @@ from core.analysis.word_scores.scored_lines import parse_lines, score_lines, wor
 from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, ranked_lines, sign_file
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.lines_form import lines_form
-from viz_app.controls.tables import decimals, selectable_table, show_table
+from viz_app.controls.lines_form import BEAM_SIZE, LENGTH_PENALTY, LinesForm
+from viz_app.controls.tables import decimals
 from viz_app.controls.widgets import setting_segments
-from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.display_text import plain
 from viz_app.language import joined, marked, tr, tr_values
 from viz_app.session import python_code, readings
 from viz_app.session.address import LISTED, SORTED_BY
 from viz_app.session.fields import part
-from viz_app.session.models import Model
 from viz_app.session.signs import ABOUT as ABOUT_SIGNS
 from viz_app.session.signs import LIMITS, NAMES, about_name, about_thresholds, about_withheld
 from viz_app.session.state import session_object
 from viz_app.views.translate.score.figures import sign_table, word_table
-from viz_app.views.translate.score.scored_file import (
-    BEAM_SIZE,
-    LENGTH_PENALTY,
-    MAX_LINES,
-    NOT_TEXT,
-    TOO_LARGE,
-    ScoredFile,
-)
+from viz_app.views.translate.score.scored_file import MAX_LINES, ScoredFile
 
 SHOWN = 500  # words in the table; the CSV has all
 ABOUT = marked("""
@@ -99,6 +92,18 @@ def columns() -> dict[str, Any]:
     }
 
 
+FORM = LinesForm(
+    "score",
+    marked("File of sentences"),
+    marked("Score the words"),
+    ABOUT,
+    EXAMPLE,
+    "score",
+    MAX_LINES,
+    parse_lines,
+)
+
+
 @part
 def form() -> None:
     """Draw the form for the sentences."""
@@ -111,30 +116,11 @@ def form() -> None:
         beam=BEAM_SIZE,
         penalty=LENGTH_PENALTY,
     )
-    try:
-        submitted = lines_form(
-            "score",
-            tr("File of sentences"),
-            tr("Score the words"),
-            about=tr(ABOUT),
-            example=EXAMPLE,
-            note=note,
-            too_large=TOO_LARGE,
-            not_text=NOT_TEXT,
-        )
-        if submitted is None:
-            return
-        session_object(ScoredFile).begin(model, *submitted)
-    except ValueError as error:
-        st.error(sentence_case(str(error)))
-        return
-    st.rerun()
+    FORM.draw(note, partial(session_object(ScoredFile).begin, model))
 
 
 def results(scored: ScoredFile) -> None:
     """Draw the words scored so far, the least probable first; a click on one opens it."""
-    if scored.model is None or not scored.lines:
-        return
     words = worst_words(scored.lines)
     st.markdown(
         tr(
@@ -142,26 +128,20 @@ def results(scored: ScoredFile) -> None:
             file=plain(tr(scored.name)),
             words=len(words),
             sentences=len(scored.lines),
-            model=plain(scored.model.name),
+            model=plain(scored.models[0].name),
         ),
         help=tr(HOW_TO_READ),
     )
     shown = "" if len(words) <= SHOWN else " " + tr("The first {count} are shown; the CSV has all.", count=SHOWN)
-    if scored.model.digest == readings.model().digest:
-        st.caption(
-            tr("Select a row to open its word on Translate, with the alternatives and other translations.") + shown
-        )
-        selectable_table(word_table(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), **columns())
-    else:
-        st.caption(tr("Scored by another checkpoint than the current one. Score them again to open them.") + shown)
-        show_table(word_table(words[:SHOWN]), **columns())
-    recorded = Call("words", worst_words, (lines_call(scored.model, scored.text, scored.name),)).returning(words)
+    note = tr("Select a row to open its word on Translate, with the alternatives and other translations.") + shown
+    scored.table(word_table(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), note, **columns())
+    recorded = Call("words", worst_words, (lines_call(scored),)).returning(words)
     downloads("word-scores", call=lambda: Call("table", word_table, (recorded,)))
 
 
 def sentences(scored: ScoredFile) -> None:
     """Draw the sentences by their signs; a click on one opens it with the words of its signs selected."""
-    if scored.model is None or not scored.signed:
+    if not scored.signed:
         return
     thresholds = scored.thresholds or UNMEASURED
     fired = Counter(sign.name for line in scored.signed for sign in line.firing(thresholds))
@@ -172,7 +152,7 @@ def sentences(scored: ScoredFile) -> None:
             file=plain(tr(scored.name)),
             fired=counts or tr("no sign fires"),
             sentences=len(scored.signed),
-            model=plain(scored.model.name),
+            model=plain(scored.models[0].name),
         ),
         help="\n\n".join([*(about_name(name, thresholds) for name in SIGNS), tr(SIGNS_COMPUTED, most=LEFT_OUT_LINES)]),
     )
@@ -189,21 +169,18 @@ def sentences(scored: ScoredFile) -> None:
     lines = ranked_lines(scored.signed, thresholds, by)
     shown = sign_table(lines[:SHOWN], scored.thresholds, by)
     shown["signs"] = [joined([tr(NAMES[sign.name]) for sign in line.firing(thresholds)]) for line in lines[:SHOWN]]
-    if scored.model.digest == readings.model().digest:
-        st.caption(tr("Select a row to open the sentence on Translate, with its words selected."))
-        selectable_table(shown, "signed_sentences", lambda row: scored.open_line(lines[row], by), **sign_options(by))
-    else:
-        st.caption(tr("Scored by another checkpoint than the current one. Score them again to open them."))
-        show_table(shown, **sign_options(by))
-    given = lines_call(scored.model, scored.text, scored.name)
-    signed = Call("signed", sign_file, (python_code.translator(scored.model), given)).returning(scored.signed)
+    note = tr("Select a row to open the sentence on Translate, with its words selected.")
+    scored.table(shown, "signed_sentences", lambda row: scored.open_line(lines[row], by), note, **sign_options(by))
+    signed = Call("signed", sign_file, (python_code.translator(scored.models[0]), lines_call(scored))).returning(
+        scored.signed
+    )
     downloads("signs", call=lambda: Call("table", sign_table, (signed, thresholds, by)))
 
 
-def lines_call(model: Model, text: str, name: str) -> Call:
+def lines_call(scored: ScoredFile) -> Call:
     """Return the call that scores the lines of a text; in the script, a long one is read from its file."""
-    lines = Call("lines", parse_lines, (python_code.given_text(text, name),))
-    return Call("scored", score_lines, (python_code.translator(model), lines))
+    lines = Call("lines", parse_lines, (python_code.given_text(scored.text, scored.name),))
+    return Call("scored", score_lines, (python_code.translator(scored.models[0]), lines))
 
 
 scored = session_object(ScoredFile)

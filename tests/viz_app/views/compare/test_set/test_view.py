@@ -53,8 +53,8 @@ def test_scores_sentences_and_buckets_stand_on_the_page(page: AppTest) -> None:
     [
         ("", "There is no sentence: expected one per line"),
         ("a\n", "Line 1 has no reference"),
-        ("a\tb\n" * 5, "has 5 sentences, at most 4 can be compared here: use"),
-        ("very " * 600 + "\tsehr", "Line 1 has"),
+        ("a\tb\n" * 5, "has 5 sentences, at most 4 are read here: use"),
+        ("very " * 600 + "\tsehr", "Line 1: the text has"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(

@@ -58,7 +58,7 @@ def test_the_worst_word_is_first_and_the_text_stays(page: AppTest) -> None:
     [
         ("", "There is no sentence: expected one per line"),
         ("a\tb\tc", "Line 1 has 3 columns"),
-        ("a\n" * 5, "has 5 sentences, at most 4 can be scored here: use"),
+        ("a\n" * 5, "has 5 sentences, at most 4 are read here: use"),
         ("very " * 600, "Line 1: the text has"),
     ],
 )
