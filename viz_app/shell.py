@@ -24,7 +24,7 @@ from viz_app.frame.question_line import question_line
 from viz_app.frame.source_note import source_note
 from viz_app.language import tr
 from viz_app.page_list import VIEWS, View
-from viz_app.session import analysis_fields, fields, permalink, readings, shown_slide
+from viz_app.session import analysis_fields, fields, permalink, readings, shown_slide, source_doubts
 from viz_app.session.address import HYPOTHESIS, TOUR, WORD
 from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
@@ -65,7 +65,9 @@ def draw_view(view: View, script: StreamlitPage, model: Model, reading: Reading 
         )
         unknown.error(sentence_case(problem))
     if reading is not None and view.has_sentence and model.explanation is None:
-        source_note(reading, note)
+        found = source_doubts.doubts(reading)
+        if any(found):
+            source_note(reading, found, note)
     if reading is not None and view.has_badges:
         badges.badges(reading)
 

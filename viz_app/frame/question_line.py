@@ -66,7 +66,8 @@ def questions(reading: Reading) -> Iterator[Question]:
 
     explanation, selected = reading.explain(), readings.selected_words(reading)
     source, target = explanation.source_tokens, explanation.predicted_tokens
-    if (pair := selected_pair.selected_pair(reading)) is not None:
+    pair = selected_pair.selected_pair(reading) if len(selected) == 2 else None
+    if pair is not None:
         found = selected_pair.linking_heads(reading, pair)
         texts = {"query": quoted_word(found.query_text), "key": quoted_word(found.key_text)}
         text = tr("Which head links {query} and {key}?", **texts)

@@ -113,8 +113,8 @@ def _path_box(opening: Opening) -> None:
 
     A visitor on this machine may give any file; others choose from the files that the app offers, if any.
     """
-    is_typed = kept("may_type_path", (), model_paths.may_type_path)
-    listed = [] if is_typed else list(model_paths.listed_paths())
+    is_typed, is_offered = kept("menu_of_paths", (), lambda: (model_paths.may_type_path(), model_paths.has_folders()))
+    listed = list(model_paths.listed_paths()) if is_offered else []
     if not is_typed and not listed:
         return
     with (

@@ -1,0 +1,99 @@
+"""What makes the translation of a sentence doubtful, and a better input, found when the page has been drawn."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import streamlit as st
+
+from viz_app.session import model_paths
+from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.readings import Reading
+from viz_app.session.state import kept
+
+if TYPE_CHECKING:
+    from core.analysis.unfamiliar_source import SourceLanguage
+
+
+class Doubts(NamedTuple):
+    """What there is to say of a sentence; all of it false if there is nothing.
+
+    Attributes:
+        by_modules: the model itself has translated, as the fast search computes something else.
+        problem: of the source.
+        unseen: characters that the vocabulary lacks.
+        plainer: the source in a plainer form, if it has a problem and can be read so.
+        has_fewer: the translation has fewer sentences.
+    """
+
+    by_modules: bool
+    problem: Literal["unknown", "capitals", "other_language", "unseen", ""]
+    unseen: tuple[str, ...]
+    plainer: str
+    has_fewer: bool
+
+
+def doubts(reading: Reading) -> Doubts:
+    """Return the doubts about a reading, which may run the model once."""
+    known_for = reading.identity, reading.forced, reading.translation.by_modules
+    return kept("doubts_about_the_source", known_for, lambda: _doubts(reading))
+
+
+def _doubts(reading: Reading) -> Doubts:
+    from core.analysis.unfamiliar_source import UNKNOWN_SHARE, unknown_share, without_capitals
+    from core.text.sentences import missing_sentences
+
+    model, translation = reading.model, reading.translation
+    source, language = translation.source, _source_language(model)
+    unseen, plainer = _unseen(model, source)
+    problem = ""
+    if unknown_share(translation) > UNKNOWN_SHARE:
+        problem = "unknown"
+    elif without_capitals(source):
+        problem = "capitals"
+    elif language and language.is_other(source):
+        problem = "other_language"
+    elif unseen:
+        problem = "unseen"
+    is_translation = model.parser is None and reading.forced is None
+    return Doubts(
+        translation.by_modules,
+        problem,
+        unseen,
+        plainer if problem and model.parser is None else "",
+        is_translation and missing_sentences(source, reading.hypothesis.text) > 0,
+    )
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)
+def _source_language(model: Model) -> "SourceLanguage | None":
+    """The language that a model translates from; None if there is no index of it to know it by."""
+    from core.analysis.corpus.cli import index_beside
+    from core.analysis.corpus.index_file import load_index
+    from core.analysis.unfamiliar_source import SourceLanguage
+
+    beside = index_beside(Path(model.path))
+    try:
+        path = model_paths.file_in(beside.parent, beside.name) if beside.is_absolute() else None
+        index = load_index(path) if path else None
+        if index is None or index.facts.digest != model.digest:
+            return None
+        decode = model.translator.tokenizer.target.decode
+        translations = (decode(list(each.target)) for each in index.sentences)
+        return SourceLanguage([each.source for each in index.sentences], translations)
+    except (ValueError, OSError):  # the page Corpus says why an index cannot be used
+        return None
+
+
+@st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)
+def _unseen(model: Model, source: str) -> tuple[tuple[str, ...], str]:
+    """Characters that the vocabulary lacks, and the source in a plainer form, if one can be read."""
+    from core.analysis.unfamiliar_source import UNKNOWN_SHARE, without_capitals
+    from core.analysis.unseen_characters import Alphabet
+    from core.text.text_normalization import normalized
+
+    alphabet = Alphabet(model.translator.tokenizer)
+    plainer = alphabet.plain_form(source)
+    lacking = {*alphabet.unseen(plainer)}
+    is_unknown = sum(character in lacking for character in plainer) > UNKNOWN_SHARE * len(plainer)
+    plainer = without_capitals(plainer) or plainer
+    return alphabet.unseen(source), "" if is_unknown or plainer == normalized(source) else plainer
