@@ -264,10 +264,11 @@ function levelOf(node) {
  * @param {CSSStyleDeclaration} style
  * @param {DOMRect} box
  */
-function cutOff(node, { overflow, textOverflow, paddingRight, paddingBottom }, box) {
+function cutOff(node, { overflow, textOverflow, writingMode, paddingRight, paddingBottom }, box) {
   const { scrollWidth, clientWidth, scrollHeight, clientHeight } = node;
-  const isFull = scrollWidth > clientWidth || scrollHeight > clientHeight;
-  if (!isFull || !/hidden|clip/.test(overflow) || !clientWidth) return null;
+  const [isWide, isHigh] = [scrollWidth > clientWidth, scrollHeight > clientHeight];
+  if (!(isWide || isHigh) || !/hidden|clip/.test(overflow) || !clientWidth) return null;
+  if (textOverflow === "ellipsis" && !(writingMode === "horizontal-tb" ? isWide : isHigh)) return null;
   const { left, top, width, height } = box;
   const limit = new DOMRect(left, top, width - parseFloat(paddingRight), height - parseFloat(paddingBottom));
   return textOverflow === "ellipsis" ? { limit, isClipped: false } : { limit: null, isClipped: true };

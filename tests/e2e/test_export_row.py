@@ -31,6 +31,9 @@ def test_a_slide_and_python_are_shown_in_dialogs(page: Page, app: str) -> None:
         slide.get_by_role("button", name="PDF").click()
     assert download.value.suggested_filename == "cross-layer1-head0-slide.pdf"
     assert Path(download.value.path()).read_bytes().startswith(b"%PDF")
+    page.route("**/pdf", lambda route: route.fulfill(status=400, body="the SVG is too large"))
+    slide.get_by_role("button", name="PDF").click()
+    expect(slide.get_by_role("alert")).to_have_text("No file: the SVG is too large")
     slide.get_by_role("button", name="Close").click()
     expect(slide).to_have_count(0)
     wait_until_idle(page)

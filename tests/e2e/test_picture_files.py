@@ -105,8 +105,8 @@ def origin(root: Any) -> tuple[float, float]:
 
 def is_written(text: tuple[str, float, float, float, bool], written: list[tuple[str, float, float, bool]]) -> bool:
     """Whether a text of the page begins at the same place in the file."""
-    content, left, top, height, _ = text
-    start = content.split()[0][:3].casefold()
+    content, left, top, height, is_cut = text
+    start = content.split()[0][: 2 if is_cut else None].casefold()
     return any(
         drawn.startswith(start) and (is_turned or (abs(x - left) < NEAR and top <= y <= top + height + NEAR))
         for drawn, x, y, is_turned in written

@@ -38,7 +38,8 @@ export async function savePicture(place, format, name, caption) {
   if (format === "PDF") {
     const answer = await fetch(new URL("pdf", window.location.href), { method: "POST", body: svgFile(picture) });
     if (answer.ok) return save(await answer.blob(), file);
-    return answer.status === 404 ? window.print() : Promise.reject(new Error(await answer.text())); // a proxy has none
+    if (answer.status === 404) return window.print(); // a proxy has no such address
+    throw new Error((await answer.text()) || answer.statusText);
   }
   const svg = new Blob([await withFonts(picture)], { type: "image/svg+xml" });
   const scale = caption === undefined ? SCALE : SLIDE_PIXELS / picture.width;

@@ -60,10 +60,9 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
  */
 function fileButtons(data, name, caption) {
   return FORMATS.map((format) =>
-    fileButton(format, tr("Download as {format}", { format }), async () => {
-      const place = placeOf(data.picture);
-      if (place) await savePicture(place, format, name, caption);
-    }),
+    fileButton(format, tr("Download as {format}", { format }), () =>
+      savePicture(/** @type {HTMLElement} */ (placeOf(data.picture)), format, name, caption),
+    ),
   );
 }
 
@@ -78,8 +77,13 @@ function fileButton(text, about, act) {
   node.title = about;
   node.onclick = async () => {
     node.disabled = true;
+    node.parentElement?.querySelector("[role=alert]")?.remove();
     try {
       await act();
+    } catch (error) {
+      const message = element("span", "", tr("No file: {reason}", { reason: /** @type {Error} */ (error).message }));
+      message.setAttribute("role", "alert");
+      node.parentElement?.append(message);
     } finally {
       node.disabled = false;
     }

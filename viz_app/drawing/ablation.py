@@ -1,7 +1,7 @@
 """Effects of turning heads off, on words, tokens and log-probabilities."""
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
@@ -38,12 +38,6 @@ def scale_ticks(limit: float) -> list[tuple[str, float]]:
 def effect_color(effect: float, limit: float, theme: Theme) -> str:
     """Return the colour of a change from -limit to limit, by `effect_share`: blue for a loss, orange for a gain."""
     return theme.diverging[round((effect_share(effect, limit) + 1) / 2 * (len(theme.diverging) - 1))]
-
-
-def effect_colors(effects: Iterable[float], limit: float, theme: Theme) -> list[tuple[str, str]]:
-    """Return the `effect_color` of each change, and the colour of text on it."""
-    colors = [effect_color(effect, limit, theme) for effect in effects]
-    return [(color, readable_on(color)) for color in colors]
 
 
 def text_color(effect: float, limit: float, theme: Theme) -> str:

@@ -35,7 +35,6 @@ class Theme:
         background: Of the page, and of a weight of 0.
         sequential: Colours of the weights 0 to 1, evenly spaced; lightness falls (light) or rises (dark) in even steps.
         diverging: Colours of differences from -1 to 1; the middle one is the background.
-        greys: Colours from 0 to 1 of what only copies the input, as many as of `sequential`.
         head_colors: Of heads 0 to 7, then repeated.
     """
 
@@ -46,7 +45,6 @@ class Theme:
     hairline: str
     sequential: tuple[str, ...]
     diverging: tuple[str, ...]
-    greys: tuple[str, ...]
     head_colors: tuple[str, ...]
     interface_font: str = INTERFACE_FONT
     monospace_font: str = MONOSPACE_FONT
@@ -148,7 +146,6 @@ LIGHT = Theme(
     hairline="#dcdcd6",
     sequential=_ramp("#ffffff", (1.0, 0.27), (0.135, 0.085), (240.0, 278.0)),
     diverging=_two_sided("#ffffff", (1.0, 0.45), 0.13, (255.0, 50.0)),
-    greys=_ramp("#ffffff", (1.0, 0.8), (0.0, 0.0), (0.0, 0.0)),
     head_colors=(*_BLUE_TO_PURPLE, "#ac8e49", "#0095f9", "#000000", "#882255"),
 )
 DARK = Theme(
@@ -159,6 +156,5 @@ DARK = Theme(
     hairline="#353b43",
     sequential=_ramp("#14171b", (0.205, 0.97), (0.125, 0.03), (264.0, 205.0)),
     diverging=_two_sided("#14171b", (0.205, 0.78), 0.12, (250.0, 60.0)),
-    greys=_ramp("#14171b", (0.205, 0.45), (0.0, 0.0), (0.0, 0.0)),
     head_colors=(*_BLUE_TO_PURPLE, "#e69f00", "#56b4e9", "#f2f2f2", "#f0e442"),
 )

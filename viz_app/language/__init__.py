@@ -274,7 +274,7 @@ def localized_all(values: Iterable[float], spec: str) -> list[str]:
 
 
 def in_symbols(text: str) -> str:
-    """Put a number that Python or matplotlib has written into the visitor's language."""
+    """Put a number that Python has written into the visitor's language."""
     return all_in_symbols([text])[0]
 
 

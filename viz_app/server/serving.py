@@ -162,7 +162,7 @@ def prepare_numbers() -> None:
 
 def import_pages() -> None:
     """Import the modules that the pages import, above all pandas and matplotlib."""
-    importlib.import_module("matplotlib.figure")  # for exports
+    importlib.import_module("matplotlib.figure")  # for PDF
     for view in VIEWS:
         for node in ast.parse((Path(__file__).parents[1] / view.script).read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ImportFrom) and node.module:

@@ -23,7 +23,7 @@ from viz_app.drawing.theme import Theme
 from viz_app.language import tr
 
 LEVELS = 256
-SCALE = 4  # pixels of the page to one of the picture
+SCALE = 3  # pixels of the page to one of the picture
 SPACE = "\u2423"  # of the character that is a space
 
 

@@ -1,5 +1,4 @@
 import pytest
-from matplotlib.mathtext import MathTextParser
 
 from core.analysis.beam_tree import beam_tree
 from core.analysis.token_path.token_walk import follow_token
@@ -68,7 +67,5 @@ def test_every_formula_is_read_in_the_app_and_in_files(stepped: Translator) -> N
     tree = beam_tree(stepped, "A dog.", 2)
     formulas = {view.formula for path in paths for view in step_list(path, str, tree)} | set(PENALTIES.values())
     assert len(formulas) > 15
-    parser = MathTextParser("path")
     for formula in formulas:
         assert math_text(math_tree(formula))
-        parser.parse(f"${formula}$")
