@@ -275,8 +275,9 @@ class Translator:
         sources: list[list[int]] = []
         limits: list[int] = []
         begun: list[Beginning] = []
-        for number, (text, prefix) in enumerate(zip(texts, prefixes or repeat(()), strict=prefixes is not None)):
-            with naming_sentence(number + 1):
+        given = repeat((), len(texts)) if prefixes is None else prefixes
+        for number, (text, prefix) in enumerate(zip(texts, given, strict=True), start=1):
+            with naming_sentence(number):
                 sources.append(self.codec.source_ids(text))
                 limits.append(self.limits.of_translation(sources[-1]))
                 begun.append(self.setup.beginning(text, prefix, limits[-1], constraints))
