@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.text.phrases import Number
+from core.text.phrases import Number, numbers
 from core.trace import Head
 
 Scale = Literal["sequential", "diverging", "greys"]  # of colours, from 0 to 1 or from -1 to 1
@@ -143,10 +143,17 @@ def effect_share(effect: float, limit: float) -> float:
     return min(max(share, -1.0), 1.0)
 
 
-def effect_cell(effect: float, limit: float, head: Head | None = None) -> Cell:
-    """Cell of an effect in nats, in a grid with the diverging scale from -limit to limit."""
-    text = Number(effect, "+.1f") if abs(effect) >= SMALLEST else ""
-    return Cell(text=text, says=Number(effect, "+.3f"), shade=effect_share(effect, limit), head=head)
+def effect_cells(effects: Sequence[float], limit: float, heads: Sequence[Head | None] = ()) -> list[Cell]:
+    """Cells of effects in nats, in a grid with the diverging scale from -limit to limit.
+
+    Args:
+        heads: that a click selects, one for each effect, or none.
+    """
+    texts, said = numbers(effects, "+.1f"), numbers(effects, "+.3f")
+    return [
+        Cell(text=text if abs(effect) >= SMALLEST else "", says=says, shade=effect_share(effect, limit), head=head)
+        for effect, text, says, head in zip(effects, texts, said, heads or [None] * len(effects), strict=True)
+    ]
 
 
 def effect_ends(limit: float) -> tuple[str, str]:

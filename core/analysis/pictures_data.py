@@ -4,82 +4,82 @@ from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 from core.analysis.pictures import Bars, Cell, Dots, Grid, Picture, Series
-from core.text.phrases import Number
+from core.text.phrases import numbers
 from core.trace import Head
 
-Say = Callable[[str], str]  # a text in the language of the reader
-
-
+Say = Callable[[Sequence[str]], Sequence[str]]  # texts in the language of the reader
 Place = tuple[int, int]  # row and column, from 0
 Mark = Head | Place
 
 
-def picture_data(picture: Picture, say: Say = str, selected: Mark | Set[Mark] | None = None) -> dict[str, Any]:
+def picture_data(picture: Picture, say: Say = list, selected: Mark | Set[Mark] | None = None) -> dict[str, Any]:
     """Return the data of a picture, see `Picture` in pictures.js.
 
     Args:
-        say: translates a phrase.
+        say: translates phrases.
         selected: heads, or cells, that are marked.
     """
     marks = selected if isinstance(selected, Set) else {selected} - {None}
     if isinstance(picture, Dots):
+        name, axis, *said = say([picture.title, picture.axis, *(dot.says for dot in picture.dots)])
         dots = [
             {
                 "layer": dot.head.layer,
                 "head": dot.head.head,
                 "value": dot.value,
-                "name": f"{dot.head.short}: {say(dot.says)}",
+                "name": f"{dot.head.short}: {says}",
                 "marked": dot.head in marks,
             }
-            for dot in picture.dots
+            for dot, says in zip(picture.dots, said, strict=True)
         ]
-        texts = {"name": say(picture.title), "axis": say(picture.axis)}
-        return {"kind": "dots", **texts, "dots": dots, "layers": picture.num_layers}
-    columns = [say(name) for name in picture.columns]
+        return {"kind": "dots", "name": name, "axis": axis, "dots": dots, "layers": picture.num_layers}
+    columns = say(picture.columns)
     if isinstance(picture, Bars):
-        texts = {"name": say(picture.title), "axis": say(picture.axis), "columns": columns}
-        return {"kind": "bars", **texts, "series": [_series(each, columns, say) for each in picture.series]}
-    of_groups = [say(name) for name, count in picture.groups for _ in range(count)] or [""] * len(columns)
+        name, axis, *names = say([picture.title, picture.axis, *(each.name for each in picture.series)])
+        series = [_series(each, own, columns, say) for each, own in zip(picture.series, names, strict=True)]
+        return {"kind": "bars", "name": name, "axis": axis, "columns": columns, "series": series}
+    name, legend, low, high = say([picture.title, picture.legend, *picture.ends])
+    groups = list(zip(say([group for group, _ in picture.groups]), [count for _, count in picture.groups], strict=True))
+    of_groups = [group for group, count in groups for _ in range(count)] or [""] * len(columns)
     places = list(zip(of_groups, columns if len(columns) > 1 else [""], strict=True))
+    rows: list[dict[str, Any]] = []
+    titles = say([title for title, _ in picture.rows])
+    for row, (title, (_, cells)) in enumerate(zip(titles, picture.rows, strict=True)):
+        texts = say([cell.text if cell else "" for cell in cells])
+        said = say([cell.says if cell else "" for cell in cells])
+        data = [
+            cell
+            and {
+                "text": text,
+                "name": f"{', '.join(filter(None, (title, *place)))}: {says}",
+                "shade": cell.shade,
+                "scale": cell.scale or picture.scale,
+                "bar": cell.bar,
+                "strong": cell.is_strong,
+                "marked": cell.head in marks or (row, column) in marks,
+            }
+            for column, (place, cell, text, says) in enumerate(zip(places, cells, texts, said, strict=False))
+        ]
+        rows.append({"name": title, "cells": data})
     return {
         "kind": "grid",
-        "name": say(picture.title),
+        "name": name,
         "columns": columns,
-        "rows": [
-            {
-                "name": (title := say(name)),
-                "cells": [
-                    cell
-                    and {
-                        "text": say(cell.text),
-                        "name": f"{', '.join(filter(None, (title, *place)))}: {say(cell.says)}",
-                        "shade": cell.shade,
-                        "scale": cell.scale or picture.scale,
-                        "bar": cell.bar,
-                        "strong": cell.is_strong,
-                        "marked": cell.head in marks or (row, column) in marks,
-                    }
-                    for column, (place, cell) in enumerate(zip(places, cells, strict=False))
-                ],
-            }
-            for row, (name, cells) in enumerate(picture.rows)
-        ],
-        "groups": [[say(name), count] for name, count in picture.groups],
+        "rows": rows,
+        "groups": groups,
         "scale": picture.scale,
         "cellWidth": picture.width,
-        "legend": {"title": say(picture.legend), "low": say(picture.ends[0]), "high": say(picture.ends[1])},
+        "legend": {"title": legend, "low": low, "high": high},
     }
 
 
-def _series(series: Series, columns: Sequence[str], say: Say) -> dict[str, Any]:
-    name, heads = say(series.name), series.heads or [None] * len(columns)
+def _series(series: Series, name: str, columns: Sequence[str], say: Say) -> dict[str, Any]:
+    heads = series.heads or [None] * len(columns)
     bars = [
-        {
-            "value": value,
-            "name": f"{name}, {column}: {say(Number(value, '+.3f'))}",
-            "isButton": head is not None,
-        }
-        for column, value, head in zip(columns, series.values, heads, strict=True)
+        {"value": value, "name": f"{name}, {column}: {number}", "isButton": head is not None}
+        for column, value, number, head in zip(
+            columns, series.values, say(numbers(series.values, "+.3f")), heads, strict=True
+        )
     ]
     return {"name": name, "color": series.color, "bars": bars}
 

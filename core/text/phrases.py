@@ -32,6 +32,11 @@ class Number(str):
         return number
 
 
+def numbers(values: Sequence[float], spec: str) -> list[Number]:
+    """Numbers of one form."""
+    return [Number(value, spec) for value in values]
+
+
 class Phrase(str):
     """An English text: words with values in place of their `{names}`.
 

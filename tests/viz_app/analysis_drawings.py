@@ -46,7 +46,7 @@ from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from viz_app.components import attention_map
 from viz_app.drawing import ablation, beam_table
-from viz_app.language import translated
+from viz_app.language import translated, translated_all
 from viz_app.views.compare.test_set import figures as test_set
 from viz_app.views.corpus import corpus_examples
 from viz_app.views.corpus.figures import corpus, distributions, scatter
@@ -121,7 +121,7 @@ def written(of: Subject) -> Iterator[Drawn]:
     found = attribute_logit(trace, of.position, against=of.choice.choice((None, "mean")))
     head = Head("cross", *of.place)
     for picture in found.pictures(head):
-        yield picture_data(picture, translated, head)
+        yield picture_data(picture, translated_all, head)
     yield {"": translated(found.answer(head))}
     yield pd.DataFrame(found.table())
     yield pd.DataFrame(found.head_table(of.explanation, head, lexicon_of(trace, head, 5)))
@@ -156,7 +156,7 @@ def contrasts(of: Subject) -> Iterator[Drawn]:
 def layers(of: Subject) -> Iterator[Drawn]:
     """Layer by layer."""
     found = logit_lens(of.translator, of.text, of.target, 5)
-    yield picture_data(found.pictures(FIRST)[0], translated, (of.position, 1))
+    yield picture_data(found.pictures(FIRST)[0], translated_all, (of.position, 1))
     yield pd.DataFrame(found.cell_table(of.position, 1))
     yield pd.DataFrame(found.table())
     yield pd.DataFrame(EncoderLens(encoder_translations(of.translator, of.text, 1)).table())
@@ -167,7 +167,7 @@ def panels(of: Subject) -> Iterator[Drawn]:
     for analysis in PANELS:
         found = analysis(of.explanation)
         for picture in found.pictures(Head(of.kind, 0, 0)):
-            yield picture_data(picture, translated)
+            yield picture_data(picture, translated_all)
         yield pd.DataFrame(found.table())
 
 

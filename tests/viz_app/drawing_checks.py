@@ -12,7 +12,7 @@ from core.analysis.pictures_data import picture_data
 from tests.viz_app.drawn_sentence import Drawn, Subject
 from tests.viz_app.export_readers import READERS
 from viz_app.drawing.plotly_chart import chart_text
-from viz_app.language import translated
+from viz_app.language import translated_all
 
 HARMLESS = {  # tags and attributes of the project's own HTML
     *("table", "thead", "tbody", "tr", "th", "td", "div", "span", "p", "ins", "del", "b", "i", "br", "small", "sup"),
@@ -41,7 +41,7 @@ def check(drawn: Drawn) -> None:
             (drawn.to_json() or "").encode()
             chart_text(drawn).encode()
         case Grid():
-            check(picture_data(drawn, translated))
+            check(picture_data(drawn, translated_all))
         case dict():
             json.dumps(drawn, ensure_ascii=False, allow_nan=False).encode()
         case str():

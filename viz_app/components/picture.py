@@ -6,7 +6,7 @@ from core.analysis.pictures import Picture
 from core.analysis.pictures_data import Mark, Place, clicked_place, head_at, picture_data
 from core.trace import Head
 from viz_app.components.component import component_beside, draw
-from viz_app.language import translated
+from viz_app.language import translated_all
 
 _component = component_beside(__file__)
 
@@ -31,7 +31,7 @@ def picture(
         words: for each row of a grid the name of the sentence's word that a click on the row's name selects, or "".
         selected_words: names of those that are selected.
     """
-    data = {**picture_data(shown, translated, selected), "clickable": bool(on_head or on_place)}
+    data = {**picture_data(shown, translated_all, selected), "clickable": bool(on_head or on_place)}
 
     for row, word in zip(data.get("rows", ()), words, strict=False):
         row |= {"word": word, "selected": word in selected_words}

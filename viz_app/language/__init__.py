@@ -186,6 +186,11 @@ def translated(text: str) -> str:
     return tr(text.words, **{name: translated(value) for name, value in text.values.items()})
 
 
+def translated_all(texts: Iterable[str]) -> list[str]:
+    """Return phrases and numbers of `core` in the visitor's language, as `translated` does each."""
+    return [translated(text) for text in texts]
+
+
 def tr_values(names: Mapping[K, str]) -> dict[K, str]:
     """Return names in the visitor's language, by the same keys."""
     return {key: tr(name) for key, name in names.items()}

@@ -39,7 +39,7 @@ from core.analysis.attribution.logit_trace import (
 )
 from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.linear_norm import FrozenNorm
-from core.analysis.pictures import Bars, Cell, Grid, Series, effect_cell, effect_ends, effect_limit
+from core.analysis.pictures import Bars, Cell, Grid, Series, effect_cells, effect_ends, effect_limit
 from core.analysis.predicted_position import check_position
 from core.analysis.subject import Sentence, piece_id, predicted_position
 from core.analysis.tokens.words import readable, readable_all
@@ -247,11 +247,10 @@ class LogitAttribution(PicturedResult):
         heads, num_heads = self.heads(), self.cross.size(1)
         limit = effect_limit([*heads.values(), *self.feed_forward.tolist(), *self.biases.tolist()])
 
-        def cells(layer: int) -> list[Cell | None]:
+        def cells(layer: int) -> list[Cell]:
             of_heads = [Head(kind, layer, head) for kind in _NAMES for head in range(num_heads)]
-            rest = (self.feed_forward[layer], self.biases[layer])
-            own = [effect_cell(heads[head], limit, head) for head in of_heads]
-            return [*own, *(effect_cell(float(value), limit) for value in rest)]
+            rest = [float(self.feed_forward[layer]), float(self.biases[layer])]
+            return effect_cells([*map(heads.__getitem__, of_heads), *rest], limit, [*of_heads, None, None])
 
         return Grid(
             title=Phrase(marked("Contributions of heads and networks")),
@@ -273,7 +272,7 @@ class LogitAttribution(PicturedResult):
             strongest = [self._strongest(each, kind, layer) for layer, each in enumerate(of_heads)]
             best = max(strongest, key=lambda head: abs(float(of_heads[head.layer, head.head])))
             values = [*by_layer[:, key].tolist(), float(by_layer[:, key].sum())]
-            return [effect_cell(value, limit, head) for value, head in zip(values, [*strongest, best], strict=True)]
+            return effect_cells(values, limit, [*strongest, best])
 
         title = marked("Contributions by source token") if kind == "cross" else marked("Contributions by prefix token")
         return Grid(

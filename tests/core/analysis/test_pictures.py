@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from core.analysis.pictures import LEAST_LIMIT, Bars, Grid, Series, effect_cell, effect_ends, effect_limit, effect_share
+from core.analysis.pictures import (
+    LEAST_LIMIT,
+    Bars,
+    Grid,
+    Series,
+    effect_cells,
+    effect_ends,
+    effect_limit,
+    effect_share,
+)
 from core.analysis.pictures_data import clicked_place, head_at, picture_data
 from core.trace import Head
 
@@ -16,7 +25,7 @@ GRID = Grid(
     ends=effect_ends(2.0),
     scale="diverging",
     columns=["A", "B"],
-    rows=[("L1", [effect_cell(-2.0, 2.0, HEAD), None]), ("L2", [effect_cell(0.01, 2.0)])],
+    rows=[("L1", [*effect_cells([-2.0], 2.0, [HEAD]), None]), ("L2", effect_cells([0.01], 2.0))],
 )
 BARS = Bars(
     title="bars",

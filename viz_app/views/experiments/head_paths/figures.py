@@ -20,7 +20,7 @@ from core.analysis.composition.edges import (
 )
 from core.analysis.composition.survey import Survey
 from core.analysis.interventions.pair_runs import Metric, PairRuns
-from core.analysis.pictures import Cell, Grid, effect_cell, effect_ends, effect_limit
+from core.analysis.pictures import Cell, Grid, effect_cells, effect_ends, effect_limit
 from core.analysis.tokens.words import readable_all
 from core.trace import STACKS, Stack
 from viz_app.drawing.display_text import decimal
@@ -309,7 +309,7 @@ def positions_grid(effects: Sequence[float], tokens: Sequence[str]) -> Grid:
         ends=effect_ends(limit),
         scale="diverging",
         columns=readable_all(tokens),
-        rows=[("", [effect_cell(effect, limit) for effect in effects])],
+        rows=[("", effect_cells(effects, limit))],
         width=6,
     )
 

@@ -1,5 +1,6 @@
 """What heads write: the logit of a token as a sum over the decoder's parts."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -8,6 +9,7 @@ import streamlit as st
 from core.analysis.attribution.logit_attribution import LogitAttribution
 from core.analysis.declaration import Columns
 from core.analysis.heads.head import Head
+from core.analysis.pictures import Picture
 from core.analysis.recorded_call import Call
 from viz_app.components import word_links
 from viz_app.components.picture import picture
@@ -75,15 +77,17 @@ def page() -> None:
         st.error(sentence_case(str(error)))
         return
     head = logit_terms.term_head(reading, terms)
+    shown = terms.pictures(head)
     left, right = st.container(key="side-by-side").columns([4, 7], gap="medium")
     with left:
-        pictures(reading, terms, head, 0)
+        picture_of(0, shown, reading, terms, head)
     with right:
-        pictures(reading, terms, head, 1)
+        picture_of(1, shown, reading, terms, head)
     st.markdown(plain(translated(terms.answer(head))))
     left, right = st.container(key="difference").columns([5, 6], gap="large")
     with left:
-        pictures(reading, terms, head, 2, 3)
+        picture_of(2, shown, reading, terms, head)
+        picture_of(3, shown, reading, terms, head)
     with right:
         one_head(reading, terms, head)
         lexicons(reading)
@@ -100,14 +104,15 @@ def recorded_terms(reading: readings.Reading, terms: LogitAttribution) -> Call:
     return logit_terms.terms_call(reading, terms.position, terms.against).returning(terms)
 
 
-def pictures(reading: readings.Reading, terms: LogitAttribution, head: Head, *numbers: int) -> None:
-    """Draw some of the pictures; a click opens the head of a mark, or the one that adds most to it."""
-    for number in numbers:
-        shown, key = terms.pictures(head)[number], KEYS[number]
-        st.markdown(tr(TITLES[number]), help=None if number else f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_BARS)}")
-        picture(shown, key, head if number == 1 else None, on_head=session_object(SelectedTerm).select)
-        table = None if number else lambda: recorded_terms(reading, terms).then("table")
-        downloads(key, key, title=translated(shown.title), call=table)
+def picture_of(
+    number: int, pictures: Sequence[Picture], reading: readings.Reading, terms: LogitAttribution, head: Head
+) -> None:
+    """Draw one of the pictures; a click opens the head of a mark, or the one that adds most to it."""
+    shown, key = pictures[number], KEYS[number]
+    st.markdown(tr(TITLES[number]), help=None if number else f"{tr(HOW_TO_READ)}\n\n{tr(ABOUT_BARS)}")
+    picture(shown, key, head if number == 1 else None, on_head=session_object(SelectedTerm).select)
+    table = None if number else lambda: recorded_terms(reading, terms).then("table")
+    downloads(key, key, title=translated(shown.title), call=table)
 
 
 def one_head(reading: readings.Reading, terms: LogitAttribution, head: Head) -> None:
