@@ -35,7 +35,7 @@ UNREAD = {
     "key", "icon", "type", "layout", "format", "name", "gap", "sentence", "anchor", "code", "family", "hovertemplate",
     "loc", "textcoords", "textposition",
 }  # fmt: skip
-DRAWINGS = {"drawing", "components", "figures", "export"}  # modules, or folders of them
+DRAWINGS = {"drawing", "components", "figures", "svg_to_pdf", "fonts"}  # modules, or folders of them
 NO_TEXTS_IN = {  # calls whose arguments nobody reads
     "re.compile", "re.fullmatch", "re.sub", "re.match", "re.search", "TypeVar", "Widget", "cast", "getattr",
     "Widget[str]", "strftime", "find_spec", "warn", "assert_never", "NamedTuple", "Literal", "script", "get_logger",

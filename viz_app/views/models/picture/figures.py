@@ -138,10 +138,10 @@ def characters_html(
         name: of the whole, for screen readers.
     """
     rows = "".join(_character_html(image, each, patch_size, theme) for each in characters)
-    scale = f"<i style='background: linear-gradient(to right, {', '.join(theme.sequential)})'></i>"
+    scale = f'<i style="background: linear-gradient(to right, {", ".join(theme.sequential)})"></i>'
     about = html.escape(tr("attention weight of a patch"))
-    legend = f"<p class='scale'><span>0</span>{scale}<span>1</span>{about}</p>"
-    return f"<div class='characters' role='img' aria-label='{html.escape(name)}'>{rows}{legend}</div>"
+    legend = f'<p class="scale"><span>0</span>{scale}<span>1</span>{about}</p>'
+    return f'<div class="characters" role="img" aria-label="{html.escape(name)}">{rows}{legend}</div>'
 
 
 def _character_html(image: Pixels, character: CharacterAttention, patch_size: int, theme: Theme) -> str:
@@ -152,4 +152,4 @@ def _character_html(image: Pixels, character: CharacterAttention, patch_size: in
     patches, columns = character.weights.shape
     size = f"--patches: {patches}; --columns: {columns}; width: {SCALE * tinted.shape[1]}px"
     label = f"<b>{html.escape(character.character)}</b><span>{decimal(character.probability, 2)}</span>"
-    return f"<p>{label}<i style='{size}'><img src='{address}' alt=''></i></p>"
+    return f'<p>{label}<i style="{size}"><img src="{address}" alt=""></i></p>'

@@ -78,9 +78,9 @@ def test_every_character_has_its_picture(explanation: Explanation) -> None:
     image = np.random.default_rng(1).integers(0, 256, (4, 6), dtype=np.uint8)
     characters = character_attention(explanation, ROWS, 0, 1)
     drawn = characters_html(image, characters, 2, LIGHT, "<all>")
-    assert "aria-label='&lt;all&gt;'" in drawn
+    assert 'aria-label="&lt;all&gt;"' in drawn
     assert "<b>&lt;/s&gt;</b><span>0.74</span>" in drawn
-    addresses = re.findall(r"src='data:image/png;base64,([^']+)'", drawn)
+    addresses = re.findall(r'src="data:image/png;base64,([^"]+)"', drawn)
     assert len(addresses) == 3
     with Image.open(io.BytesIO(base64.b64decode(addresses[1]))) as picture:
         assert (np.asarray(picture) == tinted_picture(image, characters[1].weights, 2, LIGHT)).all()

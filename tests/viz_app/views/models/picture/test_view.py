@@ -38,7 +38,7 @@ def test_a_text_is_drawn_and_read(page: AppTest, line_checkpoint: Path) -> None:
     assert any("Not as drawn" in caption.value for caption in page.caption)
     page.segmented_control(key="picture_view").set_value("Pictures")
     drawn = [str(each.proto.body) for each in healthy(page.run()).get("html")]
-    assert sum("class='characters'" in each for each in drawn) == 1
+    assert sum('class="characters"' in each for each in drawn) == 1
     page.slider(key="picture_noise").set_value(20)
     page.selectbox(key="picture_head").set_value("L2 H3")
     page.segmented_control(key="picture_view").set_value("Table")
