@@ -257,7 +257,7 @@ class LogitAttribution(PicturedResult):
             legend=_NATS,
             ends=effect_ends(limit),
             scale="diverging",
-            columns=[*[f"H{head + 1}" for head in range(num_heads)] * 2, "FFN", Phrase(marked("bias"))],
+            columns=[*[f"H{head + 1}" for head in range(num_heads)] * 2, Phrase(marked("FFN")), Phrase(marked("bias"))],
             groups=[*((name, num_heads) for name in _NAMES.values()), ("", 2)],
             rows=[(f"L{layer + 1}", cells(layer)) for layer in range(len(self.feed_forward))],
         )
