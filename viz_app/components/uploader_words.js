@@ -1,11 +1,19 @@
 // @ts-check
-// Texts of Streamlit's file uploaders that no style sheet can replace: names for screen readers, and why a file is refused.
-// Texts that Streamlit's script writes in another way stay English.
+// Texts of Streamlit's file uploaders, for which it has no option. What another version of it writes in another way stays
+// English.
 
 import { tr } from "../../core/drawing/texts.js";
 
 const NAMED = "aria-label";
 const UPLOADER = "[data-testid=stFileUploader]";
+const ZONE = `${UPLOADER} [data-testid=stFileUploaderDropzone]`;
+const TEXTS = [
+  `${ZONE} > span p`,
+  `${ZONE} [data-testid=stFileUploaderDropzoneInstructions] span`,
+  `${ZONE} > input + div:not(:has(button)) span`, // while files are dragged over it
+  `${UPLOADER} [role=alert]`,
+  "[data-testid=stTooltipErrorContent]",
+].join();
 
 /** @type {[english: RegExp, other: (...found: string[]) => string][]} */
 const NAMES = [
@@ -17,6 +25,10 @@ const NAMES = [
 
 /** @type {[english: RegExp, other: (...found: string[]) => string][]} */
 const MESSAGES = [
+  [/^Upload$/, () => tr("Upload")],
+  [/^(\S+)MB per file$/, (_, most) => tr("{most} MB per file", { most })],
+  [/^Drag and drop a file here$/, () => tr("Drag and drop a file here")],
+  [/^Drag and drop files here$/, () => tr("Drag and drop files here")],
   [/^Error: $/, () => tr("Error: ")],
   [/File must be (\S+) or smaller\./, (_, most) => tr("The file must have at most {most}.", { most })],
   [/(?<=^|\. )\S* ?files are not allowed\./, () => tr("Files of this type are not accepted.")],
@@ -34,7 +46,7 @@ function* places() {
     const name = each.getAttributeNode(NAMED);
     if (name) yield [name, NAMES];
   }
-  for (const each of document.querySelectorAll(`${UPLOADER} [role=alert], [data-testid=stTooltipErrorContent]`)) {
+  for (const each of document.querySelectorAll(TEXTS)) {
     const texts = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) yield [/** @type {Text} */ (texts.currentNode), MESSAGES];
   }

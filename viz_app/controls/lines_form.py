@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import streamlit as st
 
 from viz_app.controls.tables import selectable_table, show_table
-from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import sentence_case
 from viz_app.language import marked, tr
 from viz_app.session import readings
@@ -114,7 +113,6 @@ class LinesForm(Generic[L]):
             if above:
                 above()
             left, right = st.columns(2, gap="large")
-            uploader_texts(f"{key}_file", MAX_BYTES // 2**20)
             file = left.file_uploader(tr(self.label), key=f"{key}_file", help=about, max_upload_size=MAX_BYTES // 2**20)
             pasted = right.text_area(
                 tr("Or paste lines"),

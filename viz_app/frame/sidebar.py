@@ -6,11 +6,10 @@ from contextlib import contextmanager, nullcontext
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain
 from viz_app.frame import checkpoint_opening, model_facts, named_model, target_language
 from viz_app.frame.checkpoint_opening import Opening
-from viz_app.language import ENGLISH, LANGUAGES, VisitorLanguage, language, language_of_visit, marked, tr
+from viz_app.language import ENGLISH, LANGUAGES, VisitorLanguage, language_of_visit, marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import model_opening, model_paths, models
 from viz_app.session.address import CHECKPOINT, LANGUAGE, UPLOADED
@@ -92,15 +91,12 @@ def _opening_box(problem: DeltaGenerator) -> str:
         Why the last file was refused, or "".
     """
     opening = session_object(Opening)
-    key = f"upload-{opening.number}"
-    if language() != ENGLISH:
-        uploader_texts(key, several=True)
     limit = tr("{most} MB per file", most=st.get_option("server.maxUploadSize"))
     with st.container(key="opening"):
         files = st.file_uploader(  # of any type: Streamlit's own refusals give no reason, and never arrive here
             tr("Open another checkpoint"),
             accept_multiple_files=True,
-            key=key,
+            key=f"upload-{opening.number}",
             help=f"{tr(model_opening.OPENABLE)} {tr(ABOUT_FILES)}\n\n{limit}.",
         )
         _path_box(opening)

@@ -14,7 +14,6 @@ from core.capture import KINDS, Kind
 from core.files.console import command_line
 from viz_app.controls.job_control import job_control
 from viz_app.controls.pair_answer import pair_answer
-from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_names import KIND_NAMES
@@ -208,7 +207,6 @@ def form(model: Model, is_open: bool) -> None:
         st.caption(tr(ABOUT_FORM))
         with st.form("corpus_form", border=False):
             left, right = st.columns(2, gap="large")
-            uploader_texts("corpus_file", 64)
             file = left.file_uploader(tr("File of sentences, or an index"), key="corpus_file", max_upload_size=64)
             text = right.text_area(tr("Or paste lines"), key="corpus_text", height=100, persist_state="session")
             submitted = st.form_submit_button(tr("Index"), key="corpus_submit")

@@ -9,7 +9,6 @@ from core.analysis.alignment.align import RankedAligners
 from core.analysis.alignment.aligners import Aligner
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import decimals, selectable_table
-from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import address, readings
@@ -96,8 +95,6 @@ def text_with_gold() -> None:
 def form() -> None:
     """Draw the form for the text, from which one click also sends text that is still being typed."""
     st.markdown(tr("**Heads as aligners of a text with gold links**"), help=tr(ABOUT_FILE))
-    for name in FILES:
-        uploader_texts(f"gold_{name}", 5)
     with st.form("gold_text", border=False):
         files = [
             column.file_uploader(tr(name), key=f"gold_{name}", max_upload_size=5)

@@ -17,7 +17,6 @@ from core.analysis.heads.scorer import score_cards
 from core.capture import Kind
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
-from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.controls.widgets import segments, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, plain, sentence_case
@@ -248,7 +247,6 @@ def sample_box(reading: readings.Reading) -> None:
                 height=110,
                 placeholder=EXAMPLE,
             )
-            uploader_texts("sample_file", 1)
             file = st.file_uploader(tr("Or a text file"), key="sample_file", max_upload_size=1)
         ready = source == SHIPPED or bool(text.strip()) or file is not None
         if st.button(tr("Score the sample"), disabled=not ready, key="score_sample"):

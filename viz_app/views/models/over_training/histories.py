@@ -9,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.analysis.over_training.history import History, open_history
 from core.analysis.over_training.history.snapshot_files import FOLDERS
-from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr
 from viz_app.session import address, model_paths, models, readings
@@ -140,7 +139,6 @@ def _path_box(shipped: Path | None) -> str:
 
 def _upload_box() -> None:
     upload = session_object(Upload)
-    uploader_texts("history_upload")
     file = st.file_uploader(tr("A file of `python -m train history`"), key="history_upload", help=tr(ABOUT_PATH))
     if file is None:
         upload.read, upload.training, upload.folder, upload.refused = "", None, None, ""

@@ -9,7 +9,6 @@ import streamlit as st
 
 from core.analysis.recorded_call import Call
 from core.images.rendering import CHARACTERS, FONTS, HELD_OUT_FONTS, MAX_TEXT, Style, render
-from viz_app.controls.uploader_texts import uploader_texts
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code
@@ -88,7 +87,6 @@ def _drawn(reader: "LineReader") -> Picture | None:
 def _uploaded(reader: "LineReader") -> Picture | None:
     from core.images.picture import decode_png
 
-    uploader_texts("picture_file", MAX_MEGABYTES)
     file = st.file_uploader(
         tr("PNG picture of one line of text"), key="picture_file", help=tr(ABOUT_FILE), max_upload_size=MAX_MEGABYTES
     )
