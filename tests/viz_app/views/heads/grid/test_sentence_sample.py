@@ -62,6 +62,6 @@ def test_what_is_common_in_the_sample_is_not_rare(model: Model) -> None:
 
 def test_a_sentence_that_is_too_long_is_named_and_nothing_begins(model: Model) -> None:
     sample = Sample()
-    with pytest.raises(ValueError, match="sentence 2 is too long"):
+    with pytest.raises(ValueError, match="sentence 2: the text has 2401 tokens, at most 512"):
         sample.begin(model, ("A dog.", "very " * 600))
     assert sample == Sample()
