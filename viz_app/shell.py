@@ -14,8 +14,8 @@ from viz_app.frame import (
     examples,
     named_model,
     page_menu,
-    search_settings,
     sentence_input,
+    settings_menu,
     sidebar,
     tour,
     wrong_task,
@@ -142,7 +142,7 @@ elif model is not None:
             with line:
                 question_line(reading, view, model.kind)
                 if has_model and bar.search.is_changed:
-                    search_settings.changed_note(bar.search)
+                    settings_menu.changed_note(bar.search)
         is_example = has_model and view == VIEWS[0] and examples.are_shown(bar.search.text)
         if reading is None or is_example:
             with line:

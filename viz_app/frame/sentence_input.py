@@ -8,7 +8,7 @@ import streamlit as st
 
 from viz_app.controls.search_progress import stoppable
 from viz_app.drawing.display_text import sentence_case
-from viz_app.frame import search_settings, share_menu
+from viz_app.frame import settings_menu, share_menu
 from viz_app.language import tr
 from viz_app.session import address, previews, readings
 from viz_app.session.address import (
@@ -92,7 +92,7 @@ def _settings_menu(used: list[Any]) -> None:
     menu = st.popover(name, icon=":material/tune:", help=name, type="tertiary", key="settings", on_change="rerun")
     if menu.open:
         with menu:
-            if search_settings.sliders(SCALES) != used:
+            if settings_menu.sliders(SCALES) != used:
                 st.rerun()
 
 
