@@ -123,14 +123,19 @@ def table(seconds: dict[str, list[float]]) -> str:
 
 
 def loaded(
-    address: str, sources: dict[str, object], options: argparse.Namespace, heavy: int
+    address: str, sources: dict[str, object], options: argparse.Namespace, first: int, heavy: int
 ) -> tuple[Load, list[float]]:
-    """Let visitors use the app, some of them heavy; return what they measured, and the memory of the server in MB."""
+    """Let visitors use the app, some of them heavy; return what they measured, and the memory of the server in MB.
+
+    Args:
+        first: number of the first visitor; the app may still know the sentences of earlier ones.
+    """
     load = Load(address, sources, time.monotonic() + 60 * options.minutes, options.pause)
     memory: list[float] = []
     with ThreadPoolExecutor(options.sessions + heavy) as pool:
-        visits = [pool.submit(load.visit, number) for number in range(options.sessions)]
-        visits += [pool.submit(load.burden, options.sessions + number) for number in range(heavy)]
+        last = first + options.sessions
+        visits = [pool.submit(load.visit, number) for number in range(first, last)]
+        visits += [pool.submit(load.burden, last + number) for number in range(heavy)]
         while any(visit.running() for visit in visits):
             memory.append(server_memory(address))
             time.sleep(min(5.0, 6 * options.minutes))
@@ -157,12 +162,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--checkpoint", type=Path, help="default: the shipped one")
     options = parser.parse_args(arguments)
-    sources = source_payloads(options.checkpoint or shipped_path(), options.sessions)
+    turns = [(0, 0), (options.sessions, options.heavy)][: 2 if options.heavy else 1]  # first visitor, heavy ones
+    sources = source_payloads(options.checkpoint or shipped_path(), options.sessions * len(turns))
     loads: list[Load] = []
     with running_app(options.checkpoint) as address:
-        for heavy in (0, options.heavy) if options.heavy else (0,):
+        for first, heavy in turns:
             print(f"{options.sessions} visitors, {heavy} heavy ones beside them")
-            load, memory = loaded(address, sources, options, heavy)
+            load, memory = loaded(address, sources, options, first, heavy)
             report(load, memory)
             loads.append(load)
     if options.heavy:

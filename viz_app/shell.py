@@ -30,6 +30,7 @@ from viz_app.session.models import Model
 from viz_app.session.open_models import OpenModels
 from viz_app.session.readings import Current, Reading
 from viz_app.session.state import follow, no_room_shown, session_object
+from viz_app.session.turns import own_turn
 
 FRAME = Path(__file__).parent / "frame"
 STYLES = FRAME.parents[1] / "core/drawing/sizes.css", FRAME / "style.css"
@@ -126,7 +127,8 @@ elif model is not None:
     except ValueError as error:
         problem = str(error)
     has_model = model.explanation is None
-    reading = readings.given_reading(model) or sentence_input.read(model, bar.search, bar.below, problem)
+    with own_turn():
+        reading = readings.given_reading(model) or sentence_input.read(model, bar.search, bar.below, problem)
     current = session_object(Current)
     current.model, current.reading = model, reading
     with bar.below:
@@ -148,7 +150,7 @@ elif model is not None:
             with line:
                 examples.draw(model, "" if reading is None else bar.search.text)
     if model.kind in view.models:
-        with no_room_shown():
+        with no_room_shown(), own_turn():
             draw_view(view, script, model, reading, note)
     else:
         wrong_task.note(model, view)

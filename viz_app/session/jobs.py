@@ -2,13 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from functools import cache
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
-if TYPE_CHECKING:  # torch takes a second to import: the page is drawn before
-    from core.inference.fair_lock import FairLock
+from viz_app.session.turns import turn_of_long
 
 
 class Job:
@@ -46,7 +42,7 @@ class Job:
         Two threads may call it at once, since Streamlit starts the next run of a page while an interrupted one is still
         inside a step: the second one waits. Jobs of other visitors wait, too, and passes of other pages go first.
         """
-        with self._lock, _job_turn():
+        with turn_of_long(), self._lock:  # in this order: an earlier run may wait for the turn that this one has
             end = time.monotonic() + seconds
             try:
                 while not self.finished and not self.error:
@@ -59,19 +55,3 @@ class Job:
                 self.error = str(error)
             self.running = False
             return False
-
-
-@contextmanager
-def _job_turn() -> Generator[None]:
-    """Wait for the jobs of other visitors: only one computes at a time, and lets passes of other pages go first."""
-    from core.inference.fair_lock import patient
-
-    with _turn(), patient():
-        yield
-
-
-@cache
-def _turn() -> "FairLock":
-    from core.inference.fair_lock import FairLock
-
-    return FairLock()

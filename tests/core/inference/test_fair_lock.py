@@ -79,6 +79,31 @@ def test_between_two_passes_of_a_long_analysis_a_short_request_gets_its_turn(mon
     assert order[2] == "light"
 
 
+def test_a_search_keeps_its_turn_between_two_passes_for_some_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, order = FairLock(), list[str]()
+
+    def analyse() -> None:
+        with patient(), lock:
+            order.append("analysis")
+
+    for name, value in (("COMES_BACK", 0.0), ("LIGHT", 0.0)):
+        monkeypatch.setattr(fair_lock, "COMES_BACK", 1e6)
+        monkeypatch.setattr(fair_lock, "LIGHT", 1e6)
+        with lock:
+            thread = threading.Thread(target=analyse)
+            thread.start()
+            wait_until_waiting(lock, 1)
+        for _ in range(3):
+            with lock:
+                order.append("pass")
+        with lock:
+            order.append("last")
+            monkeypatch.setattr(fair_lock, name, value)
+        thread.join(30)
+        assert order == ["pass", "pass", "pass", "last", "analysis"]
+        order.clear()
+
+
 def test_the_same_thread_may_enter_again_and_keeps_it_until_it_has_left_as_often() -> None:
     lock, order = FairLock(), list[str]()
 
