@@ -15,7 +15,7 @@ ADDRESS = (
 def test_a_click_on_a_cell_shows_its_heads(page: Page, app: str) -> None:
     open_page(page, f"{app}/patching?{ADDRESS}&patched_token=1")
     expect(page.get_by_text("all patched equals the other run").first).to_be_visible()
-    cell = page.get_by_role("button", name=re.compile(r"^Cross-attention L2, <s>: "))
+    cell = page.get_by_role("button", name=re.compile(r"^<s>, Cross-attention, L2: "))
     cell.click()
     expect(cell).to_have_attribute("aria-pressed", "true")
     expect(page).to_have_url(re.compile(r"patch=cross\.2\.1"))
