@@ -23,10 +23,7 @@ const SINGLES = Float32Array.from({ length: 2 ** 16 }, (_, bits) => {
   return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -24 * fraction);
 });
 
-/**
- * @param {ArrayBuffer} file
- * @returns {{ config: Config, tensors: Map<string, Tensor>, tokenizer: Uint8Array }}
- */
+/** @param {ArrayBuffer} file @returns {{ config: Config, tensors: Map<string, Tensor>, tokenizer: Uint8Array }} */
 export function readCheckpoint(file) {
   const start = 8 + Number(new DataView(file).getBigUint64(0, true));
   /** @type {{ __metadata__: Record<string, string> } & Record<string, Entry>} */

@@ -32,10 +32,7 @@ export class Tokenizer {
     return [...new TextEncoder().encode(piece)].map((byte) => /** @type {number} */ (this.ids.get(spelledByte(byte))));
   }
 
-  /**
-   * Merge the best pair of neighbours, the left one of equals, until no pair makes a piece.
-   * @param {string} text
-   */
+  /** Merge the best pair of neighbours, the left one of equals, until no pair makes a piece. @param {string} text */
   merged(text) {
     const symbols = [...text];
     const scoreAt = (/** @type {number} */ at) => this.scores.get(symbols[at] + symbols[at + 1]) ?? -Infinity;

@@ -15,11 +15,7 @@
 const EPSILON = 1e-5; // of layer normalisation
 
 export class Transformer {
-  /**
-   * @param {Config} config
-   * @param {Map<string, Tensor>} tensors
-   * @param {Kernel} kernel
-   */
+  /** @param {Config} config @param {Map<string, Tensor>} tensors @param {Kernel} kernel */
   constructor(config, tensors, kernel) {
     const tensor = (/** @type {string} */ name) => /** @type {Tensor} */ (tensors.get(name));
     const linear = (/** @type {string} */ name) => kernel.linear(tensor(`${name}.weight`), tensor(`${name}.bias`));

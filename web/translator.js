@@ -22,10 +22,7 @@ const [MAX_SOURCE_TOKENS, MAX_EXTRA_TOKENS, NUM_ALTERNATIVES] = [512, 50, 5];
  */
 
 export class Translator {
-  /**
-   * @param {ArrayBuffer} file
-   * @param {Kernel} kernel
-   */
+  /** @param {ArrayBuffer} file @param {Kernel} kernel */
   constructor(file, kernel) {
     const { config, tensors, tokenizer } = readCheckpoint(file);
     this.tokenizer = new Tokenizer(tokenizer);

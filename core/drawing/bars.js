@@ -54,19 +54,12 @@ export function drawBars(root, { name, axis, columns, series }, onPlace) {
   });
 }
 
-/**
- * @param {BarsData["series"]} series
- * @param {number} column
- * @param {number} sign
- */
+/** @param {BarsData["series"]} series @param {number} column @param {number} sign */
 function sum(series, column, sign) {
   return series.reduce((total, { bars }) => total + Math.max(sign * bars[column].value, 0), 0) * sign;
 }
 
-/**
- * @param {BarsData["series"]} series
- * @param {readonly string[]} colors
- */
+/** @param {BarsData["series"]} series @param {readonly string[]} colors */
 function legend(series, colors) {
   const line = element("div", "names");
   for (const { name, color } of series) {

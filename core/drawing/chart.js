@@ -85,20 +85,14 @@ export function asButton(mark, name, isPressed, place, onClick) {
   };
 }
 
-/**
- * @param {string} content
- * @param {Record<string, string | number>} attributes
- */
+/** @param {string} content @param {Record<string, string | number>} attributes */
 function text(content, attributes) {
   const node = vector("text", attributes);
   node.textContent = content;
   return node;
 }
 
-/**
- * The text that a pointer shows.
- * @param {string} name
- */
+/** The text that a pointer shows. @param {string} name */
 export function hover(name) {
   const title = vector("title", {});
   title.textContent = name;

@@ -68,10 +68,7 @@ export function control(node) {
   return node;
 }
 
-/**
- * Tokens as elements: text, never HTML, and of any direction.
- * @param {readonly Span[]} spans
- */
+/** Tokens as elements: text, never HTML, and of any direction. @param {readonly Span[]} spans */
 export function spelled(spans) {
   return spans.map(([text, style]) => {
     const span = element("span", style, text);
@@ -97,10 +94,7 @@ export function textOf(spans) {
   return spans.map(([text]) => text).join("");
 }
 
-/**
- * Text of any direction that does not affect the text around it.
- * @param {string} text
- */
+/** Text of any direction that does not affect the text around it. @param {string} text */
 export function isolated(text) {
   const span = element("bdi", "", text);
   span.dir = "auto";
@@ -123,10 +117,7 @@ export function tableRow(tag, contents, numbers = []) {
   return line;
 }
 
-/**
- * Heads by name, each beside a sample of its line.
- * @param {readonly Pick<Head, "name" | "color" | "dash">[]} heads
- */
+/** Heads by name, each beside a sample of its line. @param {readonly Pick<Head, "name" | "color" | "dash">[]} heads */
 export function headNames(heads) {
   const row = element("div", "heads");
   for (const { name, color, dash } of heads) {

@@ -98,10 +98,7 @@ export function drawFigure1(container, data, chosen = {}, events = {}) {
   };
 }
 
-/**
- * @param {number} index
- * @param {number} length
- */
+/** @param {number} index @param {number} length */
 function within(index, length) {
   return Math.max(0, Math.min(length - 1, index));
 }
@@ -139,11 +136,7 @@ function draw(state, room) {
   if (focused) focus(state, focused);
 }
 
-/**
- * @param {State} state
- * @param {Item} item
- * @returns {Drawn}
- */
+/** @param {State} state @param {Item} item @returns {Drawn} */
 function drawn(state, item) {
   const { type, part, side, index, stack, layer, kind, head } = item;
   const key = [type, part?.link, part?.name, stack, side, index, layer, kind, head].join(" ");
@@ -163,11 +156,7 @@ function drawn(state, item) {
   return { item, node, key };
 }
 
-/**
- * @param {State} state
- * @param {Item} item
- * @returns {SVGElement}
- */
+/** @param {State} state @param {Item} item @returns {SVGElement} */
 function figure(state, item) {
   const { data } = state;
   switch (item.type) {
@@ -198,10 +187,7 @@ function figure(state, item) {
   }
 }
 
-/**
- * @param {SVGElement} node
- * @param {() => void} action
- */
+/** @param {SVGElement} node @param {() => void} action */
 function act(node, action) {
   node.setAttribute("role", "button");
   node.addEventListener("click", action);
@@ -212,10 +198,7 @@ function act(node, action) {
   });
 }
 
-/**
- * @param {State} state
- * @param {Item} item
- */
+/** @param {State} state @param {Item} item */
 function picture(state, { kind = "cross", layer = 0, head = 0 }) {
   const name = `${kind} ${layer} ${head}`;
   const known = state.pictures.get(name) ?? headPicture(state.data, kind, layer, head);
@@ -223,11 +206,7 @@ function picture(state, { kind = "cross", layer = 0, head = 0 }) {
   return known;
 }
 
-/**
- * @param {State} state
- * @param {Stack} stack
- * @param {number} layer
- */
+/** @param {State} state @param {Stack} stack @param {number} layer */
 function toggle(state, stack, layer) {
   const open = state.open[stack];
   if (!open.delete(layer)) open.add(layer);
@@ -235,20 +214,13 @@ function toggle(state, stack, layer) {
   state.events.onOpen?.({ encoder: [...state.open.encoder], decoder: [...state.open.decoder] });
 }
 
-/**
- * @param {State} state
- * @param {Item} item
- */
+/** @param {State} state @param {Item} item */
 function pick(state, { side, index = 0 }) {
   if (side !== "source") choose(state, { step: index }, true);
   else choose(state, { source: index === state.source ? -1 : index }, true);
 }
 
-/**
- * @param {State} state
- * @param {SVGAElement} anchor
- * @param {MouseEvent} event
- */
+/** @param {State} state @param {SVGAElement} anchor @param {MouseEvent} event */
 function follow(state, anchor, event) {
   const address = anchor.getAttribute("href");
   const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
@@ -287,11 +259,7 @@ function show(state) {
   setStop(state);
 }
 
-/**
- * @param {State} state
- * @param {SVGElement} node
- * @param {Item} item
- */
+/** @param {State} state @param {SVGElement} node @param {Item} item */
 function showOption({ data, step }, node, item) {
   const shown = data.options[step][item.index ?? 0];
   node.replaceChildren(option(item, shown));
@@ -307,10 +275,7 @@ function stops({ drawn }) {
   return drawn.filter(({ node }) => node.getAttribute("role") === "button" || node.hasAttribute("href"));
 }
 
-/**
- * Tab reaches the part that had the focus last, at first the chosen word of the translation.
- * @param {State} state
- */
+/** Tab reaches the part that had the focus last, at first the chosen word of the translation. @param {State} state */
 function setStop(state) {
   const all = stops(state);
   const chosen = all.find(({ key }) => key === state.stop) ?? all.find(({ item }) => isChosen(state, item)) ?? all[0];
@@ -318,18 +283,12 @@ function setStop(state) {
   for (const each of all) each.node.setAttribute("tabindex", each === chosen ? "0" : "-1");
 }
 
-/**
- * @param {State} state
- * @param {Item} item
- */
+/** @param {State} state @param {Item} item */
 function isChosen({ step }, { side, index }) {
   return side === "predicted" && index === step;
 }
 
-/**
- * @param {State} state
- * @param {string} key
- */
+/** @param {State} state @param {string} key */
 function focus(state, key) {
   const found = stops(state).find((each) => each.key === key);
   if (!found) return;
@@ -338,10 +297,7 @@ function focus(state, key) {
   found.node.focus({ preventScroll: true });
 }
 
-/**
- * @param {State} state
- * @param {KeyboardEvent} event
- */
+/** @param {State} state @param {KeyboardEvent} event */
 function move(state, event) {
   const all = stops(state);
   const from = all.findIndex(({ node }) => node === focusedIn(state.root));

@@ -36,10 +36,7 @@ export function nextStop(parts, from, key) {
   return best;
 }
 
-/**
- * The middle of a part, and half of its sides.
- * @param {Item} item
- */
+/** The middle of a part, and half of its sides. @param {Item} item */
 function area({ type, x, y, width = 0, height = 0, anchor }) {
   if (type === "circle") return { x, y, wide: width / 2, high: width / 2 };
   if (type !== "text") return { x: x + width / 2, y: y + height / 2, wide: width / 2, high: height / 2 };

@@ -75,11 +75,7 @@ function foldedLayer(pile, layer, { data, thumb, narrow }) {
   });
 }
 
-/**
- * @param {Column} pile
- * @param {number} layer
- * @param {Setting} setting
- */
+/** @param {Column} pile @param {number} layer @param {Setting} setting */
 function openLayer(pile, layer, setting) {
   const { data } = setting;
   for (const kind of IN_ORDER[pile.stack]) {
@@ -153,12 +149,7 @@ function subLayer(pile, layer, { data }, name, draw) {
   pile.items.push({ type: "path", x: 0, y: 0, points, look: "residual", arrow: true });
 }
 
-/**
- * @param {Column} pile
- * @param {number} layer
- * @param {Setting} setting
- * @param {Kind} kind
- */
+/** @param {Column} pile @param {number} layer @param {Setting} setting @param {Kind} kind */
 function attention(pile, layer, { data }, kind) {
   const titles = {
     encoder_self: tr("Multi-head attention"),

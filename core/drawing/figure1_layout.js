@@ -58,12 +58,7 @@ export function layoutFigure(data, width, open, measure) {
   );
 }
 
-/**
- * @param {Column} encoder
- * @param {Column} decoder
- * @param {number} width
- * @param {Figure1Data} data
- */
+/** @param {Column} encoder @param {Column} decoder @param {number} width @param {Figure1Data} data */
 function sideBySide(encoder, decoder, width, data) {
   const facts = factItems(data, encoder.x);
   const down = Math.max(-decoder.top, facts.length * FACT + 36 - encoder.top);
@@ -71,12 +66,7 @@ function sideBySide(encoder, decoder, width, data) {
   return whole(width, [...memory(encoder, decoder, decoder.x - BETWEEN * 0.4, false), ...facts], encoder, decoder);
 }
 
-/**
- * @param {Column} encoder
- * @param {Column} decoder
- * @param {number} width
- * @param {Figure1Data} data
- */
+/** @param {Column} encoder @param {Column} decoder @param {number} width @param {Figure1Data} data */
 function oneColumn(encoder, decoder, width, data) {
   const facts = factItems(data, encoder.x);
   shift(encoder, facts.length * FACT + 36 - encoder.top);
@@ -84,12 +74,7 @@ function oneColumn(encoder, decoder, width, data) {
   return whole(width, [...memory(encoder, decoder, encoder.x - 13, true), ...facts], encoder, decoder);
 }
 
-/**
- * @param {number} width
- * @param {Item[]} around
- * @param {Column} encoder
- * @param {Column} decoder
- */
+/** @param {number} width @param {Item[]} around @param {Column} encoder @param {Column} decoder */
 function whole(width, around, encoder, decoder) {
   const isFrame = (/** @type {Item} */ { type }) => type === "frame";
   const columns = [...encoder.items, ...decoder.items];
@@ -102,10 +87,7 @@ function bottom(items) {
   return Math.max(...items.map(({ y, height = 0 }) => y + height));
 }
 
-/**
- * @param {Column} column
- * @param {number} down
- */
+/** @param {Column} column @param {number} down */
 function shift(column, down) {
   for (const each of [...column.items, ...column.memories]) each.y += down;
   column.end += down;
@@ -160,11 +142,7 @@ function memory(encoder, decoder, bus, narrow) {
   ];
 }
 
-/**
- * @param {Column} encoder
- * @param {number} bus
- * @param {boolean} narrow
- */
+/** @param {Column} encoder @param {number} bus @param {boolean} narrow */
 function memoryText(encoder, bus, narrow) {
   const text = tr("memory: keys and values");
   return narrow || textWidth(encoder, text) < bus - encoder.middle - 8 ? text : tr("memory");
@@ -212,10 +190,7 @@ function inputs(pile, { data }) {
   flow(pile, 10);
 }
 
-/**
- * @param {Column} pile
- * @param {Figure1Data} data
- */
+/** @param {Column} pile @param {Figure1Data} data */
 function positions(pile, { model }) {
   const { middle, outer } = pile;
   const isLearned = model.positions === "learned";

@@ -4,12 +4,7 @@
 /** @import { Item } from "./figure1_parts.js" */
 /** @import { Figure1Data, Figure1Part } from "./types" */
 
-/**
- * @param {Figure1Data} data
- * @param {Item} item
- * @param {number} step
- * @returns {Figure1Part | undefined}
- */
+/** @param {Figure1Data} data @param {Item} item @param {number} step @returns {Figure1Part | undefined} */
 export function partOf(data, item, step) {
   if (item.type !== "option") return item.part;
   const shown = data.options[step][item.index ?? 0];

@@ -49,10 +49,7 @@ export function headPicture(data, kind, layer, head) {
   return canvas.toDataURL();
 }
 
-/**
- * A line with rounded bends, and the head of an arrow at its end.
- * @param {Item} item
- */
+/** A line with rounded bends, and the head of an arrow at its end. @param {Item} item */
 export function path({ x, y, points = [], look = "", arrow }) {
   const at = points.map(([right, down]) => /** @type {const} */ ([x + right, y + down]));
   let d = `M${at[0].join(" ")}`;
@@ -85,9 +82,7 @@ function towards(corner, other) {
   return [corner[0] + (other[0] - corner[0]) * share, corner[1] + (other[1] - corner[1]) * share];
 }
 
-/**
- * @param {Item} item
- */
+/** @param {Item} item */
 export function box({ x, y, width = 0, height = 0, look = "", text = "", note = "" }) {
   const group = vector("g", { class: `box ${look}` });
   group.append(vector("rect", { x, y, width, height, rx: 5 }));
@@ -99,13 +94,7 @@ export function box({ x, y, width = 0, height = 0, look = "", text = "", note = 
   return group;
 }
 
-/**
- * @param {string} text
- * @param {number} x
- * @param {number} y
- * @param {string} anchor
- * @param {string} [look]
- */
+/** @param {string} text @param {number} x @param {number} y @param {string} anchor @param {string} [look] */
 export function label(text, x, y, anchor, look = "label") {
   const node = vector("text", { x, y, "text-anchor": anchor, class: look });
   node.textContent = text;
@@ -172,11 +161,7 @@ export function mark(node, { x, y, width = 0 }, row, column, length) {
   node.querySelector(".ticks")?.setAttribute("d", ticks.join(""));
 }
 
-/**
- * @param {Item} item
- * @param {readonly Span[]} spans
- * @param {string} look
- */
+/** @param {Item} item @param {readonly Span[]} spans @param {string} look */
 export function word({ x, y, width = 0, height = 0 }, spans, look) {
   const group = vector("g", { class: `word ${look}` });
   const text = vector("text", { x: x + width / 2, y: y + height / 2 + 4.5, "text-anchor": "middle" });

@@ -120,10 +120,7 @@ export function fitting(pile, text, note, width) {
   return textWidth(pile, text) + 7.3 * note.length + 28 <= width ? note : "";
 }
 
-/**
- * @param {Column} pile
- * @param {string} text
- */
+/** @param {Column} pile @param {string} text */
 export function textWidth({ measure }, text) {
   return measure({ spans: [[text, ""]] });
 }
@@ -147,10 +144,7 @@ export function map(kind, layer, head, x, y, size) {
   return { type: "map", x, y, width: size, height: size, kind, layer, head, part };
 }
 
-/**
- * @param {Column} pile
- * @param {string} text
- */
+/** @param {Column} pile @param {string} text */
 export function title(pile, text) {
   pile.items.push({ type: "text", x: pile.middle, y: pile.top, anchor: "middle", look: "title", text });
 }

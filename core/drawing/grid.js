@@ -40,11 +40,7 @@ import { mixed, pageScale, readable, stopsOf } from "./shades.js";
  */
 const drawn = new WeakMap();
 
-/**
- * @param {HTMLElement} root
- * @param {GridData} data
- * @param {GridEvents} events
- */
+/** @param {HTMLElement} root @param {GridData} data @param {GridEvents} events */
 export function drawGrid(root, data, { onCell, onWord }) {
   const focused = focusedIn(root)?.dataset;
   const scrolled = root.querySelector(".scroll")?.scrollLeft ?? 0;
@@ -108,11 +104,7 @@ function become(old, button) {
   old.onclick = button.onclick;
 }
 
-/**
- * @param {string} name
- * @param {boolean} selected
- * @param {(event: MouseEvent) => void} onClick
- */
+/** @param {string} name @param {boolean} selected @param {(event: MouseEvent) => void} onClick */
 function wordHeading(name, selected, onClick) {
   const node = button("row");
   node.append(name);
@@ -123,10 +115,7 @@ function wordHeading(name, selected, onClick) {
   return node;
 }
 
-/**
- * @param {string} name
- * @param {string} style
- */
+/** @param {string} name @param {string} style */
 function heading(name, style) {
   const node = element("span", style, name);
   node.dir = "auto";
@@ -172,10 +161,7 @@ function barOf(color, bar) {
   return `linear-gradient(to right, transparent ${from}, ${color} ${from} ${to}, transparent ${to}) 0 100% / 100% 6px no-repeat`;
 }
 
-/**
- * @param {{ title: string, low: string, high: string }} legend
- * @param {readonly string[]} colors
- */
+/** @param {{ title: string, low: string, high: string }} legend @param {readonly string[]} colors */
 function legend({ title, low, high }, colors) {
   const line = element("div", "legend");
   const bar = element("i");

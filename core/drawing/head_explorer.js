@@ -160,10 +160,7 @@ function choose(state, change) {
   state.onChange(state.selection);
 }
 
-/**
- * @param {State} state
- * @param {Partial<Selection>} change
- */
+/** @param {State} state @param {Partial<Selection>} change */
 function show(state, change) {
   const before = state.selection.kind;
   const selection = { ...state.selection, ...change };
@@ -215,10 +212,7 @@ function selectWord(state, link, { ctrlKey = false, metaKey = false, shiftKey = 
 
 // --- drawing ---------------------------------------------------------------------------------------------------------
 
-/**
- * The colours of the weights, for a light or a dark page.
- * @param {State} state
- */
+/** The colours of the weights, for a light or a dark page. @param {State} state */
 function readScale(state) {
   state.scale = pageScale(state.root);
   paintWeights(
@@ -229,10 +223,7 @@ function readScale(state) {
   );
 }
 
-/**
- * @param {number} layer
- * @param {number} head
- */
+/** @param {number} layer @param {number} head */
 export function headName(layer, head) {
   return `L${layer + 1} H${head + 1}`;
 }
@@ -248,12 +239,7 @@ function drawOverview(state) {
   state.grid.replaceChildren(element("span"), ...names, ...rows);
 }
 
-/**
- * @param {State} state
- * @param {KindData} kind
- * @param {number} layer
- * @param {number} head
- */
+/** @param {State} state @param {KindData} kind @param {number} layer @param {number} head */
 function gridCell(state, kind, layer, head) {
   const node = button("cell");
   node.setAttribute("aria-label", headName(layer, head));
@@ -269,10 +255,7 @@ function gridCell(state, kind, layer, head) {
   return node;
 }
 
-/**
- * @param {State} state
- * @param {KindData} kind
- */
+/** @param {State} state @param {KindData} kind */
 function drawDetail(state, kind) {
   const { picture, scale, selection } = state;
   const { query, key, predicted, titles } = kind;
@@ -300,10 +283,7 @@ function drawDetail(state, kind) {
   return undefined;
 }
 
-/**
- * @param {KindData} kind
- * @param {Float32Array} weights
- */
+/** @param {KindData} kind @param {Float32Array} weights */
 function matrix({ query, key, predicted }, weights) {
   const table = element("table", "matrix");
   table.append(tableRow("th", [[], ...key.map(spelled)]));

@@ -40,10 +40,7 @@ export function weightLine(d, weight, color = "", dash = "solid") {
   return stroke({ d, ...attributes }, color);
 }
 
-/**
- * What a line of dots means, for a legend.
- * @param {string} [text]
- */
+/** What a line of dots means, for a legend. @param {string} [text] */
 export function dotsNote(text = tr("dots: below {weight}", { weight: decimal(SMALL_WEIGHT, 2) })) {
   const entry = element("span", "dots");
   const sample = vector("svg", { viewBox: "0 0 22 4", width: 22, height: 4, "aria-hidden": "true" });

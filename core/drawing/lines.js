@@ -103,10 +103,7 @@ export function drawLines(container, data, events = {}) {
   return { highlight: ({ query, key }) => show(state, shownWords(data, query, key)), disconnect() {} };
 }
 
-/**
- * @param {State} state
- * @param {Axis} axis
- */
+/** @param {State} state @param {Axis} axis */
 function column(state, axis) {
   const { data } = state;
   const list = group(axis === "key" ? "column keys" : "column", data.titles[axis]);
@@ -157,12 +154,7 @@ function rowSpans(fed, predicted) {
   ];
 }
 
-/**
- * @param {State} state
- * @param {Axis} axis
- * @param {number} index
- * @param {Span[]} spans
- */
+/** @param {State} state @param {Axis} axis @param {number} index @param {Span[]} spans */
 function word(state, axis, index, spans) {
   const { data, events } = state;
   const node = button("word");
@@ -184,11 +176,7 @@ function word(state, axis, index, spans) {
   return node;
 }
 
-/**
- * @param {State} state
- * @param {Head} head
- * @param {number} place
- */
+/** @param {State} state @param {Head} head @param {number} place */
 function addLines({ data, lines, every }, head, place) {
   /** @type {Map<number, string[]>} */
   const paths = new Map();
@@ -213,10 +201,7 @@ function addLines({ data, lines, every }, head, place) {
     every.append(weightLine(parts.join(""), Math.exp(step / STEPS), head.color, head.dash));
 }
 
-/**
- * @param {State} state
- * @param {Place} place
- */
+/** @param {State} state @param {Place} place */
 function point(state, place) {
   show(state, shownWords(state.data, place.query, place.key));
   state.events.onPoint?.(place);

@@ -39,11 +39,7 @@ export function drawMap(container, data, events = {}) {
   return { highlight: (place) => point(state, place, false), disconnect: () => observer.disconnect() };
 }
 
-/**
- * @param {MapData} data
- * @param {Events} events
- * @returns {MapState}
- */
+/** @param {MapData} data @param {Events} events @returns {MapState} */
 function begin(data, events) {
   const whole = (/** @type {number} */ stop) => [{ name: "", start: 0, stop, before: "", after: "" }];
   return {
@@ -89,11 +85,7 @@ function frame(state) {
   return node;
 }
 
-/**
- * @param {string} style
- * @param {Part[]} parts
- * @param {"before" | "after"} side
- */
+/** @param {string} style @param {Part[]} parts @param {"before" | "after"} side */
 function titles(style, parts, side) {
   const list = element("div", `titles ${style}`);
   for (const part of parts) {
@@ -104,10 +96,7 @@ function titles(style, parts, side) {
   return list;
 }
 
-/**
- * The weight of each row on hidden tokens, at its end; nothing if there is no such weight.
- * @param {MapState} state
- */
+/** The weight of each row on hidden tokens, at its end; nothing if there is no such weight. @param {MapState} state */
 function shares(state) {
   const { data, head, size } = state;
   const found = Array.from({ length: size.query }, (_, row) => hiddenShares(head, row, size.query));
@@ -130,10 +119,7 @@ function shares(state) {
   return [title, list];
 }
 
-/**
- * @param {MapState} state
- * @param {Axis} axis
- */
+/** @param {MapState} state @param {Axis} axis */
 function words(state, axis) {
   const list = axis === "key" ? group("tops", tr("Columns")) : group("sides left", tr("Rows"));
   state.words[axis] = state.data[axis].map((spans, index) => word(state, axis, index, spans));
@@ -141,12 +127,7 @@ function words(state, axis) {
   return list;
 }
 
-/**
- * @param {MapState} state
- * @param {Axis} axis
- * @param {number} index
- * @param {Span[]} spans
- */
+/** @param {MapState} state @param {Axis} axis @param {number} index @param {Span[]} spans */
 function word(state, axis, index, spans) {
   const { data, events, size } = state;
   const node = button("word");
@@ -187,13 +168,7 @@ function predictedWord(state, spans, index) {
   return node;
 }
 
-/**
- * @param {MapState} state
- * @param {HTMLElement} node
- * @param {Axis} axis
- * @param {number} index
- * @param {Span[]} spans
- */
+/** @param {MapState} state @param {HTMLElement} node @param {Axis} axis @param {number} index @param {Span[]} spans */
 function react(state, node, axis, index, spans) {
   const text = element("span", "text");
   text.append(...spelled(spans));
@@ -233,10 +208,7 @@ function point(state, at, here) {
   if (here) state.events.onPoint?.(at);
 }
 
-/**
- * Put the tip beside what is pointed at, towards the middle of the map.
- * @param {MapState} state
- */
+/** Put the tip beside what is pointed at, towards the middle of the map. @param {MapState} state */
 function placeTip({ tip, at: { query, key }, size }) {
   const [down, right] = [(query ?? 0) < size.query / 2, (key ?? 0) < size.key / 2];
   const row =
@@ -246,20 +218,12 @@ function placeTip({ tip, at: { query, key }, size }) {
   Object.assign(tip.style, { [down ? "top" : "bottom"]: row, [right ? "left" : "right"]: column });
 }
 
-/**
- * @param {MapData} data
- * @param {Axis} axis
- * @param {number} index
- */
+/** @param {MapData} data @param {Axis} axis @param {number} index */
 function isLit({ lit }, axis, index) {
   return lit?.[axis].includes(index) ?? false;
 }
 
-/**
- * @param {MapState} state
- * @param {Axis} axis
- * @param {number} index
- */
+/** @param {MapState} state @param {Axis} axis @param {number} index */
 function spokenName({ data, parts }, axis, index) {
   const text = textOf(data[axis][index]);
   const predicted = axis === "query" ? data.predicted?.[index] : null;
@@ -268,10 +232,7 @@ function spokenName({ data, parts }, axis, index) {
   return name ? `${text}, ${name}` : text;
 }
 
-/**
- * Write as many words as there is room for; the others appear while they are pointed at.
- * @param {MapState} state
- */
+/** Write as many words as there is room for; the others appear while they are pointed at. @param {MapState} state */
 function thin({ cells, words, predicted, shares, size }) {
   const pitch = { query: cells.clientHeight / size.query, key: cells.clientWidth / size.key };
   for (const axis of AXES) {

@@ -127,10 +127,7 @@ function cutMarks({ data, head, size }) {
     });
 }
 
-/**
- * What dims the cells that are neither in a selected row nor in a selected column.
- * @param {MapState} state
- */
+/** What dims the cells that are neither in a selected row nor in a selected column. @param {MapState} state */
 function dimmed({ data, size }) {
   const lit = data.lit ?? { query: [], key: [] };
   if (!lit.query.length && !lit.key.length) return [];
@@ -152,20 +149,14 @@ export function runsWithout(indices, count) {
     .filter(([start, stop]) => start < stop);
 }
 
-/**
- * Lines between neighbouring parts of an axis.
- * @param {MapState} state
- */
+/** Lines between neighbouring parts of an axis. @param {MapState} state */
 function edges({ parts, size }) {
   return AXES.flatMap((axis) =>
     parts[axis].slice(1).map(({ start }) => laid(element("div", `edge ${axis}`), axis, start, start, size)),
   );
 }
 
-/**
- * Pairs of parts without weights, each with the reason.
- * @param {MapState} state
- */
+/** Pairs of parts without weights, each with the reason. @param {MapState} state */
 function blanks({ data, parts, size }) {
   return (data.blanks ?? []).map((blank) => {
     const box = element("div", "blank");

@@ -13,10 +13,7 @@ const MOST = 3; // weights of a row or a column, in each part of the other axis
 
 /** @typedef {(Node | string)[]} Content Of one line of text. */
 
-/**
- * What is pointed at, a row, a column or both, as lines of text.
- * @param {MapState} state
- */
+/** What is pointed at, a row, a column or both, as lines of text. @param {MapState} state */
 export function readout(state) {
   const { query, key } = state.at;
   const lines =
@@ -32,12 +29,7 @@ export function readout(state) {
   });
 }
 
-/**
- * @param {MapState} state
- * @param {number} query
- * @param {number} key
- * @returns {Content[]}
- */
+/** @param {MapState} state @param {number} query @param {number} key @returns {Content[]} */
 function ofCell(state, query, key) {
   const { data } = state;
   const found = exists(state, query, key);
@@ -49,11 +41,7 @@ function ofCell(state, query, key) {
   ];
 }
 
-/**
- * @param {MapState} state
- * @param {number} query
- * @returns {Content[]}
- */
+/** @param {MapState} state @param {number} query @returns {Content[]} */
 function ofRow(state, query) {
   const { data, parts } = state;
   const lines = parts.key.flatMap((part) =>
@@ -87,11 +75,7 @@ function hidden({ head, data, size, parts }, query) {
   });
 }
 
-/**
- * @param {MapState} state
- * @param {number} key
- * @returns {Content[]}
- */
+/** @param {MapState} state @param {number} key @returns {Content[]} */
 function ofColumn(state, key) {
   const { data, parts } = state;
   const name = (/** @type {number} */ query) => data.predicted?.[query] ?? data.query[query];
@@ -136,39 +120,24 @@ function reason({ data, parts }, query, key) {
   return found?.reason ?? tr("masked");
 }
 
-/**
- * @param {MapState} state
- * @param {number} query
- * @param {number} key
- */
+/** @param {MapState} state @param {number} query @param {number} key */
 function weightAt({ head, size }, query, key) {
   return head.weights[query * size.key + key];
 }
 
-/**
- * @param {MapState} state
- * @param {number} query
- * @param {number} key
- */
+/** @param {MapState} state @param {number} query @param {number} key */
 function exists(state, query, key) {
   return !Number.isNaN(weightAt(state, query, key));
 }
 
-/**
- * @param {MapState} state
- * @param {number} query
- * @param {number} key
- */
+/** @param {MapState} state @param {number} query @param {number} key */
 function number(state, query, key) {
   const { low, most } = state.data;
   const weight = weightAt(state, query, key) * (most ?? 1);
   return element("span", "number", decimal(weight, 3, low < 0 ? "exceptZero" : "never"));
 }
 
-/**
- * @param {MapState} state
- * @param {number} query
- */
+/** @param {MapState} state @param {number} query */
 function rowName({ data }, query) {
   const name = element("span");
   const predicted = data.predicted?.[query];

@@ -7,11 +7,7 @@ import { vector } from "./dom.js";
 
 const SIZE = { width: 150, stack: 58, layers: 92, ends: 14, margin: 2 }; // pixels
 
-/**
- * @param {SketchData} data
- * @param {SketchPlace} place
- * @returns {SVGSVGElement}
- */
+/** @param {SketchData} data @param {SketchPlace} place @returns {SVGSVGElement} */
 export function modelSketch({ encoder, decoder }, place) {
   const { width, stack, layers, ends, margin } = SIZE;
   const height = layers + 2 * ends + 2 * margin;
@@ -58,11 +54,7 @@ function stackOf(x, top, count, kinds, place) {
   return [frame, ...bars.flat()];
 }
 
-/**
- * @param {number} top
- * @param {number} count
- * @param {boolean} lit
- */
+/** @param {number} top @param {number} count @param {boolean} lit */
 function memory(top, count, lit) {
   const { width, stack, layers, margin } = SIZE;
   const pitch = (layers - 4) / count;
@@ -73,13 +65,7 @@ function memory(top, count, lit) {
   return vector("path", { d, class: lit ? "wire lit" : "wire" });
 }
 
-/**
- * @param {number} x
- * @param {number} y
- * @param {number} width
- * @param {number} height
- * @param {boolean} lit
- */
+/** @param {number} x @param {number} y @param {number} width @param {number} height @param {boolean} lit */
 function bar(x, y, width, height, lit) {
   return vector("rect", { x, y, width, height, rx: Math.min(1, height / 2), class: lit ? "lit" : "bar" });
 }

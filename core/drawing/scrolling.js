@@ -2,10 +2,7 @@
 // Frames smaller than their contents: they show on which sides the contents continue, see scrolling.css. Tab reaches
 // those in which it reaches nothing else, for arrow keys to scroll them.
 
-/**
- * Let an element scroll. Its edges fade where there is more of its contents.
- * @param {HTMLElement} box
- */
+/** Let an element scroll. Its edges fade where there is more of its contents. @param {HTMLElement} box */
 export function scrolling(box) {
   box.classList.add("scrolling");
   const mark = () => {

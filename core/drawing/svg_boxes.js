@@ -60,11 +60,7 @@ export function grouped(content, attributes) {
   return `<g ${written.map(([name, value]) => `${name}="${value}"`).join(" ")}>${content}</g>`;
 }
 
-/**
- * @param {State} state
- * @param {string} content
- * @param {Area} area
- */
+/** @param {State} state @param {string} content @param {Area} area */
 export function clipped(state, content, area) {
   if (!content) return "";
   const id = `clip${++state.clips}`;
@@ -127,11 +123,7 @@ function stroke(color, width, style) {
   return look && ` fill="none"${look} stroke-width="${width}"${dash ? ` stroke-dasharray="${dash.join(" ")}"` : ""}`;
 }
 
-/**
- * @param {CSSStyleDeclaration} style
- * @param {DOMRect} box
- * @param {number} radius
- */
+/** @param {CSSStyleDeclaration} style @param {DOMRect} box @param {number} radius */
 function borders(style, box, radius) {
   const sides = SIDES.map((side) => ({
     width: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]),
@@ -297,21 +289,14 @@ export function pixelElements(state, node, style, box) {
     : cellElements(/** @type {HTMLCanvasElement} */ (node), box);
 }
 
-/**
- * @param {HTMLImageElement | HTMLCanvasElement} image
- * @param {Area} to
- */
+/** @param {HTMLImageElement | HTMLCanvasElement} image @param {Area} to */
 export function cellElements(image, to) {
   const [width, height] =
     "naturalWidth" in image ? [image.naturalWidth, image.naturalHeight] : [image.width, image.height];
   return width && height ? fills(pixelPaths(image, { left: 0, top: 0, width, height }, to)) : "";
 }
 
-/**
- * @param {HTMLImageElement} image
- * @param {Area} to
- * @param {string} rendering
- */
+/** @param {HTMLImageElement} image @param {Area} to @param {string} rendering */
 function imageElement(image, to, rendering) {
   const canvas = document.createElement("canvas");
   Object.assign(canvas, { width: image.naturalWidth, height: image.naturalHeight });

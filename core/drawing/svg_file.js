@@ -25,10 +25,7 @@ const NOT_DRAWN = ["style", "script", "template", "title", "link"];
  * @property {string} content Elements of SVG.
  */
 
-/**
- * @param {HTMLElement} place
- * @returns {Promise<Svg>}
- */
+/** @param {HTMLElement} place @returns {Promise<Svg>} */
 export async function drawnSvg(place) {
   const images = await loadedImages(place);
   const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
@@ -68,10 +65,7 @@ function* elements(node) {
   for (const child of (bodyOf(node) ?? node.shadowRoot ?? node).children) yield* elements(child);
 }
 
-/**
- * The page in a frame, if its scripts are this app's.
- * @param {Element} node
- */
+/** The page in a frame, if its scripts are this app's. @param {Element} node */
 function bodyOf(node) {
   return /** @type {Partial<HTMLIFrameElement>} */ (node).contentDocument?.body;
 }
@@ -91,10 +85,7 @@ function parentOf(node) {
   return node.parentElement ?? /** @type {Partial<ShadowRoot>} */ (node.getRootNode()).host ?? null;
 }
 
-/**
- * The images of a page, ready to be read; those that cannot be loaded are left out.
- * @param {Element} place
- */
+/** The images of a page, ready to be read; those that cannot be loaded are left out. @param {Element} place */
 async function loadedImages(place) {
   /** @type {Map<string, HTMLImageElement>} */
   const images = new Map();
@@ -247,10 +238,7 @@ function drawChildren(state, node, style, inherited, limit) {
   return drawn.join("");
 }
 
-/**
- * The place of a node in the order in which its siblings are drawn.
- * @param {Node} node
- */
+/** The place of a node in the order in which its siblings are drawn. @param {Node} node */
 function levelOf(node) {
   if (node.nodeType !== Node.ELEMENT_NODE) return 0;
   const { position, zIndex } = getComputedStyle(/** @type {Element} */ (node));

@@ -79,11 +79,7 @@ function isNext(line, letter, isDown) {
   return line.top === letter.top && Math.abs(gap) < 1;
 }
 
-/**
- * @param {Run} run
- * @param {string} text
- * @param {DOMRect} rect
- */
+/** @param {Run} run @param {string} text @param {DOMRect} rect */
 function add(run, text, rect) {
   const [left, top] = [Math.min(run.rect.left, rect.left), Math.min(run.rect.top, rect.top)];
   const [right, bottom] = [Math.max(run.rect.right, rect.right), Math.max(run.rect.bottom, rect.bottom)];

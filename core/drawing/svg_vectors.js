@@ -89,21 +89,13 @@ function matrixOf(node) {
   return DOMMatrix.fromMatrix(node.getScreenCTM() ?? undefined);
 }
 
-/**
- * @param {DOMMatrix} matrix
- * @returns {string}
- */
+/** @param {DOMMatrix} matrix @returns {string} */
 function written({ a, b, c, d, e, f }) {
   if (a === 1 && !b && !c && d === 1) return e || f ? ` transform="translate(${rounded(e)} ${rounded(f)})"` : "";
   return ` transform="matrix(${[a, b, c, d, e, f].map(rounded).join(" ")})"`;
 }
 
-/**
- * @param {State} state
- * @param {SVGGraphicsElement} node
- * @param {CSSStyleDeclaration} style
- * @param {number} opacity
- */
+/** @param {State} state @param {SVGGraphicsElement} node @param {CSSStyleDeclaration} style @param {number} opacity */
 function shape(state, node, style, opacity) {
   const area = node.getBoundingClientRect();
   if (style.fill.startsWith("url(")) return hatched(state, node, style, area, opacity);
@@ -179,11 +171,7 @@ function hatched(state, node, style, area, opacity) {
     .join("");
 }
 
-/**
- * @param {State} state
- * @param {SVGGraphicsElement} node
- * @param {number} opacity
- */
+/** @param {State} state @param {SVGGraphicsElement} node @param {number} opacity */
 function image(state, node, opacity) {
   const found = state.images.get(node.getAttribute("href") ?? "");
   const area = node.getBoundingClientRect();

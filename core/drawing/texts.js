@@ -11,10 +11,7 @@
 /** @type {Texts} */
 const current = { language: "en", texts: {} };
 
-/**
- * Set the texts of the visitor's language.
- * @param {Texts} texts
- */
+/** Set the texts of the visitor's language. @param {Texts} texts */
 export function setTexts(texts) {
   Object.assign(current, texts);
 }
@@ -48,10 +45,7 @@ export function trCount(one, other, count, values = {}) {
   return withValues((own ?? { one, other })[category] ?? other, { count, ...values });
 }
 
-/**
- * @param {string} text
- * @param {Record<string, string | number>} values
- */
+/** @param {string} text @param {Record<string, string | number>} values */
 function withValues(text, values) {
   return text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all));
 }

@@ -19,10 +19,7 @@ export function decodedWeights(text) {
   return Float32Array.from(steps, (step) => (step === NO_WEIGHT ? NaN : step / STEPS));
 }
 
-/**
- * @param {HeadData} head
- * @returns {Head}
- */
+/** @param {HeadData} head @returns {Head} */
 export function decodedHead(head) {
   return { ...head, weights: decodedWeights(head.weights), hidden: head.hidden ? decodedWeights(head.hidden) : null };
 }

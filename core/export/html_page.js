@@ -57,10 +57,7 @@ function build() {
   });
 }
 
-/**
- * The head in the address, counted from 0, so that a link to this file can name it.
- * @returns {Selection}
- */
+/** The head in the address, counted from 0, so that a link to this file can name it. @returns {Selection} */
 function firstSelection() {
   const [name, layer, head, view] = decodeURIComponent(location.hash.slice(1)).split(",");
   const [firstKind, firstLayer, firstHead] = data.first;

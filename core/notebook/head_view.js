@@ -59,28 +59,19 @@ function render({ model, el }) {
   });
 }
 
-/**
- * @param {Model<Traits>} model
- * @returns {Selection}
- */
+/** @param {Model<Traits>} model @returns {Selection} */
 function selection(model) {
   const [kind, layer, head] = model.get("head");
   return { kind, layer, head, view: model.get("view"), side: model.get("side"), words: model.get("words") };
 }
 
-/**
- * @param {Model<Traits>} model
- * @param {Pick<Selection, "kind" | "layer" | "head">} head
- */
+/** @param {Model<Traits>} model @param {Pick<Selection, "kind" | "layer" | "head">} head */
 function chooseHead(model, { kind, layer, head }) {
   model.set("head", [kind, layer, head]);
   model.save_changes();
 }
 
-/**
- * @param {Model<Traits>} model
- * @param {Selection} chosen
- */
+/** @param {Model<Traits>} model @param {Selection} chosen */
 function send(model, { kind, layer, head, view, side, words }) {
   model.set("head", [kind, layer, head]);
   model.set("view", view);

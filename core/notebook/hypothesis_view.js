@@ -55,12 +55,7 @@ function render({ model, el }) {
   });
 }
 
-/**
- * @param {Hypothesis} hypothesis
- * @param {number} index
- * @param {boolean} on
- * @param {(index: number) => void} choose
- */
+/** @param {Hypothesis} hypothesis @param {number} index @param {boolean} on @param {(index: number) => void} choose */
 function row({ text, numbers }, index, on, choose) {
   const node = button("text", on);
   Object.assign(node.dataset, { row: index, column: 0 });
@@ -72,10 +67,7 @@ function row({ text, numbers }, index, on, choose) {
   return { line, node };
 }
 
-/**
- * The tokens of a hypothesis, each above a bar of its probability.
- * @param {Hypothesis} hypothesis
- */
+/** The tokens of a hypothesis, each above a bar of its probability. @param {Hypothesis} hypothesis */
 function tokens({ tokens: listed }) {
   const strip = element("div", "tokens");
   const readout = element("p", "faint readout", "Hover a token, or reach it with Tab, to read its probability.");

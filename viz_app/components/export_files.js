@@ -102,10 +102,7 @@ function captionFont() {
   return getComputedStyle(document.body).fontFamily;
 }
 
-/**
- * The lines of a caption.
- * @param {string} text
- */
+/** The lines of a caption. @param {string} text */
 function wrapped(text) {
   const context = /** @type {CanvasRenderingContext2D} */ (element("canvas").getContext("2d"));
   context.font = `100px ${captionFont()}`;
@@ -119,10 +116,7 @@ function wrapped(text) {
   return lines.map((line) => line.trim()).filter(Boolean);
 }
 
-/**
- * @param {Blob} file
- * @returns {Promise<string>}
- */
+/** @param {Blob} file @returns {Promise<string>} */
 function dataUrl(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
@@ -132,12 +126,7 @@ function dataUrl(file) {
   });
 }
 
-/**
- * @param {Blob} file
- * @param {Svg} picture
- * @param {number} scale
- * @returns {Promise<Blob>}
- */
+/** @param {Blob} file @param {Svg} picture @param {number} scale @returns {Promise<Blob>} */
 async function rasterised(file, { width, height }, scale) {
   const image = new Image();
   image.src = await dataUrl(file);
@@ -151,10 +140,7 @@ async function rasterised(file, { width, height }, scale) {
   );
 }
 
-/**
- * @param {Blob} file
- * @param {string} name
- */
+/** @param {Blob} file @param {string} name */
 function save(file, name) {
   const link = element("a");
   link.href = URL.createObjectURL(file);

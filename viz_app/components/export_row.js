@@ -66,11 +66,7 @@ function fileButtons(data, name, caption) {
   );
 }
 
-/**
- * @param {string} text
- * @param {string} about
- * @param {() => Promise<void>} act
- */
+/** @param {string} text @param {string} about @param {() => Promise<void>} act */
 function fileButton(text, about, act) {
   const node = element("button", "file", text);
   node.type = "button";
@@ -91,10 +87,7 @@ function fileButton(text, about, act) {
   return node;
 }
 
-/**
- * The place of a picture, once the page is drawn.
- * @param {string} key
- */
+/** The place of a picture, once the page is drawn. @param {string} key */
 async function drawnPlace(key) {
   const isDrawn = () => placeOf(key) && document.querySelector(".stApp[data-test-script-state=notRunning]");
   for (let waited = 0; waited < LONGEST && !isDrawn(); waited += EVERY) {
@@ -103,10 +96,7 @@ async function drawnPlace(key) {
   return placeOf(key);
 }
 
-/**
- * @param {HTMLDialogElement} slide
- * @param {Data} data
- */
+/** @param {HTMLDialogElement} slide @param {Data} data */
 async function open(slide, data) {
   const place = await drawnPlace(data.picture);
   if (!place || slide.open) return;

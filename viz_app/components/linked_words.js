@@ -79,12 +79,7 @@ export function placed(place, size, links) {
   return { query: found("query"), key: found("key") };
 }
 
-/**
- * @param {Place} place
- * @param {PerAxis<number>} size
- * @param {PerAxis<string[]>} links
- * @returns {LinkedPlace | null}
- */
+/** @param {Place} place @param {PerAxis<number>} size @param {PerAxis<string[]>} links @returns {LinkedPlace | null} */
 export function linkedPlace({ query, key }, size, links) {
   if (query === undefined && key === undefined) return null;
   const words = [query === undefined ? "" : links.query[query], key === undefined ? "" : links.key[key]];

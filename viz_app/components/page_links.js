@@ -28,10 +28,7 @@ export function nameLinks({ current, groups }) {
   return () => observer.disconnect();
 }
 
-/**
- * @param {HTMLAnchorElement} link
- * @param {string} current
- */
+/** @param {HTMLAnchorElement} link @param {string} current */
 function mark(link, current) {
   // That of the first page is empty in Streamlit: opened in a new tab, it would lead to where one is.
   if (link.getAttribute("href") === "") link.setAttribute("href", "./");

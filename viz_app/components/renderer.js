@@ -55,10 +55,7 @@ export function tellPreview(preview) {
   window.dispatchEvent(new CustomEvent(PREVIEW, { detail: preview }));
 }
 
-/**
- * The element that a component draws into.
- * @param {ShadowRoot} parentElement
- */
+/** The element that a component draws into. @param {ShadowRoot} parentElement */
 export function rootOf(parentElement) {
   return /** @type {HTMLElement} */ (parentElement.querySelector(".root"));
 }

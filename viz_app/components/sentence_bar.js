@@ -83,10 +83,7 @@ export default component((/** @type {Component<Data>} */ { data, parentElement, 
   return () => stops.forEach((stop) => stop());
 });
 
-/**
- * @param {HTMLElement} root
- * @param {Data} data
- */
+/** @param {HTMLElement} root @param {Data} data */
 function currentSelection(root, data) {
   const about = JSON.stringify([data.source, data.target]);
   const last = selections.get(root);
@@ -126,20 +123,14 @@ function selectedAfter(selected, name, also) {
   return selected.length === 1 && !others.length ? [] : [name];
 }
 
-/**
- * @param {HTMLElement} word
- * @param {string[]} selected
- */
+/** @param {HTMLElement} word @param {string[]} selected */
 function mark(word, selected) {
   const on = selected.includes(nameOf(word));
   word.classList.toggle("on", on);
   word.setAttribute("aria-pressed", String(on));
 }
 
-/**
- * @param {EventTarget | null} target
- * @param {string} selector
- */
+/** @param {EventTarget | null} target @param {string} selector */
 function isIn(target, selector) {
   return target instanceof Element && target.matches(selector);
 }
@@ -165,10 +156,7 @@ function highlighted(root) {
   return on.map(nameOf).join();
 }
 
-/**
- * Scroll a long sentence to a word; the page stays where it is.
- * @param {HTMLElement | null} word
- */
+/** Scroll a long sentence to a word; the page stays where it is. @param {HTMLElement | null} word */
 function reveal(word) {
   const side = word?.closest(".side");
   if (!word || !side) return;
@@ -176,19 +164,12 @@ function reveal(word) {
   side.scrollTop = Math.max(least, Math.min(most, side.scrollTop));
 }
 
-/**
- * The name that all drawings give a word, see `links` in word_links.py.
- * @param {HTMLElement} word
- */
+/** The name that all drawings give a word, see `links` in word_links.py. @param {HTMLElement} word */
 function nameOf({ dataset }) {
   return `${dataset.side} ${dataset.start}`;
 }
 
-/**
- * @param {Side} side
- * @param {Data} data
- * @param {string[]} selected
- */
+/** @param {Side} side @param {Data} data @param {string[]} selected */
 function sentence(side, data, selected) {
   const list = group("side", side === "source" ? tr("Source") : tr("Translation"));
   list.dir = data.directions[side];
@@ -199,12 +180,7 @@ function sentence(side, data, selected) {
   return list;
 }
 
-/**
- * @param {Side} side
- * @param {Word} word
- * @param {string[]} selected
- * @param {(event: KeyboardEvent) => void} onMove
- */
+/** @param {Side} side @param {Word} word @param {string[]} selected @param {(event: KeyboardEvent) => void} onMove */
 function wordButton(side, { start, glued, direction, leftOut, pieces }, selected, onMove) {
   const node = button(`word${glued ? " glued" : ""}${leftOut ? " left-out" : ""}`);
   Object.assign(node.dataset, { side, start });
@@ -228,10 +204,7 @@ function leftOutText() {
   return tr("Probably left out: the translation is more probable without this word in the source.");
 }
 
-/**
- * Words with the punctuation behind them, between which no line ends.
- * @param {HTMLElement[]} words
- */
+/** Words with the punctuation behind them, between which no line ends. @param {HTMLElement[]} words */
 function runs(words) {
   /** @type {HTMLElement[]} */
   const all = [];
@@ -242,11 +215,7 @@ function runs(words) {
   return all;
 }
 
-/**
- * @param {Piece} piece
- * @param {boolean} joinsLast
- * @param {boolean} joinsNext
- */
+/** @param {Piece} piece @param {boolean} joinsLast @param {boolean} joinsNext */
 function pieceSpan({ spans, probability }, joinsLast, joinsNext) {
   const box = element("span", "piece");
   const text = element("span", "spans");
@@ -282,20 +251,13 @@ function joins(first, second) {
   return CURSIVE.test(last) && CURSIVE.test(after[0] ?? "") && !ENDS_STROKE.test(last);
 }
 
-/**
- * Text for screen readers: without joint marks.
- * @param {Piece[]} pieces
- */
+/** Text for screen readers: without joint marks. @param {Piece[]} pieces */
 function spoken(pieces) {
   const spans = pieces.flatMap((each) => each.spans);
   return textOf(spans.filter(([, style]) => style !== "faint")) || textOf(spans);
 }
 
-/**
- * @param {HTMLElement[]} words
- * @param {number} index
- * @param {KeyboardEvent} event
- */
+/** @param {HTMLElement[]} words @param {number} index @param {KeyboardEvent} event */
 function move(words, index, event) {
   /** @type {Record<string, number>} */
   const goals = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: words.length - 1 };

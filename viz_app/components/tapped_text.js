@@ -4,10 +4,7 @@ import { element } from "../../core/drawing/dom.js";
 
 const SHOWN_FOR = 4000; // milliseconds
 
-/**
- * Show the text of a tapped element that a pointer would show on hover.
- * @param {ShadowRoot} place
- */
+/** Show the text of a tapped element that a pointer would show on hover. @param {ShadowRoot} place */
 export function showTapped(place) {
   const box = element("div", "tapped");
   box.hidden = true;

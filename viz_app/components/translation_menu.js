@@ -72,11 +72,7 @@ export function translationMenu(choices, shown, choose) {
   return place;
 }
 
-/**
- * @param {number} number
- * @param {string} label
- * @param {boolean} isShown
- */
+/** @param {number} number @param {string} label @param {boolean} isShown */
 function option(number, label, isShown) {
   const node = button("choice");
   node.dataset.choice = String(number);

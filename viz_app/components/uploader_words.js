@@ -52,10 +52,7 @@ function* places() {
   }
 }
 
-/**
- * @param {WeakMap<Attr | Text, Words>} replaced
- * @param {Place} place
- */
+/** @param {WeakMap<Attr | Text, Words>} replaced @param {Place} place */
 function replace(replaced, [node, texts]) {
   const english = node.nodeValue;
   if (!english || replaced.get(node)?.written === english) return;

@@ -15,10 +15,7 @@
 
 const vis = /** @type {Element} */ (document.querySelector("#vis"));
 
-/**
- * @param {Element} node
- * @param {string} type
- */
+/** @param {Element} node @param {string} type */
 const mouse = (node, type) => node.dispatchEvent(new MouseEvent(type));
 /** @param {string} selector */
 const all = (selector) => /** @type {Control[]} */ ([...vis.querySelectorAll(selector)]);
@@ -69,12 +66,7 @@ function addKeys() {
   }
 }
 
-/**
- * @param {KeyboardEvent} event
- * @param {Control[]} nodes
- * @param {number} index
- * @param {number} columns
- */
+/** @param {KeyboardEvent} event @param {Control[]} nodes @param {number} index @param {number} columns */
 function press(event, nodes, index, columns) {
   /** @type {Record<string, number>} */
   const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns };
