@@ -111,7 +111,7 @@ def products() -> dict[str, Product]:
     found["how well signs work"] = Product(tables, EN_DE, signs, 60, "put what it prints into the tables")
     for module, name, options in (
         ("alignment/first_head", "first_head", "--sentences SENTENCES --gold SOURCE TARGET LINKS"),
-        ("unfamiliar_source", "unfamiliar_source", "--ordinary ENGLISH --other OTHER"),
+        ("unfamiliar_source", "unfamiliar_source", "ENGLISH OTHER"),
     ):
         measure = f"python docs/measurements/{name}.py {options}"
         note = "put what it prints into the docstring"

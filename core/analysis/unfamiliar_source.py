@@ -17,31 +17,26 @@ nothing is known of the language, and nothing is said.
     English: Multi30k val, 2016, 2017, TED                0.2 to 0.7 %      0.2 to 0.7 %
     German: newstest, Tatoeba, Multi30k, TED              98.6 to 100 %     97.0 to 99.3 %
     French: newstest, Tatoeba, Multi30k                   95.1 to 99.5 %    99.5 to 99.9 %
-
-`source_familiarity` compares a translation with the source as its own translation, under the same model:
-
-    margin = (1/T) sum_t log P(y_t | y_<t, x) - (1/S) sum_s log P(x_s | x_<s, x)    in nats per token,
-
-the best translation y against the copied source x. A model mostly copies what it cannot read; but a sentence of names
-is rightly copied, too, so the measure is for samples of many sentences, not for a note on one.
 """
 
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from pathlib import Path
+from typing import Literal
 
-from core.analysis.tokens.words import is_special, word_groups
+from core.analysis.corpus.index_file import load_index
+from core.analysis.tokens.words import is_special
 from core.results import Translation
 from core.text.byte_pieces import UNKNOWN, bytes_of, grapheme_groups
 from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
 
-MARGIN = 1.5  # nats per token; below it, copying the source is nearly as probable as translating it
-PROBABLE = -4.0  # nats per token; below it, the source is improbable as a translation, however weak the model is
+Problem = Literal["unknown", "capitals", "other_language", ""]
+
 UNKNOWN_SHARE = 0.5  # of the characters
 ORDER = 4  # letters of an n-gram
 LETTERS = 2000  # among which an unseen letter is drawn
@@ -49,32 +44,7 @@ FOLDS, HELD_OUT = 5, 0.999
 FEWEST_SENTENCES = 500  # of an index that says enough of its language
 TARGET_MARGIN = 0.35  # nats per letter; a sentence of names with two other words may be more like the target by chance
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
-MIN_WORDS = 3  # a name or a loanword is its own translation: shorter sources are not judged by the margin
-
-
-@dataclass(frozen=True)
-class SourceFamiliarity:
-    """Resemblance of a source to the language that a model translates from.
-
-    Attributes:
-        unknown_share: share of the characters, spaces left out, that the tokenizer does not know.
-        margin: see the module docstring; infinite for sources of fewer than `MIN_WORDS` words.
-        log_prob: mean log-probability of a token of the source as its own translation; NaN for such sources.
-    """
-
-    unknown_share: float
-    margin: float
-    log_prob: float
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether most characters are unknown to the tokenizer."""
-        return self.unknown_share > UNKNOWN_SHARE
-
-    @property
-    def is_copied(self) -> bool:
-        """Whether copying the source is nearly as probable as translating it."""
-        return self.margin < MARGIN and self.log_prob > PROBABLE
+MIN_CAPITALS = 3  # words; fewer may be names
 
 
 class SpelledWords:
@@ -149,11 +119,41 @@ class SourceLanguage:
         return strangeness > self.strangest or strangeness - self._target.strangeness(words) > TARGET_MARGIN
 
 
+def language_by_index(path: Path, digest: str, translator: Translator) -> SourceLanguage | None:
+    """The language that a model translates from; None if the path has no index of it that says enough.
+
+    Args:
+        digest: of the model's checkpoint.
+    """
+    decode = translator.tokenizer.target.decode
+    try:
+        index = load_index(path)
+        if index.facts.digest != digest:
+            return None
+        translations = (decode(list(each.target)) for each in index.sentences)
+        return SourceLanguage([each.source for each in index.sentences], translations)
+    except (ValueError, OSError):  # the page Corpus says why an index cannot be used
+        return None
+
+
+def source_problem(translation: Translation, language: SourceLanguage | None) -> Problem:
+    """Why a source cannot be translated well: most characters are unknown, capitals, or another language; "" if none.
+
+    Args:
+        language: that the model translates from; None if nothing is known of it.
+    """
+    if unknown_share(translation) > UNKNOWN_SHARE:
+        return "unknown"
+    if without_capitals(translation.source):
+        return "capitals"
+    return "other_language" if language and language.is_other(translation.source) else ""
+
+
 def without_capitals(text: str) -> str:
     """A text that is mostly in capitals in lower case, with a capital at its start; "" if it is not."""
     words = [word for word in _WORD.findall(text) if len(word) > 1]
     capitals = sum(word.isupper() for word in words)
-    return text[:1] + text[1:].lower() if capitals >= max(MIN_WORDS, len(words) / 2) else ""
+    return text[:1] + text[1:].lower() if capitals >= max(MIN_CAPITALS, len(words) / 2) else ""
 
 
 def unknown_share(translation: Translation) -> float:
@@ -167,22 +167,3 @@ def unknown_share(translation: Translation) -> float:
         for pieces, is_unknown in zip(seen, are_unknown, strict=True)
     ]
     return sum(are_unknown) / max(1, sum(lengths))
-
-
-def source_familiarity(translator: Translator, translation: Translation) -> SourceFamiliarity:
-    """Compare a translation with the source as its own translation, by one more pass of the model.
-
-    Raises:
-        ValueError: as `Translator.score`.
-    """
-    tokens = [token for token in translation.source_tokens if not is_special(token)]
-    unknown = unknown_share(translation)
-    lettered = {token for token in tokens if any(map(str.isalnum, token)) and bytes_of(token) is None}
-    words = [group for group in word_groups(tokens) if not lettered.isdisjoint(tokens[group.start : group.stop])]
-    if len(words) < MIN_WORDS:
-        return SourceFamiliarity(unknown, math.inf, math.nan)
-    copied = translator.score(translation.source, translation.source)
-    best, log_prob = (
-        translator.codec.mean_log_prob(each, translation.source) for each in (translation.hypotheses[0], copied)
-    )
-    return SourceFamiliarity(unknown, best - log_prob, log_prob)

@@ -9,18 +9,11 @@ import argparse
 from itertools import islice
 from pathlib import Path
 
-from core.analysis.corpus.cli import index_beside
-from core.analysis.corpus.index_file import load_index
-from core.analysis.unfamiliar_source import SourceLanguage
-from core.formats.checkpoint import load_checkpoint
+from core.analysis.corpus.index_file import index_beside
+from core.analysis.unfamiliar_source import language_by_index
+from core.files.file_writing import file_digest
+from core.translator import Translator
 from train.data.parallel_text import read_lines
-
-
-def source_language(checkpoint: Path) -> SourceLanguage:
-    """The language of a checkpoint's sources, by the index beside it."""
-    sentences = load_index(index_beside(checkpoint)).sentences
-    decode = load_checkpoint(checkpoint).tokenizer.target.decode
-    return SourceLanguage([each.source for each in sentences], (decode(list(each.target)) for each in sentences))
 
 
 def main() -> None:
@@ -30,7 +23,10 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-de.safetensors"))
     parser.add_argument("--count", type=int, default=1500, help="use the first of each file (default: %(default)s)")
     arguments = parser.parse_args()
-    language = source_language(arguments.checkpoint)
+    checkpoint: Path = arguments.checkpoint
+    translator = Translator.from_checkpoint(checkpoint)
+    language = language_by_index(index_beside(checkpoint), file_digest(checkpoint), translator)
+    assert language is not None
     print(f"strangest: {language.strangest:.2f} nats per letter")
     for path in arguments.files:
         texts = list(islice((line for line in read_lines(path) if line.strip()), arguments.count))

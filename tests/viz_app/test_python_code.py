@@ -15,8 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import Translator
 from core.analysis.attribution.methods import Method
-from core.analysis.corpus.cli import index_beside
-from core.analysis.corpus.index_file import save_index
+from core.analysis.corpus.index_file import index_beside, save_index
 from core.analysis.over_training.history import open_history, pack_history
 from core.analysis.signs.pair_signs import SIGNS
 from core.analysis.signs.thresholds import SignThresholds, Threshold

@@ -15,6 +15,7 @@ from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.models import Model, ModelError
 from viz_app.session.readings import Reading
+from viz_app.session.source_doubts import source_language
 
 if TYPE_CHECKING:  # torch takes a second to import: the sentence box is drawn before
     from core.analysis.signs.pair_signs import Sign, SignName
@@ -200,12 +201,13 @@ def measure_steps(model: Model, sources: "tuple[str, ...]" = (), name: str = "")
     from core.analysis.sample_sentences import SAMPLE
     from core.analysis.signs.thresholds import LEAST_SENTENCES, SHIPPED_SAMPLE, threshold_steps
 
+    language = source_language(model)
     samples = [(SAMPLE, SHIPPED_SAMPLE)]
     if len(sources) >= LEAST_SENTENCES:
         samples.append((sources[: len(SAMPLE)], name))
     for number, (sentences, sample) in enumerate(samples, start=1):
         try:
-            for step in threshold_steps(model.translator, sentences, sample):
+            for step in threshold_steps(model.translator, sentences, sample, language):
                 if isinstance(step, int):
                     yield step if number == 1 else 0  # the progress counts the shipped sample
                 else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import streamlit as st
 
 from viz_app.session import model_paths
-from viz_app.session.models import MODEL_HASH, Model
+from viz_app.session.models import MODEL_HASH, Model, ModelError
 from viz_app.session.readings import Reading
 from viz_app.session.state import kept
 
@@ -39,49 +39,34 @@ def doubts(reading: Reading) -> Doubts:
 
 
 def _doubts(reading: Reading) -> Doubts:
-    from core.analysis.unfamiliar_source import UNKNOWN_SHARE, unknown_share, without_capitals
+    from core.analysis.unfamiliar_source import source_problem
     from core.text.sentences import missing_sentences
 
     model, translation = reading.model, reading.translation
-    source, language = translation.source, _source_language(model)
-    unseen, plainer = _unseen(model, source)
-    problem = ""
-    if unknown_share(translation) > UNKNOWN_SHARE:
-        problem = "unknown"
-    elif without_capitals(source):
-        problem = "capitals"
-    elif language and language.is_other(source):
-        problem = "other_language"
-    elif unseen:
-        problem = "unseen"
+    unseen, plainer = _unseen(model, translation.source)
+    problem = source_problem(translation, source_language(model)) or ("unseen" if unseen else "")
     is_translation = model.parser is None and reading.forced is None
     return Doubts(
         translation.by_modules,
         problem,
         unseen,
         plainer if problem and model.parser is None else "",
-        is_translation and missing_sentences(source, reading.hypothesis.text) > 0,
+        is_translation and missing_sentences(translation.source, reading.hypothesis.text) > 0,
     )
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs=MODEL_HASH)
-def _source_language(model: Model) -> "SourceLanguage | None":
-    """The language that a model translates from; None if there is no index of it to know it by."""
-    from core.analysis.corpus.cli import index_beside
-    from core.analysis.corpus.index_file import load_index
-    from core.analysis.unfamiliar_source import SourceLanguage
+def source_language(model: Model) -> "SourceLanguage | None":
+    """Return the language that a model translates from; None if there is no index of it to know it by."""
+    from core.analysis.corpus.index_file import index_beside
+    from core.analysis.unfamiliar_source import language_by_index
 
     beside = index_beside(Path(model.path))
     try:
         path = model_paths.file_in(beside.parent, beside.name) if beside.is_absolute() else None
-        index = load_index(path) if path else None
-        if index is None or index.facts.digest != model.digest:
-            return None
-        decode = model.translator.tokenizer.target.decode
-        translations = (decode(list(each.target)) for each in index.sentences)
-        return SourceLanguage([each.source for each in index.sentences], translations)
-    except (ValueError, OSError):  # the page Corpus says why an index cannot be used
+    except ModelError:  # the page Corpus says why an index cannot be used
         return None
+    return language_by_index(path, model.digest, model.translator) if path else None
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -14,7 +14,7 @@ from core.analysis.alignment.pharaoh import read_gold_pairs
 from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
-from core.analysis.corpus.index_file import SUFFIX, load_index, save_index
+from core.analysis.corpus.index_file import SUFFIX, index_beside, load_index, save_index
 from core.analysis.word_scores.scored_lines import Line, parse_lines
 from core.decoding.states import BEAM_SIZES
 from core.files.console import printable
@@ -91,11 +91,6 @@ def run(options: argparse.Namespace) -> int | None:
     print(printable(f"{output}: {corpus.done:,} sentences{stopped}{left_out}, {size}") + "\n")
     print(format_behaviours(index))
     return 130 if was_stopped else None
-
-
-def index_beside(checkpoint: Path) -> Path:
-    """Path where the app looks for the index of a checkpoint."""
-    return checkpoint.with_name(checkpoint.name.removesuffix(".safetensors") + SUFFIX)
 
 
 def _sentences(options: argparse.Namespace) -> tuple[Sequence[Line], CorpusFacts]:

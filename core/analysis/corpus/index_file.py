@@ -56,6 +56,11 @@ COUNTS = ("num_tokens", "offset")  # columns that are whole numbers
 _Shape = dict[str, tuple[int, int]]  # layers, and heads or neurons of each, by kind or stack
 
 
+def index_beside(checkpoint: Path) -> Path:
+    """Path where the index of a checkpoint is looked for."""
+    return checkpoint.with_name(checkpoint.name.removesuffix(".safetensors") + SUFFIX)
+
+
 def save_index(path: str | Path, index: CorpusIndex) -> None:
     """Write an index atomically.
 

@@ -28,6 +28,7 @@ from typing import Any, Literal
 
 from tqdm import tqdm
 
+from core.analysis.corpus.index_file import index_beside
 from core.analysis.declaration import Analysis, Columns, option, print_table
 from core.analysis.sample_sentences import SAMPLE
 from core.analysis.signs.left_out import left_out, spans
@@ -35,7 +36,7 @@ from core.analysis.signs.pair_signs import SIGNS, Pair, SignName, pair_signs
 from core.analysis.signs.rates import SAMPLED, Rates, rate_steps, read_pairs, read_rates
 from core.analysis.signs.text_signs import TEXT_SIGNS, THRESHOLDS
 from core.analysis.subject import MODEL
-from core.analysis.unfamiliar_source import source_familiarity
+from core.analysis.unfamiliar_source import SourceLanguage, language_by_index, source_problem
 from core.files.file_writing import check_folder_of, file_digest, write_text
 from core.files.number_range import FROM_1
 from core.files.strict_json import json_text, read_json
@@ -144,20 +145,26 @@ UNMEASURED = SignThresholds(_NONE | _FIXED, "", 0)
 
 
 def measure_thresholds(
-    translator: Translator, sentences: Sequence[str] = SAMPLE, sample: str = SHIPPED_SAMPLE
+    translator: Translator,
+    sentences: Sequence[str] = SAMPLE,
+    sample: str = SHIPPED_SAMPLE,
+    language: SourceLanguage | None = None,
 ) -> SignThresholds:
     """Measure the thresholds of a model.
+
+    Args:
+        language: that the model translates from; None if nothing is known of it.
 
     Raises:
         ValueError: as `threshold_steps`.
     """
-    *_, last = threshold_steps(translator, sentences, sample)
+    *_, last = threshold_steps(translator, sentences, sample, language)
     assert isinstance(last, SignThresholds)
     return last
 
 
 def threshold_steps(
-    translator: Translator, sentences: Sequence[str] = SAMPLE, sample: str = SHIPPED_SAMPLE
+    translator: Translator, sentences: Sequence[str], sample: str, language: SourceLanguage | None
 ) -> Iterator[int | SignThresholds]:
     """As `measure_thresholds`, sentence by sentence: yields 1 for each, and the thresholds last.
 
@@ -175,8 +182,7 @@ def threshold_steps(
     wrong: dict[SignName, list[float]] = {name: [] for name in SIGNS}
     for number, source in enumerate(sentences):
         best = translator.translate(source, num_hypotheses=1)
-        familiar = source_familiarity(translator, best)
-        foreign += familiar.is_copied or familiar.is_unknown
+        foreign += source_problem(best, language) in ("unknown", "other_language")
         texts.append(best.text)
         own.append((source, best.hypotheses[0].token_ids))
         values["left_out"].append(left_out(translator, *own[-1]).value)
@@ -333,11 +339,13 @@ def sign_thresholds(translator: Translator, options: ThresholdOptions) -> SignTh
         sources = (line.split("\t")[0].strip() for line in split_lines(read_text(options.input)))
         sentences = [source for source in sources if source]
     name = options.input.name if options.input else SHIPPED_SAMPLE
+    digest = file_digest(options.checkpoint)
+    language = language_by_index(index_beside(options.checkpoint), digest, translator)
     sets = {path.name.removesuffix(".tsv"): read_pairs(path) for path in options.right}
     total = len(sentences) + sum(min(options.sampled, len(pairs)) for pairs in sets.values())
     found, rates = UNMEASURED, dict[str, Rates]()
     with tqdm(total=total, unit=" sentences", file=sys.stderr) as bar:
-        for step in threshold_steps(translator, sentences, name):
+        for step in threshold_steps(translator, sentences, name, language):
             if isinstance(step, SignThresholds):
                 found = step
             else:
@@ -348,7 +356,7 @@ def sign_thresholds(translator: Translator, options: ThresholdOptions) -> SignTh
                     bar.update(step)
                 else:
                     rates[of] = step
-    return dataclasses.replace(found, digest=file_digest(options.checkpoint), rates=rates)
+    return dataclasses.replace(found, digest=digest, rates=rates)
 
 
 def _write(thresholds: SignThresholds, options: ThresholdOptions) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.analysis.corpus.cli import index_beside, translations_of
+from core.analysis.corpus.cli import translations_of
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
-from core.analysis.corpus.index_file import SUFFIX, CorpusIndexError, load_index, parse_index
+from core.analysis.corpus.index_file import SUFFIX, CorpusIndexError, index_beside, load_index, parse_index
 from core.analysis.recorded_call import Call
 from core.analysis.word_scores.scored_lines import parse_lines
 from viz_app.language import marked, tr

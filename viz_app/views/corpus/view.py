@@ -6,9 +6,8 @@ from pathlib import Path
 import streamlit as st
 
 from core.analysis.corpus.behaviours import BEHAVIOURS
-from core.analysis.corpus.cli import index_beside
 from core.analysis.corpus.index import CORPUS_COMMAND
-from core.analysis.corpus.index_file import index_bytes
+from core.analysis.corpus.index_file import index_beside, index_bytes
 from core.analysis.heads.word_pair import PairHeads
 from core.capture import KINDS, Kind
 from core.files.console import command_line

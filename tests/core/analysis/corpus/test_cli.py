@@ -74,10 +74,6 @@ def test_interrupted_it_writes_what_it_has(
     assert load_index(output).facts.num_sentences == 1
 
 
-def test_the_index_is_beside_the_model():
-    assert cli.index_beside(Path("a/en-de.safetensors")) == Path("a/en-de.corpus.npz")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -4,6 +4,8 @@ import dataclasses
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import ANY, Mock
 
 import pytest
 
@@ -78,15 +80,18 @@ def test_too_few_or_too_many_sentences_are_refused(
         measure_thresholds(Translator(tiny_model, tokenizer), ["A dog."] * count)
 
 
-def test_a_sample_in_another_language_is_refused(
-    tiny_model: Transformer, tokenizer: SentencePieceTokenizer, monkeypatch: pytest.MonkeyPatch
+def test_a_sample_in_another_language_than_that_of_the_index_is_refused(
+    tiny_checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    class Copied:
-        is_copied, is_unknown = True, False
-
-    monkeypatch.setattr(module, "source_familiarity", lambda *_: Copied())
-    with pytest.raises(ValueError, match="8 of the 8 sentences of the shipped sample are not in the language"):
-        measure_thresholds(Translator(tiny_model, tokenizer), SAMPLE[:8])
+    checkpoint = Path(shutil.copy(tiny_checkpoint, tmp_path))
+    command = ["sign-thresholds", "--checkpoint", str(checkpoint), "--input", str(tmp_path / "in.txt")]
+    monkeypatch.setattr(module, "language_by_index", languages := Mock(wraps=module.language_by_index))
+    (tmp_path / "in.txt").write_text("Grace Hopper sailed.\n" * 3 + "Zwei Hunde laufen.\n" * 5, "utf-8")
+    assert main(command) == 0  # without an index nothing is known of the language
+    languages.assert_called_once_with(tmp_path / "tiny.corpus.npz", file_digest(checkpoint), ANY)
+    languages.side_effect = lambda *_: SimpleNamespace(is_other=lambda text: "Hunde" in text)
+    assert main(command) == 1
+    assert "5 of the 8 sentences of in.txt are not in the language" in capsys.readouterr().err
 
 
 def test_a_file_has_what_was_saved(tmp_path: Path) -> None:
