@@ -7,6 +7,7 @@ encoding and NUL are refused: as UTF-8, they would be other characters.
 
 import codecs
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from core.files.file_writing import reading
@@ -134,3 +135,51 @@ def _invalid(error: UnicodeDecodeError) -> str:
     """Name of the byte that is no text."""
     byte = error.object[error.start]
     return f"byte {byte:#04x}" if byte else "NUL (byte 0x00)"
+
+
+# --- sentences with translations ------------------------------------------------------------------------------------
+
+TAB = "\t"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence of a file.
+
+    Attributes:
+        number: of its line, from 1.
+        target: its translation; None: the model's own is to be scored.
+    """
+
+    number: int
+    source: str
+    target: str | None = None
+
+
+def parse_lines(text: str, second: str = "translation") -> list[Line]:
+    """Parse sentences, one per line.
+
+    A line is a source, or a source and its translation with a tab between. Blank lines are skipped, but counted.
+
+    Args:
+        second: what the second column has, for messages.
+
+    Raises:
+        ValueError: there is no sentence, or a line has no source or more than one tab; the message names the line.
+    """
+    lines: list[Line] = []
+    for number, content in enumerate(split_lines(text), start=1):
+        source, *targets = content.split(TAB)
+        if not content.strip():
+            continue
+        if len(targets) > 1:
+            raise ValueError(
+                f"line {number} has {len(targets) + 1} columns, expected a source, or a source and its {second} with "
+                f"one tab between: delete the others"
+            )
+        if not source.strip():
+            raise ValueError(f"line {number} has a {second} but no source: put the source before the tab")
+        lines.append(Line(number, source.strip(), (targets[0].strip() or None) if targets else None))
+    if not lines:
+        raise ValueError("there is no sentence: expected one per line")
+    return lines

@@ -38,10 +38,11 @@ from core.analysis.token_path.token_walk import follow_token
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
 from core.analysis.two_models.buckets import by_length
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
-from core.analysis.word_scores.scored_lines import Line, parse_lines, score_lines, worst_words
+from core.analysis.word_scores.scored_lines import score_lines, worst_words
 from core.decoding import Sampling
 from core.mask_predict_translation import explain_iteration, mask_predict_states
 from core.speculative_translation import translate_speculatively
+from core.text.text_files import Line, parse_lines
 from tests.strange_sentences import reason
 from tests.viz_app.drawn_sentence import NO_DRAWING, Drawn, Subject
 from viz_app.components import attention_map

@@ -15,12 +15,11 @@ from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, index_beside, load_index, save_index
-from core.analysis.word_scores.scored_lines import Line, parse_lines
 from core.decoding.states import BEAM_SIZES
 from core.files.console import printable
 from core.files.file_writing import check_folder_of, file_digest
 from core.files.number_range import FROM_1
-from core.text.text_files import read_text
+from core.text.text_files import Line, parse_lines, read_text
 from core.translator import Translator
 
 GIVEN = "given"  # `CorpusFacts.translations` of translations that the file has

@@ -35,9 +35,9 @@ from core.analysis.corpus.strength import map_strengths, place_masks, strongest
 from core.analysis.heads.head import all_heads, attention_layers
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import MeasuredRows, Scorer, piece_frequencies
-from core.analysis.word_scores.scored_lines import Line
 from core.capture import AttentionMap
 from core.decoding.text_codec import PassIds
+from core.text.text_files import Line
 from core.trace import STACKS, Head, Kind, Stack
 from core.translator import Translator
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.analysis.signs.pair_signs import SignName, pair_signs
-from core.analysis.word_scores.scored_lines import TAB, WINDOW, parse_lines
+from core.analysis.word_scores.scored_lines import WINDOW
 from core.text.sentences import naming_sentence
-from core.text.text_files import split_lines
+from core.text.text_files import TAB, parse_lines, split_lines
 from core.translator import Translator
 
 

@@ -24,15 +24,7 @@ from core.analysis.signs.thresholds import (
     thresholds_beside,
 )
 from core.analysis.subject import MODEL
-from core.analysis.word_scores.scored_lines import (
-    TAB,
-    WordScore,
-    app_query,
-    line_query,
-    parse_lines,
-    score_lines,
-    worst_words,
-)
+from core.analysis.word_scores.scored_lines import WordScore, app_query, line_query, score_lines, worst_words
 from core.analysis.word_scores.signed_lines import (
     LEFT_OUT_LINES,
     SignedLine,
@@ -45,7 +37,7 @@ from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.console import show
 from core.files.file_writing import check_folder_of, file_digest, write_atomically
 from core.files.number_range import FROM_1, NumberRange
-from core.text.text_files import decode
+from core.text.text_files import TAB, decode, parse_lines
 from core.translator import Translator
 
 T = TypeVar("T")

@@ -14,25 +14,10 @@ from urllib.parse import urlencode
 from core.analysis.tokens.words import word, word_groups
 from core.results import ScoredText
 from core.text.sentences import naming_sentence
-from core.text.text_files import split_lines
+from core.text.text_files import Line
 from core.translator import Translator
 
 WINDOW = 16  # lines that are translated together
-TAB = "\t"
-
-
-@dataclass(frozen=True)
-class Line:
-    """A sentence of a file.
-
-    Attributes:
-        number: of its line, from 1.
-        target: its translation; None: the model's own is to be scored.
-    """
-
-    number: int
-    source: str
-    target: str | None = None
 
 
 @dataclass(frozen=True)
@@ -66,35 +51,6 @@ class WordScore:
     def probability(self) -> float:
         """Probability of the word, given the source and the words before it."""
         return math.exp(self.log_prob)
-
-
-def parse_lines(text: str, second: str = "translation") -> list[Line]:
-    """Parse sentences, one per line.
-
-    A line is a source, or a source and its translation with a tab between. Blank lines are skipped, but counted.
-
-    Args:
-        second: what the second column has, for messages.
-
-    Raises:
-        ValueError: there is no sentence, or a line has no source or more than one tab; the message names the line.
-    """
-    lines: list[Line] = []
-    for number, content in enumerate(split_lines(text), start=1):
-        source, *targets = content.split(TAB)
-        if not content.strip():
-            continue
-        if len(targets) > 1:
-            raise ValueError(
-                f"line {number} has {len(targets) + 1} columns, expected a source, or a source and its {second} with "
-                f"one tab between: delete the others"
-            )
-        if not source.strip():
-            raise ValueError(f"line {number} has a {second} but no source: put the source before the tab")
-        lines.append(Line(number, source.strip(), (targets[0].strip() or None) if targets else None))
-    if not lines:
-        raise ValueError("there is no sentence: expected one per line")
-    return lines
 
 
 def score_lines(

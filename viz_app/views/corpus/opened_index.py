@@ -12,7 +12,7 @@ from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.corpus.index_file import SUFFIX, CorpusIndexError, index_beside, load_index, parse_index
 from core.analysis.recorded_call import Call
-from core.analysis.word_scores.scored_lines import parse_lines
+from core.text.text_files import parse_lines
 from viz_app.language import marked, tr
 from viz_app.session import model_paths
 from viz_app.session.address import CORPUS_INDEX

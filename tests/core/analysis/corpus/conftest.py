@@ -4,7 +4,7 @@ import pytest
 
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
-from core.analysis.word_scores.scored_lines import Line
+from core.text.text_files import Line
 from core.translator import Translator
 
 FACTS = CorpusFacts("tiny.safetensors", "0" * 64, "sentences", "CC0", "nobody", "given")

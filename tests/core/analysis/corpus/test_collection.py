@@ -15,7 +15,7 @@ from core.analysis.corpus.recomputation import head_strength, neuron_activation
 from core.analysis.corpus.recording import Neuron, feed_forward_networks
 from core.analysis.heads.head import all_heads
 from core.analysis.heads.scorer import MeasuredRows, Scorer, piece_frequencies
-from core.analysis.word_scores.scored_lines import Line
+from core.text.text_files import Line
 from core.trace import KINDS, Head
 from core.translator import Translator
 from tests.core.analysis.corpus.conftest import FACTS

@@ -23,8 +23,8 @@ from core.analysis.corpus.distributions import (
     rounded,
 )
 from core.analysis.corpus.index import CorpusIndex
-from core.analysis.word_scores.scored_lines import Line
 from core.text.byte_pieces import is_special
+from core.text.text_files import Line
 from core.trace import KINDS, Head
 from core.translator import Translator
 from tests.core.analysis.corpus.conftest import FACTS

@@ -9,10 +9,11 @@ import pytest
 
 from core.analysis.signs.pair_signs import SIGNS
 from core.analysis.signs.thresholds import SignThresholds, Threshold, save_thresholds, thresholds_beside
-from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
+from core.analysis.word_scores.scored_lines import score_lines, worst_words
 from core.analysis.word_scores.signed_lines import ranked_lines, sign_file
 from core.cli.commands import main
 from core.files.file_writing import file_digest
+from core.text.text_files import parse_lines
 from core.translator import Translator
 
 TEXT = "A dog runs.\tEin Hund läuft.\nThe sea.\tDas Meer\n"

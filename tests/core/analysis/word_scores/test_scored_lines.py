@@ -4,17 +4,10 @@ import math
 
 import pytest
 
-from core.analysis.word_scores.scored_lines import (
-    Line,
-    ScoredLine,
-    app_query,
-    parse_lines,
-    score_lines,
-    word_scores,
-    worst_words,
-)
+from core.analysis.word_scores.scored_lines import ScoredLine, app_query, score_lines, word_scores, worst_words
 from core.model import Transformer
 from core.results import ScoredText
+from core.text.text_files import Line, parse_lines
 from core.text.tokenizer import SentencePieceTokenizer
 from core.translator import Translator
 

@@ -7,8 +7,9 @@ from core.analysis.heads.word_pair import PlacedWord
 from core.analysis.sample_sentences import SAMPLE
 from core.analysis.signs.pair_signs import SignName
 from core.analysis.signs.thresholds import UNMEASURED, SignThresholds
-from core.analysis.word_scores.scored_lines import Line, ScoredLine, WordScore, score_lines
+from core.analysis.word_scores.scored_lines import ScoredLine, WordScore, score_lines
 from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, SignedLine, add_left_out, sign_lines
+from core.text.text_files import Line
 from viz_app.controls.lines_form import BEAM_SIZE, LENGTH_PENALTY, LinesFile
 from viz_app.language import marked
 from viz_app.session import signs

@@ -9,8 +9,9 @@ import streamlit as st
 from core.analysis.recorded_call import Call
 from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.thresholds import UNMEASURED
-from core.analysis.word_scores.scored_lines import parse_lines, score_lines, worst_words
+from core.analysis.word_scores.scored_lines import score_lines, worst_words
 from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, ranked_lines, sign_file
+from core.text.text_files import parse_lines
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.lines_form import BEAM_SIZE, LENGTH_PENALTY, LinesForm

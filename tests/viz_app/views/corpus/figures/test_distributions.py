@@ -10,7 +10,7 @@ from core.analysis.corpus.distributions import DISTANCES, TOKEN_SIDES, WEIGHT_BI
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
-from core.analysis.word_scores.scored_lines import Line
+from core.text.text_files import Line
 from core.translator import Translator
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.corpus.figures import distributions as figures

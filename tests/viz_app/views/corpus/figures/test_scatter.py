@@ -9,7 +9,7 @@ from core.analysis.corpus.behaviours import BEHAVIOURS
 from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.index import CorpusFacts, CorpusIndex
 from core.analysis.heads.head import Head
-from core.analysis.word_scores.scored_lines import Line
+from core.text.text_files import Line
 from core.translator import Translator
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.corpus.figures.scatter import (
