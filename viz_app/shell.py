@@ -37,24 +37,14 @@ STYLES = FRAME.parents[1] / "core/drawing/sizes.css", FRAME / "style.css"
 
 
 def draw_script(view: View, step: dict[str, Any] | None, on_leave: Callable[[], None]) -> None:
-    """Let the browser do its part of the frame; call it when the model is loaded.
-
-    Args:
-        step: of the tour.
-        on_leave: called when the visitor leaves the tour.
-    """
+    """Let the browser do its part of the frame, with a step of the tour; call it when the model is loaded."""
     from viz_app.components.frame_script import frame_script  # imports core
 
     frame_script("" if view == VIEWS[0] else view.name, page_menu.link_names(view), step, on_leave)
 
 
 def draw_view(view: View, script: StreamlitPage, model: Model, reading: Reading | None, note: DeltaGenerator) -> None:
-    """Run the script of a view, with what the frame says about it.
-
-    Args:
-        script: as `st.navigation` returned it.
-        note: where to say that the model may not know the source.
-    """
+    """Run the script of a view, and say in the place of the note if the model may not know the source."""
     shown_slide.begin_page(view.name)
     unknown = st.empty()
     script.run()

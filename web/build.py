@@ -72,12 +72,7 @@ def build(out: Path, models: list[str]) -> None:
 
 
 def page(files: dict[str, Path], kernel: bytes, inside: bool) -> str:
-    """The page as HTML.
-
-    Args:
-        files: the checkpoints of some of `MODELS`.
-        inside: whether they are part of the page; otherwise it fetches them from beside it.
-    """
+    """The page as HTML for the checkpoints of some of `MODELS`, which are inside of it or fetched from beside it."""
     style, script = bundled_style(HERE / "page.css"), bundled_script(HERE / "page.js")
     rules = {
         "default-src": "'none'",

@@ -47,11 +47,8 @@ Span = tuple[str, str]
 def attention_data(
     attention: AttentionMap, heads: Sequence[tuple[int, Mapping[str, str]]], translate: Callable[[str], str] = str
 ) -> dict[str, Any]:
-    """Return the words and the heads of a drawing, see `AxisData` and `HeadData`.
-
-    Args:
-        heads: The heads to draw, counted from 0, each with its names, colour and dashes.
-        translate: See `axis_words`.
+    """Return the words and the heads of a drawing, see `AxisData` and `HeadData`; heads are counted from 0, each with
+    its names, colour and dashes.
 
     Raises:
         ValueError: The layer has no such head.
@@ -70,14 +67,11 @@ def attention_data(
 
 
 def axis_words(attention: AttentionMap, translate: Callable[[str], str] = str) -> dict[str, Any]:
-    """Return the tokens of a drawing, see `AxisData`.
-
-    Args:
-        translate: The titles, into the visitor's language.
+    """Return the tokens of a drawing, see `AxisData`, with its titles in the visitor's language by `translate`.
 
     Returns:
-        `query` and `key`: the spans of each row's and each column's word; `predicted`: in the decoder, the spans of
-        the word that each row predicts, else None; `titles`: the meaning of each axis.
+        `query` and `key`: the spans of each row's and each column's word; `predicted`: in the decoder, the spans of the
+            word that each row predicts, else None; `titles`: the meaning of each axis.
     """
     query_title, key_title = TITLES[attention.kind]
     return {
@@ -99,14 +93,10 @@ def encoded_hidden(attention: AttentionMap, head: int) -> str | None:
 
 
 def encoded_weights(weights: Tensor) -> str:
-    """Encode weights as little-endian 16-bit integers in base64.
+    """Encode weights as little-endian 16-bit integers in base64, row by row; `weights.js` decodes it.
 
-    Args:
-        weights: From -1 to 1, of any shape, encoded row by row; NaN where there is no weight. Other values
-            are clipped.
-
-    Returns:
-        Text of weights in steps of 1/32767: each is off by less than 0.00002. `weights.js` decodes it.
+    They are from -1 to 1, of any shape, in steps of 1/32767: each is off by less than 0.00002. NaN stands for no
+    weight; other values are clipped.
     """
     steps = np.rint(np.clip(weights.double().numpy(), -1, 1) * STEPS)
     return base64.b64encode(np.nan_to_num(steps, nan=NO_WEIGHT).astype("<i2").tobytes()).decode()

@@ -32,10 +32,8 @@ def save_explanation(path: str | Path, record: ExplanationRecord) -> None:
 
 
 def as_bytes(record: ExplanationRecord, suffix: str, first: Head | None = None, view: View = "Lines") -> bytes:
-    """Content of a file with this suffix.
-
-    Args:
-        first, view: initial state of an HTML page, see `core.export.html_page.page`.
+    """Content of a file with this suffix, an HTML page with this head and view at first, see
+    `core.export.html_page.page`.
 
     Raises:
         ValueError: the suffix is not in `SUFFIXES`.

@@ -45,9 +45,8 @@ def page(
     """Render the whole file.
 
     Args:
-        first: head shown large initially; by default `first_head` of cross-attention.
-        view: view of that head initially.
-        rows: rows of that head selected initially.
+        first, view, rows: head shown large initially, by default `first_head` of cross-attention; its view, and its
+            selected rows.
         note: texts about the explanation.
     """
     content = payload(record, first, view, rows) | {"note": note and asdict(note)}

@@ -74,12 +74,7 @@ def record_of(
     name: str | None = None,
     sha256: str | None = None,
 ) -> ExplanationRecord:
-    """Combine an explanation with the facts of its model.
-
-    Args:
-        settings: origin of the target.
-        name, sha256: of the checkpoint file.
-    """
+    """Combine an explanation with the origin of its target, and with the facts of its model and the model's file."""
     model = {
         "name": name,
         "sha256": sha256,

@@ -79,21 +79,13 @@ MAX_PATCHES = 512  # of a picture, as many as tokens of a sentence
 
 
 def most_unpacked(packed: int, texts: int = 0) -> int:
-    """Bytes that an archive of `packed` bytes may unpack to, all its files together.
-
-    Args:
-        texts: bytes, packed, of what compresses well.
-    """
+    """Bytes that an archive of `packed` bytes may unpack to, all its files together; `texts` of them compress well."""
     return MAX_RATIO * packed + (MAX_TEXT_RATIO - MAX_RATIO) * min(texts, packed) + FREE_BYTES
 
 
 def check_unpacked(packed: int, unpacked: int, texts: int = 0) -> None:
-    """Check the declared unpacked size of an archive, before anything is unpacked.
-
-    Args:
-        packed: bytes of the archive.
-        unpacked: bytes of all its files.
-        texts: as for `most_unpacked`.
+    """Check the declared unpacked size of an archive, before anything is unpacked; all numbers are bytes, as in
+    `most_unpacked`.
 
     Raises:
         ValueError: it is more than the size of the archive admits.
@@ -107,11 +99,7 @@ def check_unpacked(packed: int, unpacked: int, texts: int = 0) -> None:
 
 
 def computation_bytes(weights: int) -> int:
-    """Bytes of the numbers that one pass of a model may keep.
-
-    Args:
-        weights: bytes of its parameters.
-    """
+    """Bytes of the numbers that one pass of a model may keep, from the bytes of its parameters."""
     return COMPUTATION + 2 * weights
 
 
@@ -127,12 +115,9 @@ def pass_bytes(pairs: int, numbers: int, rows: int, layers: int) -> int:
 
 
 def longest_pass(per_pair: int, per_token: int, weights: int) -> int:
-    """Largest number of tokens on each side of a pass that `computation_bytes` admits.
+    """Largest number of tokens on each side of a pass that `computation_bytes` admits, for bytes of weights.
 
-    Args:
-        per_pair: numbers for each pair of tokens, the attention weights of all heads.
-        per_token: numbers for each token.
-        weights: bytes of the model's parameters.
+    Numbers are counted for each pair of tokens, the attention weights of all heads, and for each token.
     """
     numbers = computation_bytes(weights) // NUMBER
     return (math.isqrt(per_token**2 + 4 * per_pair * numbers) - per_token) // (2 * per_pair)
@@ -143,8 +128,7 @@ def most_hypotheses(per_pair: int, per_hypothesis: int, positions: int, weights:
 
     Args:
         per_pair, weights: as for `longest_pass`.
-        per_hypothesis: numbers that a hypothesis keeps at the last position.
-        positions: of the longest translation.
+        per_hypothesis, positions: numbers that a hypothesis keeps at the last position of the longest translation.
     """
     numbers = computation_bytes(weights) // NUMBER
     return min(numbers // per_hypothesis, SEARCH_PASSES * numbers // (per_pair * positions**2))

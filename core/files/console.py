@@ -18,13 +18,10 @@ ERRORS = (ValueError, OSError, FloatingPointError)  # that end a command with a 
 
 
 def printable(text: str, kept: str = "") -> str:
-    """Escape the characters that could change what a terminal shows, as `repr` does.
+    """Escape the characters that could change what a terminal shows, as `repr` does, but for those that are `kept`.
 
     These are control characters, also those of C1, marks of the direction of text, separators of lines, surrogates, and
     others without a shape of their own.
-
-    Args:
-        kept: characters that stay, such as line feeds.
     """
     if text.isprintable():
         return text
@@ -95,11 +92,8 @@ def standard_streams() -> Generator[None]:
 def run_command(name: str, run: Callable[[], int | None], errors: tuple[type[Exception], ...] = ()) -> int:
     """Run a command, and return its exit status: that of `run` or 0, and 1 after an error.
 
-    The error's message is one line on standard error.
-
-    Args:
-        name: of the command, at the start of the message.
-        errors: expected ones besides `ERRORS`.
+    The message of the error, one of `ERRORS` or of `errors`, is one line on standard error that begins with the
+    command's name.
     """
     try:
         status = run()

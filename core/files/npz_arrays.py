@@ -19,11 +19,9 @@ HEADER_BYTES = 64 * 2**10  # at most, of an array: NumPy reads no longer ones
 def npz_arrays(file: IO[bytes], max_bytes: int | None = None) -> dict[str, NDArray[Any]]:
     """Unpack all arrays of a file, without unpickling, and checking sizes before memory is allocated.
 
-    Args:
-        max_bytes: of the file, unpacked; `MAX_UNPACKED` by default.
-
     Raises:
-        ValueError: it is not an NPZ file, is damaged, or would unpack to more bytes, or to far more than it has.
+        ValueError: it is not an NPZ file, is damaged, or would unpack to more than `max_bytes`, by default
+            `MAX_UNPACKED`, or to far more than it has.
     """
     packed = file.seek(0, io.SEEK_END)
     most = min(MAX_UNPACKED if max_bytes is None else max_bytes, most_unpacked(packed, packed))
@@ -62,9 +60,6 @@ def _array(archive: zipfile.ZipFile, name: str, entry: zipfile.ZipInfo) -> NDArr
 
 def check_characters(name: str, array: NDArray[Any]) -> None:
     """Check the characters of an array of texts, as NumPy does not.
-
-    Args:
-        name: of the array, for messages.
 
     Raises:
         ValueError: one is beyond U+10FFFF.

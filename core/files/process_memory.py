@@ -63,11 +63,8 @@ class ProcessMemory:
     def make_room(self, size: int = 0, what: str = PASS, advice: str = SHORTER) -> None:
         """Free memory until so many bytes fit beside the objects that are held.
 
-        Args:
-            what, advice: for the message.
-
         Raises:
-            NoRoomError: there is not as much.
+            NoRoomError: there is not as much; the message names what needs it, and has the advice.
         """
         for free in self.reclaim:
             while not self._fits(size) and free():
@@ -83,14 +80,11 @@ class ProcessMemory:
     def reserved(self, size: int = 0, what: str = PASS, advice: str = SHORTER) -> Generator[Callable[[int], None]]:
         """Reserve memory inside the block, after that of earlier requests where it does not fit beside them.
 
-        Args:
-            what, advice: for the message.
-
         Yields:
             Reserves another number of bytes instead.
 
         Raises:
-            NoRoomError: it would never fit, or does not within `PATIENCE`.
+            NoRoomError: it would never fit, or does not within `PATIENCE`; the message is as of `make_room`.
         """
         own = 0
 

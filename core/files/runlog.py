@@ -37,11 +37,7 @@ def read_log(path: Path) -> list[LogLine]:
 
 
 def parse_log(content: bytes, name: str) -> list[LogLine]:
-    """As `read_log`, from the content of a file.
-
-    Args:
-        name: of the file, for messages.
-    """
+    """As `read_log`, from the content of a file, whose name is for messages."""
     *whole, last = content.split(b"\n")
     lines = [parse_line(text, f"{name}, line {number}") for number, text in enumerate(whole, 1) if text.strip()]
     if last.strip():
@@ -59,11 +55,8 @@ def parse_log(content: bytes, name: str) -> list[LogLine]:
 def parse_line(text: bytes, place: str) -> LogLine:
     """Parse a line of a log.
 
-    Args:
-        place: for messages.
-
     Raises:
-        ValueError: it is not one.
+        ValueError: it is not one; the message has its place.
     """
     try:
         line = json.loads(text)
@@ -98,14 +91,10 @@ def of_kind(lines: Sequence[LogLine], kind: str) -> list[LogLine]:
 
 
 def thin_log(lines: Sequence[LogLine], train: int = 200, valid: int = 100, samples: int = 12) -> list[LogLine]:
-    """Keep an evenly spaced part of a log, with the first and last lines.
+    """Keep an evenly spaced part of a log, with the first and last lines: so many of each kind, and steps with samples.
 
     Numbers are rounded to five significant digits, and lines with one that is not finite are left out. With the
     defaults, a log of any length is reduced to about 50 KB.
-
-    Args:
-        train, valid: largest number of lines of each kind.
-        samples: largest number of steps with samples.
     """
     lines = [line for line in lines if all(type(each) is not float or math.isfinite(each) for each in line.values())]
     sampled = sorted({line["step"] for line in of_kind(lines, "sample")})

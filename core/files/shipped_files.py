@@ -23,14 +23,11 @@ def installed_version() -> str:
 
 
 def shipped_folder(name: str) -> Path:
-    """Return a folder of the repository, or the place where `pip install` puts it from a wheel.
-
-    Args:
-        name: path in the repository, such as `checkpoints`.
+    """Return a folder of the repository, such as `checkpoints`, or the place where `pip install` puts it from a wheel.
 
     Returns:
         The first of these that exists: in the repository, in the installation, in the folder that `HEADLIGHT_SHARE`
-        names, beside the wheel that was installed. If none does, the one in the repository.
+            names, beside the wheel that was installed. If none does, the one in the repository.
     """
     beside = REPOSITORY / name
     if beside.is_dir():  # needed in every run of a page, and the environment's folder takes long to find

@@ -9,10 +9,7 @@ from core.files.file_writing import reading
 
 
 def json_text(value: object, **layout: Any) -> str:
-    """Write JSON.
-
-    Args:
-        layout: of the text, as for `json.dumps`.
+    """Write JSON, laid out as by `json.dumps`.
 
     Raises:
         ValueError: a number is not finite, which JSON cannot say.

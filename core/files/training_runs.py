@@ -9,11 +9,9 @@ MAX_STEPS = 2**53  # of a run; more are not believed, and not printed
 
 
 def training_runs(training: object) -> list[dict[str, Any]]:
-    """Return the facts of all runs that made a checkpoint, the first run first.
+    """Return the facts of all runs that made a checkpoint, the first run first, from its untrusted facts.
 
-    Args:
-        training: untrusted facts of the checkpoint; `init` has those of the checkpoint that its run started from, and
-            `averaged` the other runs of a mean over several.
+    `init` has those of the checkpoint that its run started from, and `averaged` the other runs of a mean over several.
     """
     runs: list[dict[str, Any]] = []
     pending = [training]

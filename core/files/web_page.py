@@ -31,11 +31,7 @@ It makes no network requests.</noscript>
 
 
 def web_page(title: str, path: Path, data: Any) -> str:
-    """Render a page.
-
-    Args:
-        path: of its script, beside which is its style sheet; the script reads the data from the element `data`.
-    """
+    """Render a page by a script, which reads the data from the element `data`, and the style sheet beside it."""
     style, script = bundled_style(path.with_suffix(".css")), bundled_script(path)
     policy = (
         f"default-src 'none'; script-src '{script_digest(script)}'; style-src '{script_digest(style)}'; img-src data:; "
@@ -47,11 +43,7 @@ def web_page(title: str, path: Path, data: Any) -> str:
 
 
 def framed(page: str, title: str, height: int) -> str:
-    """Return a page as an inline frame, whose script cannot reach the page around it.
-
-    Args:
-        height: in pixels; a higher page scrolls.
-    """
+    """Return a page as an inline frame of a height in pixels, whose script cannot reach the page around it."""
     return (
         f'<iframe sandbox="allow-scripts" title="{html.escape(title)}" srcdoc="{html.escape(page)}" '
         f'style="width: 100%; height: {height}px; border: 0"></iframe>'

@@ -36,8 +36,7 @@ class NotebookWidget(anywidget.AnyWidget):
 def with_html(bundle: Any, static: str) -> Any:
     """Add HTML to the display data of a widget, which is itself preferred wherever it can run.
 
-    Args:
-        bundle: of `_repr_mimebundle_`: the data by media type, or a pair of them and their metadata.
+    The bundle of `_repr_mimebundle_` is the data by media type, or a pair of them and their metadata.
     """
     data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
     return {**data, "text/html": static}, metadata

@@ -34,12 +34,7 @@ class Cutting:
 
 
 def clicked_weights(value: object, size: tuple[int, int], names: Mapping[str, int]) -> ClickedWeights | None:
-    """Return the weights that the browser sent, or None if there are no such weights.
-
-    Args:
-        size: Number of rows and of columns.
-        names: The numbers of the drawn heads by name.
-    """
+    """Return the weights that the browser sent, or None if there are no such rows, columns or heads."""
     match value:
         case {"query": int() | None as query, "key": int() | None as key, **rest}:
             pass

@@ -64,11 +64,8 @@ def attention_lines(
     key: str = "attention_lines",
     cutting: Cutting | None = None,
 ) -> None:
-    """Draw heads as lines on the page; a click on a word selects it in the sentence bar.
+    """Draw heads as lines on the page, from `lines_payload` of this map and these heads.
 
-    Args:
-        payload: From `lines_payload`, of this map and these heads.
-        key: Key of the component, as for any widget.
-        cutting: Cuts to mark; a click then cuts weights instead of selecting a word.
+    A click on a word selects it in the sentence bar, or with `cutting`, whose cuts are marked, cuts weights instead.
     """
     draw_attention(_component, payload, attention, heads, key, cutting)

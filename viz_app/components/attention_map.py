@@ -60,12 +60,7 @@ def map_payload(
 def joint_payload(
     joint: JointMap, name: str, theme: Theme, *, place: Highlight = NO_HIGHLIGHT, links: Links | None = None
 ) -> dict[str, Any]:
-    """Return the data of a joint map, whose axes are divided into source and target.
-
-    Args:
-        name: Of the layer and the head.
-        place, links: See `map_payload`.
-    """
+    """Return the data of a joint map of a layer and a head by name; its axes are divided into source and target."""
     rows, columns = len(joint.rows), len(joint.columns)
     missing = {"encoder_self": (0, 0), "cross": (1, 0), "decoder_self": (1, 1)}
     blanks = {(0, 1): NOT_VISIBLE} | {missing[kind]: MISSING for kind in joint.missing}
@@ -107,13 +102,10 @@ def attention_map(
     on_cell: OnCell | None = None,
     **options: Any,
 ) -> None:
-    """Draw one head as a map on the page; a click on a word selects it in the sentence bar.
+    """Draw one head as a map on the page, with the options of `map_payload`.
 
-    Args:
-        key: Key of the component, as for any widget.
-        cutting: Cuts to mark; a click then cuts weights instead of selecting a word.
-        on_cell: Called with a clicked cell, before the page runs again, unless clicks cut.
-        options: Those of `map_payload`.
+    A click on a word selects it in the sentence bar, or with `cutting`, whose cuts are marked, cuts weights instead.
+    Else `on_cell` is called with a clicked cell, before the page runs again.
     """
     payload = map_payload(attention, head, theme, **options)
     draw_attention(_component, payload, attention, [head], key, cutting, on_cell)

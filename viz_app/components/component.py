@@ -76,11 +76,9 @@ def draw(
     on_click: Callable[[V], None],
     **others: Any,
 ) -> None:
-    """Draw a component on the page and handle its clicks.
+    """Draw a component on the page and handle its clicks, which set the trigger value of an event.
 
     Args:
-        key: Key of the component, as for any widget.
-        event: Name of the trigger value that a click sets.
         read: Validates the value: a browser may send anything. Returns None for an invalid one.
         on_click: Called with the valid value, before the page runs again.
         others: Listeners of other trigger values, as `on_NAME_change`, and options of the component's place.

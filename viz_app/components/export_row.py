@@ -13,9 +13,7 @@ def picture_files(name: str, picture: str, caption: str, shown: bool, on_slide: 
     Args:
         name: Of the files, without a suffix.
         picture: Key of the component, chart or container that draws the picture.
-        caption: Of its slide.
-        shown: Whether the slide is open.
-        on_slide: Called when it was opened or closed.
+        caption, shown: Of its slide, and whether it is open; `on_slide` is called when it was opened or closed.
     """
     data = {"name": name, "picture": picture, "caption": caption, "shown": shown}
     draw(_component, data, f"files_{name}", "slide", _is_shown, on_slide, width="content")

@@ -18,8 +18,7 @@ def frame_script(
     Args:
         current: address of the view whose links are marked; "" for the first.
         groups: names of the groups of links, by the keys of their containers.
-        tour: its step, see `Step` in tour_lead.js; None while it is off.
-        on_leave: called when the visitor leaves the tour by Escape.
+        tour: its step, see `Step` in tour_lead.js, which Escape leaves; None while it is off.
     """
     data = {"links": {"current": current, "groups": dict(groups)}, "tour": tour}
     _component(data=data, key=KEY, on_leave_change=on_leave)

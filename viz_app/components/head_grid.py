@@ -81,11 +81,7 @@ def grid_payload(
 def _cell(
     layer: int, head: int, note: Note | None, mark: dict[str, str] | None, per_layer: bool, is_sorted: bool
 ) -> dict[str, Any]:
-    """Return the cell of a head, see `Cell` in head_grid.js.
-
-    Args:
-        mark: Colour and line style of a selected head; None for others.
-    """
+    """Return the cell of a head, see `Cell` in head_grid.js; a selected one has a mark of colour and line style."""
     name = head_names.layer_name(layer, head) if per_layer else head_names.name_of(layer, head)
     title = tr(head_names.COMBINED_TITLES[head]) if layer < 0 else name if is_sorted else ""
     badge = title or (name if per_layer else str(head + 1))
@@ -136,14 +132,7 @@ def head_grid(
     on_click: Callable[[LayerHead], None],
     key: str = "head_grid",
 ) -> None:
-    """Draw the grid on the page.
-
-    Args:
-        payload: From `grid_payload`.
-        maps: Those of the grid.
-        on_click: Called with the clicked head, before the page runs again.
-        key: Key of the component, as for any widget.
-    """
+    """Draw the grid of some maps on the page; `on_click` is called with a clicked head before the page runs again."""
     draw(
         _component,
         payload,

@@ -6,9 +6,5 @@ _component = registered_component(__file__)
 
 
 def row_clicks(table: str) -> None:
-    """Make a click on a cell select its row, without drawing anything.
-
-    Args:
-        table: key of the table, whose rows can be selected.
-    """
+    """Make a click on a cell of a table, by its key, select its row, without drawing anything."""
     _component(data=table, key=f"clicks_{table}")

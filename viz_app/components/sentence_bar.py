@@ -83,14 +83,9 @@ def sentence_bar(
 ) -> None:
     """Draw the bar on the page.
 
-    It is on every page, so it also handles words clicked in other drawings, and redraws the page in another theme.
-
-    Args:
-        payload: From `sentence_payload`.
-        on_words: Called with the words selected after a click, before the page runs again. Pass them back as
-            `selected`.
-        on_translation: Called with the index of the translation that was selected. Pass it back as `shown`.
-        key: Key of the component, as for any widget.
+    It is on every page, so it also handles words clicked in other drawings, and redraws the page in another theme. The
+    functions are called before the page runs again, with the selected words, to be passed back as `selected`, and with
+    the index of the selected translation, to be passed back as `shown`.
     """
 
     def clicked() -> None:

@@ -10,13 +10,9 @@ from viz_app.components.sentence_bar import Side
 
 
 def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool) -> dict[Axis, list[str]]:
-    """Return the name of the word that each row and column of a map belongs to.
+    """Return the name of the word that each row and column of a map belongs to, transformed as by `map_groups`.
 
-    Args:
-        words, hide_special: How the map was transformed, as for `map_groups`.
-
-    Returns:
-        Names as in the sentence bar, such as `target 3`; "" for `<s>`.
+    They are names as in the sentence bar, such as `target 3`; "" for `<s>`.
     """
     of_axes = positions(explanation, kind, words, hide_special)
     return {axis: names(explanation, groups, *_sentence_of(axis, kind)) for axis, groups in of_axes.items()}
@@ -25,8 +21,7 @@ def links(explanation: Explanation, kind: Kind, words: bool, hide_special: bool)
 def names(explanation: Explanation, groups: Sequence[range], side: Side, shift: int) -> list[str]:
     """Return the name of the word that each group of positions belongs to, see `links`.
 
-    Args:
-        shift: Of the positions against those of the side's tokens: 1 if they are of the fed tokens.
+    The positions are shifted against those of the side's tokens, by 1 if they are of the fed tokens.
     """
     tokens = explanation.source_tokens if side == "source" else explanation.predicted_tokens
     starts = {position: group.start for group in word_groups(tokens) for position in group}

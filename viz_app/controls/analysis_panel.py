@@ -18,12 +18,7 @@ from viz_app.session.chosen_heads import select_head
 
 
 def panel(analysis: Analysis, about: Call, at: Head) -> None:
-    """Draw the panel, and below its switch the rest if the visitor has opened it; a click on a head selects it.
-
-    Args:
-        about: the explanation.
-        at: the selected head.
-    """
+    """Draw the panel, and below its switch the rest if the visitor has opened it; a click on a head selects it."""
     fields = panel_fields(analysis)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if not fields.is_open.draw(st.toggle, tr(analysis.title), help=tr(analysis.how_to_read)):

@@ -10,12 +10,7 @@ from viz_app.drawing.plotly_chart import CHART_CONFIG, chart_text
 
 
 def show_chart(figure: go.Figure, key: str, name: str, **options: Any) -> None:
-    """Draw a chart and describe it for screen readers.
-
-    Args:
-        name: short, in the visitor's language.
-        options: as for `st.plotly_chart`.
-    """
+    """Draw a chart, as `st.plotly_chart` does, and describe it for screen readers; its name is short and translated."""
     with st.container():
         st.plotly_chart(figure, theme=None, config=CHART_CONFIG, key=key, alt=name, **options)
         # Not a part of the name: a chart with another name is a new one, which would be drawn from scratch.

@@ -9,10 +9,7 @@ from viz_app.language import tr
 def check_badge(name: str, passed: bool, about: str, found: str) -> None:
     """Draw a badge with an explanation on hover; of a failed check also an error.
 
-    Args:
-        name: of the check, in English.
-        about: description of the check, as Markdown.
-        found: the measured values, as plain text.
+    Name and description, as Markdown, are English; the measured values are plain text.
     """
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"check_{name}"):
         st.caption(tr("Checked now"), width="content")

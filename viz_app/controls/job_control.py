@@ -17,10 +17,8 @@ PAUSE = 0.1  # seconds between two runs, in which clicks are answered
 def job_control(job: Job, key: str, start: str = marked("Continue"), below: Callable[[], None] | None = None) -> None:
     """Draw the progress of a job and, while it is running, compute its next steps; the page runs again at its end.
 
-    Args:
-        key: of the button.
-        start: label of the button of a job that has not been started.
-        below: draws the result below the progress, again after every few steps; a click in it runs only this again.
+    The button of a job that has not been started says `start`. The result is drawn below the progress, again after
+    every few steps; a click in it runs only this again.
     """
     if job.error:
         st.error(sentence_case(job.error))

@@ -43,12 +43,11 @@ def stoppable(
     Args:
         place: holds one element.
         search: identifies the computation; an equal one stays stopped.
-        key: of the buttons.
         doing: text of the progress bar, in English.
 
     Returns:
         To be called after each position, with its number and the last one; None if the search was stopped. A click
-        anywhere on the page ends the run there, since it draws.
+            anywhere on the page ends the run there, since it draws.
     """
     stopped = session_object(StoppedSearches)
     if stopped.searches.get(key) == search:

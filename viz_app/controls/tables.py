@@ -27,11 +27,7 @@ def decimals(digits: int) -> dict[str, Any]:
 
 
 def show_table(table: "pd.DataFrame | Columns", *, hide_index: bool = True, **options: Any) -> None:
-    """Draw a table with titles in the visitor's language, and a dash, not `None`, in cells without a value.
-
-    Args:
-        options: as for `st.dataframe`.
-    """
+    """Draw a table as `st.dataframe` does, with translated titles, and a dash, not `None`, in cells without a value."""
     if isinstance(table, Mapping):
         import pandas as pd
 
@@ -54,11 +50,8 @@ def _rounded(table: "pd.DataFrame", columns: Mapping[str, Any]) -> "pd.DataFrame
 
 
 def selectable_table(table: "pd.DataFrame", key: str, on_row: Callable[[int], None], **options: Any) -> None:
-    """Draw a table whose rows can be selected, by a click anywhere in them.
-
-    Args:
-        on_row: called with the number of a row, counted from 0, before the page runs again.
-        options: as for `st.dataframe`.
+    """Draw a table whose rows can be selected by a click anywhere in them; `on_row` is called with the row's number,
+    from 0.
     """
 
     def selected() -> None:

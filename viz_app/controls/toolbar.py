@@ -50,11 +50,7 @@ def _kind_box(kinds: tuple[KindOrJoint, ...]) -> KindOrJoint:
 
 
 def token_boxes(*, are_old: bool = False) -> TokenView:
-    """Select whether sub-words are merged, and whether special tokens are hidden.
-
-    Args:
-        are_old: see `are_values_old` of `viz_app/session/menus.py`.
-    """
+    """Select whether sub-words are merged, and whether special tokens are hidden; `are_old` as of `are_values_old`."""
     with st.container(horizontal=True, gap="medium", width="content"):  # keeps both on one line
         words = WHOLE_WORDS.draw(
             st.toggle,

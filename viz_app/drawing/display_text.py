@@ -21,22 +21,17 @@ def plain(text: str) -> str:
 
 
 def isolated(text: str, reads: Direction = "") -> str:
-    """Isolate right-to-left text so that it does not affect the text around it.
-
-    Args:
-        reads: direction of the text; "" for that of its first letter.
+    """Isolate right-to-left text so that it does not affect the text around it; it reads as its first letter, or as
+    given.
     """
     turns = any(unicodedata.bidirectional(character) in RIGHT_TO_LEFT for character in text)
     return f"{_ISOLATES[reads]}{text}\u2069" if turns else text  # POP DIRECTIONAL ISOLATE
 
 
 def in_line(text: str, line: Direction) -> str:
-    """Isolate a token that would change the order of those around it.
+    """Isolate a token that would change the order of those around it, in a line of this reading direction.
 
     Tokens that read in the direction of their line are left alone, as cursive letters join across them.
-
-    Args:
-        line: reading direction of the tokens together.
     """
     if line != "rtl":
         return isolated(text)

@@ -62,14 +62,9 @@ class Opening:
 
 
 def open_requested(opening: Opening, files: "Sequence[UploadedFile]", problem: "DeltaGenerator") -> str:
-    """Open the files that were uploaded or named, and say what there is to say; after success the page runs again.
+    """Open the files in the uploader or named, and say what there is to say; after success the page runs again.
 
-    Args:
-        files: in the uploader.
-        problem: where progress is shown.
-
-    Returns:
-        Why the last one was refused, or "".
+    Progress is shown in the place of problems. Returns why the last one was refused, or "".
     """
     ids = tuple(file.file_id for file in files)
     if not ids and opening.read:

@@ -45,10 +45,8 @@ def are_shown(text: str) -> bool:
 
 
 def draw(model: Model, shown: str = "") -> None:
-    """Draw buttons with example sentences. What a model does is said, unless it translates.
-
-    Args:
-        shown: the sentence on the screen, which is left out.
+    """Draw buttons with example sentences, without the one that is shown. What a model does is said, unless it
+    translates.
     """
     task = task_of(model)
     if task in TASK_NOTES:

@@ -10,10 +10,8 @@ from viz_app.session.models import Model
 
 
 def names(opened: Sequence[Model], shipped: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of open models, by digest, and of the shipped ones that are not open, by their own names.
-
-    Args:
-        shipped: names by path.
+    """Return the names of open models, by digest, and of the shipped ones, by path, that are not open, by their own
+    names.
     """
     offers = [model_task.open_offer(each, is_shipped=each.path in shipped) for each in opened]
     closed = {path: name for path, name in shipped.items() if path not in {each.path for each in opened}}
@@ -59,11 +57,7 @@ def _facts_list(model: Model, facts: Iterable[str]) -> str:
 
 
 def training_text(training: object) -> str:
-    """Say for how many steps a checkpoint was trained, in all runs it continues; "" if it is not known.
-
-    Args:
-        training: the checkpoint's record of its training; `init` is that of the checkpoint it started from.
-    """
+    """Say for how many steps a checkpoint was trained, in all runs that its record continues; "" if it is not known."""
     from core.files.training_runs import steps_of_runs  # imports torch, which the sentence box does not wait for
 
     runs = steps_of_runs(training)

@@ -32,11 +32,7 @@ class Question(NamedTuple):
 
 
 def question_line(reading: Reading, view: View, kind: str) -> None:
-    """Draw the questions that lead to other views than this one; with one word selected, how to ask about two.
-
-    Args:
-        kind: of the model: a view that is not for it answers nothing.
-    """
+    """Draw the questions that lead to other views for such a model; with one word selected, how to ask about two."""
     views = {each.name for each in VIEWS if kind in each.models}
     asked = [each for each in questions(reading) if each.views[0] in views and view.name not in each.views]
     with st.container(horizontal=True, gap="medium", vertical_alignment="center", width="content", key="questions"):

@@ -104,14 +104,10 @@ class _Translations:
 
 
 def read(model: Model, search: readings.Search, below: "DeltaGenerator", problem: str = "") -> readings.Reading | None:
-    """Translate the text.
+    """Translate the text; progress and problems are shown below the bar.
 
-    Args:
-        below: where progress and problems are shown.
-        problem: why the view that the address names is not shown, if so.
-
-    Returns:
-        None if there is no translation; the reason is shown, unless the model reads pictures.
+    A problem that is given is why the view that the address names is not shown. Returns None if there is no
+    translation; the reason is shown, unless the model reads pictures.
     """
     waiting = below.empty()
     if model.line_reader is not None:

@@ -29,13 +29,9 @@ OPEN_MODEL = Widget[str]("open_model")  # digest of an open model, or the name o
 
 
 def checkpoint_box(place: DeltaGenerator) -> Model | None:
-    """Show the current model, the others that are open, and ways to open more.
+    """Show the current model, the others that are open, and ways to open more, in the sidebar.
 
-    Args:
-        place: in the sidebar.
-
-    Returns:
-        None, with a message on the page, if there is no model at all.
+    Returns None, with a message on the page, if there is no model at all.
     """
     opened, current = session_object(OpenModels), session_object(Current)
     before = current.model
@@ -82,14 +78,7 @@ def _loading() -> Generator[None]:
 
 
 def _opening_box(problem: DeltaGenerator) -> str:
-    """Draw the uploader and the menu for a path, and open what they name.
-
-    Args:
-        problem: where progress is shown.
-
-    Returns:
-        Why the last file was refused, or "".
-    """
+    """Draw the uploader and the menu for a path, and open what they name; return why it was refused, or ""."""
     opening = session_object(Opening)
     limit = tr("{most} MB per file", most=st.get_option("server.maxUploadSize"))
     with st.container(key="opening"):

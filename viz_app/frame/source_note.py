@@ -34,11 +34,7 @@ SENTENCES_KEY = "sentence-by-sentence"
 
 
 def source_note(reading: readings.Reading, doubts: Doubts, place: "DeltaGenerator") -> None:
-    """Draw the notes.
-
-    Args:
-        place: an empty one, close to the sentence.
-    """
+    """Draw the notes in an empty place close to the sentence."""
     with place.container():
         if doubts.by_modules:
             st.info(tr(BY_MODULES), icon=ICON)

@@ -117,10 +117,8 @@ class TourState:
 
 
 def draw(pages: Mapping[str, StreamlitPage], current: StreamlitPage) -> None:
-    """Draw the current step, on any page, with a link to its page; a sentence of the visitor's may end the tour.
-
-    Args:
-        pages: by the addresses of their views.
+    """Draw the current step, on any page, with a link to its page, by its address; a visitor's sentence may end the
+    tour.
     """
     state = session_object(TourState)
     state.end_with_sentence()

@@ -144,8 +144,7 @@ def tr(text: str, /, **values: Any) -> str:
 def tr_count(one: str, other: str, count: int, /, **values: Any) -> str:
     """Return a text that depends on a number, in the visitor's language.
 
-    Args:
-        one, other: English for 1 and for all other numbers; both literals, with `{count}` where the number stands.
+    English for 1 and for all other numbers are both literals, with `{count}` where the number stands.
     """
     return translations(language()).ngettext(one, other, count).format(**readable_numbers({"count": count, **values}))
 
@@ -267,8 +266,7 @@ def symbols(code: str) -> Symbols:
 def localized(value: float, spec: str = "") -> str:
     """Format a number in the visitor's language, with a real minus sign.
 
-    Args:
-        spec: As for Python's `format`: `,.2f`, `+.3f`, `.0%`, `.3g`; by default an integer has marks of thousands.
+    The form is as for Python's `format`: `,.2f`, `+.3f`, `.0%`, `.3g`; by default an integer has marks of thousands.
     """
     return in_symbols(format(value, spec or ("," if isinstance(value, Integral) else "")))
 

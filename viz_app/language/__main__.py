@@ -40,11 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def updated(path: Path, code: str) -> Catalog:
-    """Update a catalogue by the texts of the code, write it, compile it, and return it.
-
-    Args:
-        path: of the `.po` file; it need not exist yet.
-    """
+    """Update a catalogue, which need not exist yet, by the texts of the code, write it, compile it, and return it."""
     catalog = read_po(BytesIO(path.read_bytes() if path.exists() else b""), locale=code)
     catalog.update(deepcopy(template()), update_creation_date=False)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -40,15 +40,12 @@ def find_chromium() -> str | None:
 def running_app(
     checkpoint: str | Path | None = None, root: Path = ROOT, script: str = "viz_app/main.py"
 ) -> Iterator[str]:
-    """Run the app in a separate process, on a free port.
+    """Run the app in a separate process, on a free port, and yield its address as soon as it answers.
 
     Args:
         checkpoint: to start with; None: the shipped one.
         root: the folder to start in; another checkout of the project runs its own code.
         script: the script that Streamlit runs, relative to `root`.
-
-    Yields:
-        The address of the app, as soon as it answers.
 
     Raises:
         RuntimeError: it does not start; the message includes its output.

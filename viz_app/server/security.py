@@ -55,14 +55,10 @@ def is_own_origin(origin: str, scope: Scope) -> bool:
 
 
 class SecurityHeaders:
-    """ASGI middleware that restricts the files a page may load and run, and the pages that may frame it.
+    """ASGI middleware that restricts the files a page may load and run, and the origins whose pages may frame it.
 
     Scripts are files of this server, blobs (in which Streamlit runs the app's components) and the inline scripts with a
     known hash; styles may be inline. In a frame of another page, clicks could be hijacked.
-
-    Args:
-        scripts: hashes of inline scripts.
-        ancestors: origins whose pages may frame the app.
     """
 
     def __init__(self, app: ASGIApp, scripts: Sequence[str] = (), ancestors: Sequence[str] = ()) -> None:

@@ -59,12 +59,9 @@ STALLED = PlainTextResponse("The request did not arrive in time.", 408, headers=
 
 
 def limit_heads(protocol: Any) -> None:
-    """Close connections on which the head of a request does not arrive in time.
+    """Close connections, of uvicorn's class for all servers, on which the head of a request does not arrive in time.
 
     uvicorn itself closes a connection that is idle after an answer, but waits forever for a first or a begun request.
-
-    Args:
-        protocol: uvicorn's class of connections, for all servers of this process.
     """
     if hasattr(protocol, "head_timer"):
         return

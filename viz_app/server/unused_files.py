@@ -24,11 +24,7 @@ NETWORK = ("pyarrow", ("_flight.", "_s3fs.", "libarrow_flight.", "libarrow_pytho
 
 
 def is_unused(file: PurePath) -> bool:
-    """Whether the app never opens a file of one of `PACKAGES`.
-
-    Args:
-        file: its path in the folder of installed packages.
-    """
+    """Whether the app never opens a file of one of `PACKAGES`, by its path in the folder of installed packages."""
     is_tool = file.parts[:2] == TOOLS and file.name != USED_TOOL
     package, beginnings = NETWORK
     is_client = file.parts[0] == package and file.name.startswith(beginnings)
@@ -36,11 +32,7 @@ def is_unused(file: PurePath) -> bool:
 
 
 def unused_files(folders: Sequence[str] = ()) -> dict[str, list[Path]]:
-    """Return the unused files of each installed package that has any.
-
-    Args:
-        folders: of installed packages; by default those of this Python.
-    """
+    """Return the unused files of each package in these folders, by default those of this Python, that has any."""
     by_package: dict[str, list[Path]] = {}
     for each in distributions(path=list(folders)) if folders else distributions():
         name = each.metadata["Name"].lower()

@@ -20,10 +20,8 @@ def _one_of(name: str, **values: str) -> Field[Any]:
 
 
 def _text(name: str, default: str | None = None, *, is_preset: bool = False) -> Field[Any]:
-    """Return a field whose values are identifiers themselves, or texts of the visitor.
-
-    Args:
-        default: None: the first option of the widget.
+    """Return a field whose values are identifiers or texts of the visitor; without a default, the widget's first
+    option.
     """
     return Field(name, TEXT, default, is_preset)
 

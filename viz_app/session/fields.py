@@ -165,10 +165,9 @@ class Field(Widget[T]):
     def restore(
         self, default: T | None = None, possible: Callable[[T], bool] = lambda _: True, *, is_old: bool = False
     ) -> T:
-        """Set the widget from the address if it is due, or else to its last value if it has none.
+        """Set the widget from the address if it is due, or else to its last value if it has none, or an old one.
 
-        Args:
-            is_old: the value that the browser has sent is outdated: take the last one.
+        A value that the browser has sent may be old: see `menus.py`.
         """
         found: Any = self.default if default is None else default
         taken = self.take(default, possible)
@@ -317,9 +316,7 @@ def end() -> None:
 def page_address(page: str, settings: Mapping[str, str], *, templates: bool = False) -> str:
     """Return the address of a page with this sentence, model and language, relative to the app's.
 
-    Args:
-        settings: of the page, by their names in the address.
-        templates: leave braces as they are, for names to be replaced.
+    Settings of the page are named as in the address; in templates braces stay, for names to be replaced.
     """
     drawn = session_object(Visit).drawn
     frame = [(name, text) for name, texts in drawn.items() if FIELDS[name].in_frame for text in texts]
@@ -339,14 +336,11 @@ def end_part() -> None:
 
 
 def part(function: Callable[P, None], *, key: str = "", run_every: float | None = None) -> Callable[P, None]:
-    """Make a function a part of a page that can run alone, as `st.fragment` does.
+    """Make a function a part of a page that can run alone, as `st.fragment` does; keys tell parts of one function
+    apart.
 
     Then it, too, writes the address, and goes to the page that a click in it leads to. An analysis that the model
     disagrees with is an error in its place.
-
-    Args:
-        key: tells the parts of one function apart.
-        run_every: as for `st.fragment`.
     """
     name = f"{function.__module__}.{function.__qualname__} {key}"
 

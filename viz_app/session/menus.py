@@ -21,9 +21,7 @@ class _Menus:
 def are_values_old(key: str, is_open: bool | None) -> bool:
     """Return whether the browser's values of the widgets in a menu are outdated. Call it once in a run.
 
-    Args:
-        key: of the menu, a popover that is drawn with `on_change="rerun"`.
-        is_open: its attribute `open`.
+    The menu is a popover that is drawn with `on_change="rerun"`; `is_open` is its attribute `open`.
     """
     state = session_object(_Menus).are_old
     are_old = state[key] or is_history_navigation()

@@ -31,10 +31,8 @@ def _explanation(model: Model, source: str, target: "str | tuple[int, ...]") -> 
 def iteration(
     model: Model, source: str, ids: tuple[tuple[int, ...], tuple[int, ...]], _hypothesis: "ScoredText"
 ) -> "Explanation":
-    """Return the model's pass over the last iteration of mask-predict.
-
-    Args:
-        ids: the hypothesis's tokens, and those that were fed.
+    """Return the model's pass over the last iteration of mask-predict; ids are the hypothesis's, and those that were
+    fed.
     """
     from core.mask_predict_translation import explain_iteration
 

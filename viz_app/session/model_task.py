@@ -80,13 +80,10 @@ def _task(
     *,
     writes_trees: bool = False,
 ) -> str:
-    """Say what a model does.
+    """Say what a model does, from untrusted facts.
 
-    Args:
-        config: its untrusted fields, of which those at their defaults may be missing.
-        training: untrusted facts.
-        languages: of its tokenizer, which may be "".
-        writes_trees: whether its vocabulary is known to have labelled brackets.
+    Fields of the configuration at their defaults may be missing, and languages of the tokenizer may be "". A model that
+    writes trees is one whose vocabulary is known to have labelled brackets.
     """
     if config.get("patch_size"):
         return tr("Reads pictures of text")

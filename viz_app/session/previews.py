@@ -114,11 +114,9 @@ def begin(model: Model, search: Search, complete: Callable[[str], str]) -> str:
 
 
 def offer(place: str, drawings: Drawings | None) -> None:
-    """Offer drawings for other sentences.
+    """Offer drawings for other sentences, in place of those offered before for the same place on the page; None: none.
 
-    Args:
-        place: on the page; what was offered for it before goes.
-        drawings: returns their data. It is called in another thread, which knows no visitor. None: there are none.
+    They are made in another thread, which knows no visitor.
     """
     if (page := session_object(Previews).page) is None:
         return

@@ -61,10 +61,8 @@ def translator(model: Model, name: str = "translator") -> Given:
 
 
 def given_path(name: str, path: Path, comment: str = UPLOADED) -> Given:
-    """Return a path as an argument of recorded calls, as `shown_path` shows it.
-
-    Args:
-        comment: beside a relative one, which is the name of a file that is not on this machine.
+    """Return a path as an argument of recorded calls, as `shown_path` shows it; a relative one, of a file that is not
+    on this machine, with a comment.
     """
     after = "" if path.is_absolute() else f"  # {comment}"
     return Given(name, path, lambda name: f"from pathlib import Path\n{name} = Path({shown_path(path)!r}){after}")

@@ -11,11 +11,7 @@ from viz_app.session.switches import Switches
 
 
 def ask_why(about: Reading, position: int, rather_than: str | None = None) -> None:
-    """Ask why a token was predicted, on the page Why A rather than B, and select its word.
-
-    Args:
-        rather_than: piece of the other token; None: the most probable one.
-    """
+    """Ask why a token was predicted rather than the most probable other piece, or this one, and select its word."""
     groups = word_groups(about.explain().predicted_tokens)
     readings.select_words(about, [("target", next(group for group in groups if position in group))])
     address.TOKEN.set_for(about.identity, position)
@@ -25,21 +21,13 @@ def ask_why(about: Reading, position: int, rather_than: str | None = None) -> No
 
 
 def ask_where(about: Reading, word: range) -> None:
-    """Ask where a source word went, on the page Alignment, and select it.
-
-    Args:
-        word: positions of its tokens.
-    """
+    """Ask where a source word, by the positions of its tokens, went, on the page Alignment, and select it."""
     readings.select_words(about, [("source", word)])
     lead_to("alignment")
 
 
 def select_score(about: Reading, head: Head, query: int, key: int) -> None:
-    """Select a score on the page Why a head looks there.
-
-    Args:
-        query, key: positions of the tokens.
-    """
+    """Select a score, by the positions of its tokens, on the page Why a head looks there."""
     address.ATTENDING_HEAD.set_for(about.model.digest, str(head))
     address.ATTENDING.set_for((about.identity, stack_of(head.kind)), query)
     address.ATTENDED.set_for((about.identity, head, query), key)

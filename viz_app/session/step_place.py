@@ -77,11 +77,7 @@ class StepPlace:
         self.step, self.pick = place
 
     def write(self, is_first: bool) -> None:
-        """Write step and row to the address.
-
-        Args:
-            is_first: whether the first step is shown, which needs no address.
-        """
+        """Write step and row to the address; the first step needs none."""
         STEP.put("" if is_first else self.step)
         PICK.put("" if is_first or self.pick is None else str(self.pick + 1))
 

@@ -30,10 +30,7 @@ def decoded(name: str, content: bytes, most_bytes: int, command: str = "", not_t
 
 
 def check_number(name: str, count: int, most: int, command: str) -> None:
-    """Check the number of sentences of a file.
-
-    Args:
-        command: of `python -m core` that reads more.
+    """Check the number of sentences of a file; a command of `python -m core` reads more.
 
     Raises:
         ValueError: there are too many.

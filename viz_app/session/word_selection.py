@@ -28,13 +28,10 @@ def selected_names(about: readings.Reading) -> tuple[str, ...]:
 
 
 def highlighted(names: Sequence[str], links: Links) -> dict[Axis, list[int]]:
-    """Find the rows and columns of a drawing that belong to words of these names.
+    """Find the rows and columns of a drawing that belong to words of these names, which are in the order of selection.
 
     Two words that each have a row and a column, as in self-attention, are the row of the one that attends and the
     column of the other one, see `attending_first`.
-
-    Args:
-        names: in the order of selection.
     """
     of_axis: dict[Axis, Collection[str]] = dict.fromkeys(AXES, names)
     if len(names) == 2 and all(name in links[axis] for name in names for axis in AXES):
@@ -44,11 +41,10 @@ def highlighted(names: Sequence[str], links: Links) -> dict[Axis, list[int]]:
 
 
 def attending_first(one: str, other: str) -> tuple[str, str]:
-    """Order the names of two words as `word_pair` does: the one that attends, then the other.
+    """Order the names of two words, as selected, as `word_pair` does: the one that attends, then the other.
 
-    Args:
-        one, other: in the order of selection, which decides in the source; a word of the translation attends to the
-            source and to words before it.
+    The order of selection decides in the source; a word of the translation attends to the source and to words before
+    it.
     """
     (side, start), (other_side, other_start) = one.split(), other.split()
     if side == other_side == "source":
