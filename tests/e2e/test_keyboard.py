@@ -123,7 +123,7 @@ def test_each_drawing_is_used_without_a_pointer(page: Page) -> None:
 
 def test_a_range_of_an_axis_is_set_without_a_pointer(page: Page) -> None:
     page.evaluate(FRESH)
-    mount(page, parallel_coordinates, parallel_coordinates.parallel_payload(DRAWING))
+    mount(page, parallel_coordinates, DRAWING)
     focused_until(page, "handle", "a lowest")
     page.keyboard.press("PageUp")
     [[name, sent]] = page.evaluate("sent")

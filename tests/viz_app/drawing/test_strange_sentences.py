@@ -42,7 +42,6 @@ WITHOUT_TOKENS = {
     *(
         f"viz_app.views.{name}"
         for name in (
-            "corpus.figures.parallel_coordinates",
             *("models.figures.training_curves", "paper.positions.figures.positions"),
             *("paper.table1.figures", "paper.table3.figures"),
             *("steps.figures.formula", "steps.figures.step_views", "steps.training_step.figures.weight_views"),

@@ -97,7 +97,7 @@ def coordinates(opened: OpenedIndex, search: HeadSearch, head: Head | None) -> N
     chosen, index, theme = selection.selected(), opened.index, page_theme()
     cards = figures.shown_cards(index, search.kinds, search.layer)
     drawing = figures.head_coordinates(index, cards, chosen.ranges, head, theme)
-    within = sum(drawing.is_within(line) for line in drawing.lines)
+    within = sum(not line["faint"] for line in drawing["lines"])
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(
             tr("**All scores**: {shown} of {total} heads in the selected ranges", shown=within, total=len(cards))

@@ -14,7 +14,7 @@ import { component, rootOf } from "../../components/renderer.js";
  * @typedef {{ key: string, name: string, text: string, low: number, high: number, range: [number, number] | null }} Axis
  * @typedef {{ name: string, values: (number | null)[], group: number, faint: boolean }} Line
  *
- * @typedef {object} Data See `parallel_payload`.
+ * @typedef {object} Data See `head_coordinates`.
  * @property {Axis[]} axes
  * @property {Line[]} lines
  * @property {{ name: string, color: string, dash: Dash }[]} groups

@@ -18,9 +18,8 @@ from viz_app.session import address, chosen_heads, readings
 from viz_app.session.models import Model
 from viz_app.session.state import lead_to, session_object
 from viz_app.views.corpus.corpus_examples import ShownMap, corpus_examples
-from viz_app.views.corpus.figures.corpus import AXIS_NAMES
+from viz_app.views.corpus.figures.corpus import AXIS_NAMES, Range
 from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
-from viz_app.views.corpus.figures.parallel_coordinates import Range
 
 HEAD, NEURON, RANGE = address.CORPUS_HEAD, address.CORPUS_NEURON, address.CORPUS_RANGE
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sentence

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
 from core.analysis.corpus.index import QUANTILES, CorpusIndex
@@ -19,18 +19,12 @@ from viz_app.drawing.head_names import head_title as head_name
 from viz_app.drawing.scorecard_text import head_does, offset_name
 from viz_app.drawing.theme import Theme
 from viz_app.language import joined, localized, marked, tr
-from viz_app.views.corpus.figures.parallel_coordinates import (
-    CoordinateAxis,
-    CoordinateLine,
-    LineGroup,
-    ParallelCoordinates,
-    Ranges,
-    within,
-)
 
 if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
     import pandas as pd
 
+Range = tuple[float, float]
+Ranges = Mapping[str, Range]  # by the key of an axis
 STRENGTH = "strength"  # key of the axis of the median strength
 AXIS_NAMES = {
     "previous": marked("previous token"),
@@ -126,40 +120,54 @@ def shown_cards(index: CorpusIndex, kinds: Sequence[Kind], layer: int | None) ->
 
 def head_coordinates(
     index: CorpusIndex, cards: Sequence[ScoreCard], ranges: Ranges, head: Head | None, theme: Theme
-) -> ParallelCoordinates:
-    """Return heads as lines over the scores that all of them have."""
+) -> dict[str, Any]:
+    """Return heads as lines over the scores that all of them have, see `Data` in parallel_coordinates.js.
+
+    Args:
+        ranges: lines beyond any of them are faint.
+        head: the one that is marked.
+    """
     scores = [head_scores(index, card) for card in cards]
     keys = [key for key in AXIS_NAMES if scores and all(each[key] is not None for each in scores)]
-    groups = [
-        LineGroup(name=tr(KIND_NAMES[kind]), color=theme.head_colors[number], dash=dash)
-        for number, (kind, dash) in enumerate(zip(KINDS, ("solid", "dash", "dot"), strict=True))
-    ]
-    return ParallelCoordinates(
-        axes=[_axis(key, [value for each in scores if (value := each[key]) is not None]) for key in keys],
-        lines=[
-            CoordinateLine(
-                name=head_name(card.head), values=[each[key] for key in keys], group=KINDS.index(card.head.kind)
-            )
+    return {
+        "axes": [
+            {**_axis(key, [value for each in scores if (value := each[key]) is not None]), "range": ranges.get(key)}
+            for key in keys
+        ],
+        "lines": [
+            {
+                "name": head_name(card.head),
+                "values": [each[key] for key in keys],
+                "group": KINDS.index(card.head.kind),
+                "faint": not within({key: each[key] for key in keys}, ranges),
+            }
             for card, each in zip(cards, scores, strict=True)
         ],
-        groups=groups,
-        ranges={key: ranges[key] for key in keys if key in ranges},
-        marked=next((number for number, card in enumerate(cards) if card.head == head), None),
-        name=tr("Heads by their scores"),
-    )
+        "groups": [
+            {"name": tr(KIND_NAMES[kind]), "color": theme.head_colors[number], "dash": dash}
+            for number, (kind, dash) in enumerate(zip(KINDS, ("solid", "dash", "dot"), strict=True))
+        ],
+        "marked": next((number for number, card in enumerate(cards) if card.head == head), None),
+        "name": tr("Heads by their scores"),
+    }
 
 
-def _axis(key: str, values: Sequence[float]) -> CoordinateAxis:
+def _axis(key: str, values: Sequence[float]) -> dict[str, Any]:
     """Return the axis of a score: from 0 to 1 or, of the strength, to the largest."""
+    axis = {"key": key, "name": tr(AXIS_NAMES[key])}
     if key == STRENGTH:
         text = tr("median over rows of the norm of what the head writes for its strongest key (Kobayashi et al. 2020)")
-        return CoordinateAxis(
-            key=key, name=tr(AXIS_NAMES[key]), text=text, low=0.0, high=max(values, default=1.0) or 1.0
-        )
+        return {**axis, "text": text, "low": 0.0, "high": max(values, default=1.0) or 1.0}
     low = min(0.0, *values)  # 1 minus an error rate may be below 0
-    return CoordinateAxis(
-        key=key, name=tr(AXIS_NAMES[key]), text=tr(BEHAVIOURS[key].text), low=low, high=max(1.0, *values)
-    )
+    return {**axis, "text": tr(BEHAVIOURS[key].text), "low": low, "high": max(1.0, *values)}
+
+
+def within(values: Mapping[str, float | None], ranges: Ranges) -> bool:
+    """Whether values are within all ranges of axes that they have; a gap is within none."""
+    for key, (low, high) in ranges.items():
+        if key in values and ((value := values[key]) is None or not low <= value <= high):
+            return False
+    return True
 
 
 # --- neurons --------------------------------------------------------------------------------------------------------

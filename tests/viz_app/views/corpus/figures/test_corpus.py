@@ -5,33 +5,32 @@ import pytest
 from core.analysis.corpus.index import IndexedSentence
 from core.translator import Translator
 from viz_app.views.corpus.corpus_examples import clicked, examples_payload
+from viz_app.views.corpus.figures.corpus import within
 from viz_app.views.corpus.figures.corpus_examples import (
     MarkedText,
     ShownExample,
     examples_table,
     sides,
 )
-from viz_app.views.corpus.figures.parallel_coordinates import (
-    CoordinateAxis,
-    CoordinateLine,
-    LineGroup,
-    ParallelCoordinates,
-)
-from viz_app.views.corpus.parallel_coordinates import parallel_payload, sent_range
+from viz_app.views.corpus.parallel_coordinates import sent_range
 
-DRAWING = ParallelCoordinates(
-    axes=[
-        CoordinateAxis(key=key, name=f"{key} $x$", text="about", low=0, high=high) for key, high in (("a", 1), ("b", 4))
+DRAWING = {
+    "axes": [
+        {"key": key, "name": f"{key} $x$", "text": "about", "low": 0, "high": high, "range": ends}
+        for key, high, ends in (("a", 1, None), ("b", 4, (2.0, 4.0)))
     ],
-    lines=[
-        CoordinateLine(name="one", values=[0.2, 3.0]),
-        CoordinateLine(name="<two>", values=[0.9, 1.0], group=1),
-        CoordinateLine(name="gap", values=[0.5, None]),
+    "lines": [
+        {"name": "one", "values": [0.2, 3.0], "group": 0, "faint": False},
+        {"name": "<two>", "values": [0.9, 1.0], "group": 1, "faint": True},
+        {"name": "gap", "values": [0.5, None], "group": 0, "faint": True},
     ],
-    groups=[LineGroup(name="Encoder", color="#0072b2"), LineGroup(name="Cross", color="#d55e00", dash="dot")],
-    ranges={"b": (2.0, 4.0)},
-    marked=0,
-)
+    "groups": [
+        {"name": "Encoder", "color": "#0072b2", "dash": "solid"},
+        {"name": "Cross", "color": "#d55e00", "dash": "dot"},
+    ],
+    "marked": 0,
+    "name": "",
+}
 TOKENS = ("▁A", "▁", "1", "2", "▁wo", "rd", ".", "</s>")
 EXAMPLE = ShownExample(
     texts=[
@@ -47,16 +46,15 @@ EXAMPLE = ShownExample(
 
 
 def test_a_gap_is_within_no_range_and_a_range_of_another_axis_limits_nothing() -> None:
-    assert [DRAWING.is_within(line) for line in DRAWING.lines] == [True, False, False]
-    payload = json.loads(json.dumps(parallel_payload(DRAWING)))
-    assert [line["faint"] for line in payload["lines"]] == [False, True, True]
-    assert [axis["range"] for axis in payload["axes"]] == [None, [2.0, 4.0]]
-    assert payload["marked"] == 0
+    ranges = {"b": (2.0, 4.0)}
+    assert within({"a": 0.2, "b": 3.0}, ranges)
+    assert within({"a": 0.9}, ranges)
+    assert not any(within({"b": value}, ranges) for value in (1.0, None))
 
 
 def test_a_range_from_the_browser_is_checked() -> None:
-    assert sent_range({"axis": "b", "low": 1, "high": 2.5}, DRAWING) == ("b", (1.0, 2.5))
-    assert sent_range({"axis": "b", "low": -1, "high": 9}, DRAWING) == ("b", None)  # the whole axis
+    assert sent_range({"axis": "b", "low": 1, "high": 2.5}, DRAWING["axes"]) == ("b", (1.0, 2.5))
+    assert sent_range({"axis": "b", "low": -1, "high": 9}, DRAWING["axes"]) == ("b", None)  # the whole axis
     for value in (
         None,
         {"axis": "c", "low": 0, "high": 1},
@@ -65,7 +63,7 @@ def test_a_range_from_the_browser_is_checked() -> None:
         {"axis": "b", "low": "0", "high": 1},
         {"axis": "b", "low": 5, "high": 6},
     ):
-        assert sent_range(value, DRAWING) is None
+        assert sent_range(value, DRAWING["axes"]) is None
 
 
 def test_special_tokens_and_lone_spaces_are_written_only_where_they_are_marked() -> None:
