@@ -254,8 +254,8 @@ def examples(of: Subject) -> Iterator[Drawn]:
     indexed = IndexedSentence(1, of.text, len(source_ids), tuple(predicted[:-1]))
     head, at = Head("cross", *of.place), of.choice.randrange(len(source_ids))
     shown = [
-        example_figures.head_example(of.translator, head, HeadExample(1.0, indexed, of.position, at)),
-        example_figures.neuron_example(of.translator, Neuron("encoder", 0, 0), NeuronExample(1.0, indexed, at)),
+        *example_figures.head_examples(of.translator, head, [HeadExample(1.0, indexed, of.position, at)]),
+        *example_figures.neuron_examples(of.translator, Neuron("encoder", 0, 0), [NeuronExample(1.0, indexed, at)]),
     ]
     yield corpus_examples.examples_payload(shown, "title")
     yield example_figures.examples_table(shown, "strength")

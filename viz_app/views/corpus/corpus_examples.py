@@ -27,11 +27,7 @@ def examples_payload(
     maps: Sequence[ShownMap] = (),
     theme: Theme = LIGHT,
 ) -> dict[str, Any]:
-    """Return the data of examples, see `Data` in corpus_examples.js.
-
-    Args:
-        title, maps: As for `corpus_examples`.
-    """
+    """Return the data of examples, see `Data` in corpus_examples.js and `corpus_examples`."""
     drawn: Sequence[ShownMap | None] = maps or [None] * len(shown)
     largest = max((each.value for each in shown), default=1) or 1
     return {
@@ -61,10 +57,9 @@ def corpus_examples(
     """Draw examples on the page.
 
     Args:
-        title: The effect of a click.
-        on_click: Called with the number of an example, before the page runs again.
-        key: Key of the component, as for any widget.
-        maps: The layer and the head of each example; none of neurons.
+        title: the effect of a click.
+        on_click: called with the number of an example, before the page runs again.
+        maps: the layer and the head of each example; none of neurons.
     """
     payload = examples_payload(shown, title, maps, page_theme())
     draw(_component, payload, key, "opened", lambda value: clicked(value, len(shown)), on_click)

@@ -1,5 +1,8 @@
 """What one head does in all sentences of a corpus: small charts, and the tokens that it attends from and to most."""
 
+from collections.abc import Callable
+
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.analysis.corpus.distributions import SAMPLE_SIZE, TokenMeasure, least_occurrences
@@ -62,27 +65,22 @@ def weights_and_distances(opened: OpenedIndex, head: Head) -> None:
         tr("**Strongest weight** in each of {count:,} sentences", count=index.facts.num_sentences),
         help=tr(ABOUT_WEIGHTS),
     )
-    figure, title = figures.weights_figure(index, head, theme), tr("{head}, strongest weight of a sentence", head=name)
-    show_chart(figure, "corpus-weights", title)
-    downloads(
-        "corpus-weights",
-        "corpus-weights",
-        title=title,
-        of_sentence=False,
-        call=lambda: Call("table", figures.weights_table, (index_call(opened), head)),
-    )
+    title = tr("{head}, strongest weight of a sentence", head=name)
+    _chart(opened, head, "corpus-weights", title, figures.weights_figure(index, head, theme), figures.weights_table)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.caption(tr("**Weight by distance**"), help=tr(ABOUT_DISTANCES), width="content")
         diagonal = head.kind == "cross" and address.CORPUS_DIAGONAL.draw(st.toggle, tr("against the diagonal"))
     figure, title = figures.distances_figure(index, head, theme, diagonal), tr("{head}, weight by distance", head=name)
-    show_chart(figure, "corpus-distances", title)
-    downloads(
-        "corpus-distances",
-        "corpus-distances",
-        title=title,
-        of_sentence=False,
-        call=lambda: Call("table", figures.distances_table, (index_call(opened), head)),
-    )
+    _chart(opened, head, "corpus-distances", title, figure, figures.distances_table)
+
+
+def _chart(
+    opened: OpenedIndex, head: Head, name: str, title: str, figure: go.Figure, table: Callable[..., figures.Table]
+) -> None:
+    """Draw a chart of a head with its files."""
+    show_chart(figure, name, title)
+    call = Call("table", table, (index_call(opened), head))
+    downloads(name, name, title=title, of_sentence=False, call=lambda: call)
 
 
 def strengths(opened: OpenedIndex, head: Head, decile: int) -> None:
@@ -92,14 +90,7 @@ def strengths(opened: OpenedIndex, head: Head, decile: int) -> None:
     title = tr("{head}, strengths of a sample of sentences", head=head_name(head))
     count = min(SAMPLE_SIZE, len(index.known_distributions().sentences))
     st.caption(tr("**Strength** in a sample of {count} sentences", count=count), help=tr(ABOUT_STRENGTHS))
-    show_chart(figure, "corpus-strengths", title)
-    downloads(
-        "corpus-strengths",
-        "corpus-strengths",
-        title=title,
-        of_sentence=False,
-        call=lambda: Call("table", figures.strengths_table, (index_call(opened), head)),
-    )
+    _chart(opened, head, "corpus-strengths", title, figure, figures.strengths_table)
 
 
 def top_tokens(model: Model, opened: OpenedIndex, head: Head) -> None:

@@ -10,7 +10,6 @@ from core.analysis.corpus.recomputation import neuron_activation
 from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
-from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import decimals, selectable_table
 from viz_app.controls.widgets import setting_segments
@@ -40,8 +39,6 @@ ABOUT_BADGE = marked(
     "The strongest example shown is computed again by the model, from the input of the layer in a pass of its own "
     "sentence alone. It must agree with the index to one part in a thousand."
 )
-STACK_NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
-TOLERANCE = 1e-3
 PROMOTED = 8
 
 
@@ -71,7 +68,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
             "examples.",
             count=len(table),
             total=len(index.neurons[stack].active[layer]),
-            stack=tr_lower(STACK_NAMES[stack]),
+            stack=tr_lower(figures.STACK_NAMES[stack]),
             layer=layer + 1,
         ),
         help=tr(ABOUT_NEURONS),
@@ -119,7 +116,7 @@ def neurons_call(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Cal
 
 def boxes(model: Model) -> NeuronSearch:
     """Select a stack, a layer, an order, and a token."""
-    stack: Stack = setting_segments(address.CORPUS_STACK, tr("Neurons of"), tr_values(STACK_NAMES))
+    stack: Stack = setting_segments(address.CORPUS_STACK, tr("Neurons of"), tr_values(figures.STACK_NAMES))
     stacks = {"encoder": model.translator.model.encoder, "decoder": model.translator.model.decoder}
     layers = [str(layer + 1) for layer in range(max(len(each.layers) for each in stacks.values()))]
     layer = address.NEURON_LAYER.draw(st.selectbox, tr("Layer"), layers, width=90)
@@ -143,7 +140,7 @@ def boxes(model: Model) -> NeuronSearch:
 def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
     """Draw the strongest examples of a neuron; a click on one opens its sentence on the page Heads."""
     table, at = opened.index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
-    name = f"{tr(STACK_NAMES[neuron.stack])} {str(neuron).removeprefix(neuron.stack).strip()}"
+    name = f"{tr(figures.STACK_NAMES[neuron.stack])} {str(neuron).removeprefix(neuron.stack).strip()}"
     usual = figures.quantile_text(table.quantiles[at].tolist(), marked("tokens"))
     st.markdown(
         tr(
@@ -176,12 +173,7 @@ def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
         call=lambda: Call("table", examples_table, (recorded, "activation")),
     )
     again = recomputed(model, opened.key, neuron, examples[0])
-    check_badge(
-        marked("index agrees with the model"),
-        abs(again - examples[0].activation) <= TOLERANCE * examples[0].activation,
-        ABOUT_BADGE,
-        tr("{indexed:.5f} in the index, {again:.5f} now", indexed=examples[0].activation, again=again),
-    )
+    selection.agreement_badge(examples[0].activation, again, ABOUT_BADGE)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -10,7 +10,6 @@ from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Head
 from core.analysis.recorded_call import Call
 from core.capture import AttentionMap
-from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
@@ -37,7 +36,6 @@ ABOUT_BADGE = marked(
     "The strongest example shown is computed again by the model, in a pass of its own sentence alone and by the code "
     "of the page Heads. It must agree with the index to one part in a thousand."
 )
-TOLERANCE = 1e-3
 EXAMPLES, _, TOKENS = PARTS = marked("Examples"), marked("All sentences"), marked("Tokens")
 STRONGEST = "top"
 PLACE = address.CORPUS_PLACE
@@ -164,17 +162,7 @@ def check(model: Model, opened: OpenedIndex, head: Head, chosen: str, example: H
     except ValueError as error:
         st.error(sentence_case(str(error)))
         return
-    check_badge(
-        marked("index agrees with the model"),
-        abs(again - example.strength) <= TOLERANCE * example.strength,
-        ABOUT_BADGE,
-        tr(
-            "{indexed:.5f} in the index, {again:.5f} now, gap {gap:.1g}",
-            indexed=example.strength,
-            again=again,
-            gap=abs(again - example.strength),
-        ),
-    )
+    selection.agreement_badge(example.strength, again, ABOUT_BADGE)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False, hash_funcs=MODEL_HASH)

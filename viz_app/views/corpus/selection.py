@@ -12,7 +12,8 @@ from core.analysis.corpus.recording import Neuron
 from core.analysis.tokens.words import word_groups
 from core.trace import STACKS, Head, Stack, parse_head
 from viz_app.components.sentence_bar import Side, WordSelection
-from viz_app.language import tr
+from viz_app.controls.check_badge import check_badge
+from viz_app.language import marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import address, chosen_heads, readings
 from viz_app.session.models import Model
@@ -23,6 +24,7 @@ from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
 
 HEAD, NEURON, RANGE = address.CORPUS_HEAD, address.CORPUS_NEURON, address.CORPUS_RANGE
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sentence
+TOLERANCE = 1e-3  # of the value of an example, as a share of it
 
 
 @dataclass
@@ -155,3 +157,18 @@ def examples(
         st.caption(tr("Click an example to see its sentence and these words on the page"), width="content")
         st.page_link(script_of("heads"), label=tr("Heads"), icon=":material/arrow_forward:", width="content")
     corpus_examples(shown, tr("See it on Heads"), on_click, key=key, maps=maps)
+
+
+def agreement_badge(indexed: float, again: float, about: str) -> None:
+    """Draw the badge: the value of an example in the index, and as the model computes it again."""
+    check_badge(
+        marked("index agrees with the model"),
+        abs(again - indexed) <= TOLERANCE * indexed,
+        about,
+        tr(
+            "{indexed:.5f} in the index, {again:.5f} now, gap {gap:.1g}",
+            indexed=indexed,
+            again=again,
+            gap=abs(again - indexed),
+        ),
+    )

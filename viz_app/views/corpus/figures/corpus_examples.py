@@ -103,56 +103,56 @@ def index_tokens(translator: Translator, index: CorpusIndex) -> dict[Stack, list
 
 
 def head_examples(translator: Translator, head: Head, examples: Sequence[HeadExample]) -> list[ShownExample]:
-    """Return examples of a head, see `head_example`."""
-    return [head_example(translator, head, each) for each in examples]
+    """Return examples of a head as they are shown; a row of cross-attention is marked at the token that it predicts.
+
+    Raises:
+        ValueError: As `sides`.
+    """
+
+    def shown(example: HeadExample) -> ShownExample:
+        source, fed, predicted = sides(translator, example.sentence)
+        query, key = example.query, example.key
+        queries, keys = {"encoder_self": (source, source), "decoder_self": (fed, fed), "cross": (predicted, source)}[
+            head.kind
+        ]
+        return ShownExample(
+            texts=[_marked(source, key=key, axis="key"), _marked(predicted, query=query, axis="query")]
+            if head.kind == "cross"
+            else [_marked(keys, query, key)],
+            value=example.strength,
+            line=example.sentence.line,
+            query=queries[query],
+            key=keys[key],
+            predicted="" if head.kind == "encoder_self" else predicted[query],
+        )
+
+    return [shown(each) for each in examples]
 
 
 def neuron_examples(translator: Translator, neuron: Neuron, examples: Sequence[NeuronExample]) -> list[ShownExample]:
-    """Return examples of a neuron, see `neuron_example`."""
-    return [neuron_example(translator, neuron, each) for each in examples]
-
-
-def head_example(translator: Translator, head: Head, example: HeadExample) -> ShownExample:
-    """Return an example of a head; a row of cross-attention is marked at the token that it predicts.
+    """Return examples of a neuron as they are shown; in the decoder its token is the one that was fed.
 
     Raises:
         ValueError: As `sides`.
     """
-    source, fed, predicted = sides(translator, example.sentence)
-    query, key = example.query, example.key
-    if head.kind == "cross":
-        texts = [_marked(source, key=key, axis="key"), _marked(predicted, query=query, axis="query")]
-        return _shown(texts, example, predicted[query], source[key], predicted[query])
-    tokens = source if head.kind == "encoder_self" else fed
-    ahead = predicted[query] if head.kind == "decoder_self" else ""
-    return _shown([_marked(tokens, query, key)], example, tokens[query], tokens[key], ahead)
 
+    def shown(example: NeuronExample) -> ShownExample:
+        source, fed, predicted = sides(translator, example.sentence)
+        tokens, at = source if neuron.stack == "encoder" else fed, example.position
+        return ShownExample(
+            texts=[_marked(tokens, key=at)],
+            value=example.activation,
+            line=example.sentence.line,
+            query="",
+            key=tokens[at],
+            predicted=predicted[at] if neuron.stack == "decoder" else "",
+        )
 
-def neuron_example(translator: Translator, neuron: Neuron, example: NeuronExample) -> ShownExample:
-    """Return an example of a neuron; in the decoder its token is the one that was fed.
-
-    Raises:
-        ValueError: As `sides`.
-    """
-    source, fed, predicted = sides(translator, example.sentence)
-    tokens, at = source if neuron.stack == "encoder" else fed, example.position
-    ahead = predicted[at] if neuron.stack == "decoder" else ""
-    return ShownExample(
-        texts=[_marked(tokens, key=at)],
-        value=example.activation,
-        line=example.sentence.line,
-        query="",
-        key=tokens[at],
-        predicted=ahead,
-    )
+    return [shown(each) for each in examples]
 
 
 def examples_table(shown: Sequence[ShownExample], value: str) -> "pd.DataFrame":
-    """Return a row for each example.
-
-    Args:
-        value: Name of the column of values.
-    """
+    """Return a row for each example; `value` is the name of the column of values."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -164,12 +164,6 @@ def examples_table(shown: Sequence[ShownExample], value: str) -> "pd.DataFrame":
             "predicted": [each.predicted for each in shown],
             "text": [" / ".join("".join(text.tokens) for text in each.texts) for each in shown],
         }
-    )
-
-
-def _shown(texts: Sequence[MarkedText], example: HeadExample, query: str, key: str, predicted: str) -> ShownExample:
-    return ShownExample(
-        texts=texts, value=example.strength, line=example.sentence.line, query=query, key=key, predicted=predicted
     )
 
 

@@ -1,5 +1,6 @@
 """What one head does in all sentences of a corpus, as small charts and tables."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,26 +44,18 @@ def weights_table(index: CorpusIndex, head: Head) -> Table:
 def weights_figure(index: CorpusIndex, head: Head, theme: Theme) -> go.Figure:
     """Draw the histogram of `weights_table`."""
     table = weights_table(index, head)
+    ends = ([localized(each, ".2f") for each in table[name]] for name in ("from", "to"))
     texts = [
         tr("sentences with a strongest weight of {low} to {high}: {count:,}", low=low, high=high, count=count)
-        for low, high, count in zip(
-            *([localized(each, ".2f") for each in table[name]] for name in ("from", "to")),
-            table["sentences"],
-            strict=True,
-        )
+        for low, high, count in zip(*ends, table["sentences"], strict=True)
     ]
-    ends = [localized(each, "g") for each in (0, 0.25, 0.5, 0.75, 1)]
-    places = [WEIGHT_BINS * share / 4 - 0.5 for share in range(5)]
-    return _bars(
-        theme,
-        list(range(WEIGHT_BINS)),
-        table["sentences"],
-        texts,
-        (tr("strongest weight of a sentence"), tr("sentences")),
-        tickvals=places,
-        ticktext=ends,
-        range=[-0.5, WEIGHT_BINS - 0.5],
-    )
+    titles, ticks = (tr("strongest weight of a sentence"), tr("sentences")), _quarters(WEIGHT_BINS, 1.0, "g")
+    return _bars(theme, range(WEIGHT_BINS), table["sentences"], texts, titles, ticks)
+
+
+def _quarters(bins: int, most: float, form: str) -> dict[float, str]:
+    """Return ticks at the quarters of a histogram from 0 to its end, by their places among the bins."""
+    return {bins * share / 4 - 0.5: localized(most * share / 4, form) for share in range(5)}
 
 
 def distances_table(index: CorpusIndex, head: Head) -> Table:
@@ -73,29 +66,16 @@ def distances_table(index: CorpusIndex, head: Head) -> Table:
 
 
 def distances_figure(index: CorpusIndex, head: Head, theme: Theme, diagonal: bool = False) -> go.Figure:
-    """Draw a column of `distances_table`.
-
-    Args:
-        diagonal: Against the diagonal, in cross-attention.
-    """
+    """Draw a column of `distances_table`, in cross-attention also against the diagonal."""
     shares = distances_table(index, head)["diagonal" if diagonal and head.kind == "cross" else "share"]
     names = [_distance(distance) for distance in DISTANCES]
     texts = [
         tr("distance {distance}: {share:.1%} of the weight", distance=name, share=share)
         for name, share in zip(names, shares, strict=True)
     ]
-    ticks = (-FARTHEST, -8, -1, 1, 8, FARTHEST)
     title = tr("tokens from the diagonal") if diagonal and head.kind == "cross" else tr("tokens from query to key")
-    return _bars(
-        theme,
-        list(DISTANCES),
-        [100 * share for share in shares],
-        texts,
-        (title, tr("% of the weight")),
-        tickvals=list(ticks),
-        ticktext=[_distance(each) for each in ticks],
-        range=[-FARTHEST - 0.5, FARTHEST + 0.5],
-    )
+    ticks: dict[float, str] = {each: _distance(each) for each in (-FARTHEST, -8, -1, 1, 8, FARTHEST)}
+    return _bars(theme, DISTANCES, [100 * share for share in shares], texts, (title, tr("% of the weight")), ticks)
 
 
 def _distance(distance: int) -> str:
@@ -118,11 +98,7 @@ def strengths_table(index: CorpusIndex, head: Head) -> Table:
 
 
 def strengths_figure(index: CorpusIndex, head: Head, theme: Theme, decile: int | None = None) -> go.Figure:
-    """Draw a histogram of the strengths of `strengths_table`.
-
-    Args:
-        decile: Decile to mark by its ends, from 1.
-    """
+    """Draw a histogram of the strengths of `strengths_table`, with the ends of a decile, from 1, marked."""
     table = strengths_table(index, head)
     strengths = np.array(table["strength"])
     most = float(strengths.max()) if len(strengths) else 1.0
@@ -136,20 +112,11 @@ def strengths_figure(index: CorpusIndex, head: Head, theme: Theme, decile: int |
         )
         for low, high, count in zip(ends, ends[1:], counts, strict=False)
     ]
-    width = most / STRENGTH_BINS
-    figure = _bars(
-        theme,
-        list(range(STRENGTH_BINS)),
-        counts.tolist(),
-        texts,
-        (tr("strength"), tr("sentences")),
-        tickvals=[STRENGTH_BINS * share / 4 - 0.5 for share in range(5)],
-        ticktext=[localized(most * share / 4, ".2g") for share in range(5)],
-        range=[-0.5, STRENGTH_BINS - 0.5],
-    )
+    titles, ticks = (tr("strength"), tr("sentences")), _quarters(STRENGTH_BINS, most, ".2g")
+    figure = _bars(theme, range(STRENGTH_BINS), counts.tolist(), texts, titles, ticks)
     chosen = [each for each, number in zip(table["strength"], table["decile"], strict=True) if number == decile]
     for end in {min(chosen), max(chosen)} if chosen else ():
-        place = end / width - 0.5
+        place = end * STRENGTH_BINS / most - 0.5
         figure.add_shape(
             type="line", x0=place, x1=place, y0=0, y1=1, yref="paper", line={"color": theme.text, "width": 1.5}
         )
@@ -157,12 +124,18 @@ def strengths_figure(index: CorpusIndex, head: Head, theme: Theme, decile: int |
 
 
 def _bars(
-    theme: Theme, x: list[int], y: list[Any], texts: list[str], titles: tuple[str, str], **axis: Any
+    theme: Theme,
+    x: Sequence[int],
+    y: Sequence[float],
+    texts: Sequence[str],
+    titles: tuple[str, str],
+    ticks: Mapping[float, str],
 ) -> go.Figure:
+    """Draw a bar for each of the places x, which are consecutive numbers."""
     figure = empty_figure(theme, HEIGHT, MARGIN)
     figure.add_bar(
-        x=x,
-        y=y,
+        x=list(x),
+        y=list(y),
         name=titles[1],
         text=texts,
         textposition="none",
@@ -170,13 +143,14 @@ def _bars(
         hovertemplate="%{text}<extra></extra>",
     )
     font = {"size": SMALL, "color": theme.faint}
-    ticks = {"showticklabels": True, "tickfont": {**font, "family": theme.monospace_font}}
+    shared = {"showticklabels": True, "tickfont": {**font, "family": theme.monospace_font}}
     across, up = ({"text": title, "font": font} for title in titles)
+    places = {"tickvals": list(ticks), "ticktext": list(ticks.values()), "range": [x[0] - 0.5, x[-1] + 0.5]}
     return with_layout(
         figure,
         bargap=0.15,
-        xaxis=bare_axis(**ticks, title=across, **axis),
-        yaxis=bare_axis(**ticks, title=up, rangemode="tozero", nticks=4),
+        xaxis=bare_axis(**shared, title=across, **places),
+        yaxis=bare_axis(**shared, title=up, rangemode="tozero", nticks=4),
     )
 
 
