@@ -7,7 +7,7 @@ import streamlit as st
 from core.analysis.heads.word_pair import HeadWeight, PairHeads
 from core.capture import Kind
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import bar_column, show_table
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import decimal, isolated, plain
 from viz_app.language import joined, marked, tr, tr_lower
@@ -109,7 +109,7 @@ def all_heads(reading: Reading, found: PairHeads) -> None:
         height=300,
         column_config={
             "head": st.column_config.TextColumn(tr("Head"), width=70),
-            "weight": st.column_config.ProgressColumn(tr("Weight"), **decimals(3), min_value=0, max_value=1),
+            "weight": bar_column(tr("Weight"), 3),
         },
     )
     downloads("heads-of-two-words", call=lambda: call.returning(result).then("table"))

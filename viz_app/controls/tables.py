@@ -26,6 +26,16 @@ def decimals(digits: int) -> dict[str, Any]:
     return {"format": "localized", "step": 10.0**-digits}
 
 
+def number_column(title: str, digits: int, **options: Any) -> Any:
+    """Return a column of numbers with so many digits; options as of `st.column_config.NumberColumn`."""
+    return st.column_config.NumberColumn(title, **decimals(digits), **options)
+
+
+def bar_column(title: str, digits: int, most: float = 1.0, **options: Any) -> Any:
+    """Return a column of numbers with bars from 0 to the most; options as of `st.column_config.ProgressColumn`."""
+    return st.column_config.ProgressColumn(title, **decimals(digits), min_value=0, max_value=most, **options)
+
+
 def show_table(table: "pd.DataFrame | Columns", *, hide_index: bool = True, **options: Any) -> None:
     """Draw a table as `st.dataframe` does, with translated titles, and a dash, not `None`, in cells without a value."""
     if isinstance(table, Mapping):

@@ -10,7 +10,7 @@ from core.analysis.heads.head import Head
 from core.analysis.recorded_call import Call
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import bar_column, show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import sentence_case
 from viz_app.language import marked, tr
@@ -115,13 +115,8 @@ def top_tokens(model: Model, opened: OpenedIndex, head: Head) -> None:
                 {name: [table[name][number] for number in rows] for name in ("token", "mean")},
                 height=360,
                 column_config={
-                    "token": st.column_config.TextColumn(titles[side]),
-                    "mean": st.column_config.ProgressColumn(
-                        names[measure],
-                        **decimals(3),
-                        min_value=0,
-                        max_value=1.0 if measure == "weight" else most,
-                    ),
+                    "token": titles[side],
+                    "mean": bar_column(names[measure], 3, most=1.0 if measure == "weight" else most),
                 },
             )
     downloads("corpus-tokens", of_sentence=False, call=lambda: call.returning(table))

@@ -11,7 +11,7 @@ from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.recorded_call import Call
 from core.capture import KINDS, Kind
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import decimals, selectable_table
+from viz_app.controls.tables import bar_column, selectable_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, plain
 from viz_app.language import capital, marked, tr
@@ -79,8 +79,8 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
         column_order=["name", "score", "does"],
         column_config={
             "name": st.column_config.TextColumn(tr("Head"), width=100),
-            "score": st.column_config.ProgressColumn(tr("Score"), **decimals(3), min_value=0, max_value=1, width=110),
-            "does": st.column_config.TextColumn(tr("Does")),
+            "score": bar_column(tr("Score"), 3, width=110),
+            "does": tr("Does"),
         },
     )
     arguments = index_call(opened), search.behaviour, search.kinds, search.layer, dict(chosen.ranges)

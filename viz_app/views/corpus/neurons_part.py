@@ -11,7 +11,7 @@ from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import decimals, selectable_table
+from viz_app.controls.tables import number_column, selectable_table
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import isolated, plain, sentence_case
 from viz_app.language import joined, marked, tr, tr_lower, tr_values
@@ -91,8 +91,8 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
                 column_order=["name", "tokens", "highest", "active"],
                 column_config={
                     "name": st.column_config.TextColumn(tr("Neuron"), width=130),
-                    "tokens": st.column_config.TextColumn(tr("Tokens of its examples")),
-                    "highest": st.column_config.NumberColumn(tr("Highest"), **decimals(2), width=70),
+                    "tokens": tr("Tokens of its examples"),
+                    "highest": number_column(tr("Highest"), 2, width=70),
                     "active": st.column_config.NumberColumn(tr("Active"), format="percent", width=70),
                 },
             )

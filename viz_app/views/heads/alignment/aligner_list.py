@@ -8,7 +8,7 @@ import streamlit as st
 from core.analysis.alignment.align import RankedAligners
 from core.analysis.alignment.aligners import Aligner
 from viz_app.controls.job_control import job_control
-from viz_app.controls.tables import decimals, selectable_table
+from viz_app.controls.tables import bar_column, number_column, selectable_table
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import address, readings
@@ -56,20 +56,9 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
             "rows": st.column_config.TextColumn(
                 tr("Rows"), width=80, help=tr("Aligned by the rows that predict a word, or that were fed it.")
             ),
-            "AER": st.column_config.ProgressColumn(
-                tr("Errors (AER)"),
-                **decimals(3),
-                min_value=0,
-                max_value=1,
-                width=120,
-                help=tr("0 is best; 1: no gold link found."),
-            ),
-            "precision": st.column_config.NumberColumn(
-                tr("Precision"), **decimals(3), width=75, help=tr("Share of its links that are gold.")
-            ),
-            "recall": st.column_config.NumberColumn(
-                tr("Recall"), **decimals(3), width=65, help=tr("Share of the sure gold links that it found.")
-            ),
+            "AER": bar_column(tr("Errors (AER)"), 3, width=120, help=tr("0 is best; 1: no gold link found.")),
+            "precision": number_column(tr("Precision"), 3, width=75, help=tr("Share of its links that are gold.")),
+            "recall": number_column(tr("Recall"), 3, width=65, help=tr("Share of the sure gold links that it found.")),
         },
     )
 

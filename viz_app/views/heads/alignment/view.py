@@ -23,7 +23,7 @@ from core.analysis.recorded_call import Call
 from core.capture import AttentionMap
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import MapCells, no_products
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import bar_column, number_column, show_table
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
@@ -276,29 +276,21 @@ def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
             "looks_at": st.column_config.TextColumn(
                 tr("Linked to"), width=90, help=tr("The source word of largest weight.")
             ),
-            "weight": st.column_config.NumberColumn(
-                tr("Weight"), **decimals(2), help=tr("Of that source word, from 0 to 1.")
-            ),
-            "from_source": st.column_config.ProgressColumn(
+            "weight": number_column(tr("Weight"), 2, help=tr("Of that source word, from 0 to 1.")),
+            "from_source": bar_column(
                 tr("From source"),
-                **decimals(2),
-                min_value=0,
-                max_value=1,
+                2,
                 width=110,
                 help=tr("Share of the prediction that comes from the source (ALTI, rolled out)."),
             ),
-            "from_prefix": st.column_config.NumberColumn(
-                tr("From prefix"), **decimals(2), help=tr("The rest, from the target words before it.")
-            ),
+            "from_prefix": number_column(tr("From prefix"), 2, help=tr("The rest, from the target words before it.")),
         }
     else:
         table = coverage_table(alignment)
         columns = {
             "source": st.column_config.TextColumn(tr("Source"), width=120),
-            "coverage": st.column_config.NumberColumn(
-                tr("Attention received"),
-                **decimals(2),
-                help=tr("From all target words together; 1 is that of one word."),
+            "coverage": number_column(
+                tr("Attention received"), 2, help=tr("From all target words together; 1 is that of one word.")
             ),
             "linked_to": st.column_config.TextColumn(tr("Linked to"), help=tr("The target words linked to it.")),
         }

@@ -17,7 +17,7 @@ from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.components.highlight import Highlight, Links, line_highlight
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products, no_products
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import bar_column, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain
@@ -213,10 +213,10 @@ def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> No
         column_order=["head", "query", "predicted", "key", "weight"],
         column_config={
             "head": st.column_config.TextColumn(tr("Head"), width=70 if attention.layer >= 0 else "small"),
-            "query": st.column_config.TextColumn(tr("Fed") if is_decoder else tr("Token")),
-            "predicted": st.column_config.TextColumn(tr("Predicts")),
-            "key": st.column_config.TextColumn(tr("Attends to")),
-            "weight": st.column_config.ProgressColumn(tr("Weight"), **decimals(3), min_value=0, max_value=1),
+            "query": tr("Fed") if is_decoder else tr("Token"),
+            "predicted": tr("Predicts"),
+            "key": tr("Attends to"),
+            "weight": bar_column(tr("Weight"), 3),
         },
     )
 

@@ -10,7 +10,7 @@ from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from core.drawing.drawing_data import shown_weights
 from viz_app.components.highlight import Axis, Highlight
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import number_column, show_table
 from viz_app.drawing.display_text import isolated, plain
 from viz_app.language import joined, marked, quoted, tr
 
@@ -48,7 +48,7 @@ def draw_table(heads: Sequence[tuple[AttentionMap, int]], axis: Axis, indices: S
         named = tr("{words} and {count} more", words=named, count=len(names) - MAX_NAMED)
     st.markdown(f"**{title(axis, len(indices))}**: {named}", help=tr(ABOUT))
     table = combined_table(heads, axis, indices, name)
-    config = {column: st.column_config.NumberColumn(column, **decimals(3)) for column in table.columns[1:]}
+    config = {column: number_column(column, 3) for column in table.columns[1:]}
     show_table(table, height=min(420, 38 + 35 * len(table)), column_config=config)
 
 

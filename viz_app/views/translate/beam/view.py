@@ -10,7 +10,7 @@ from core.analysis.beam_tree import BeamNode, BeamTree, beam_tree
 from core.analysis.recorded_call import Call
 from core.decoding import FREE, Constraints
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.beam_table import beam_table
 from viz_app.drawing.display_text import isolated, plain
@@ -130,13 +130,13 @@ def numbers(candidates: pd.DataFrame) -> None:
         column_config={
             "position": st.column_config.NumberColumn(tr("Position"), width=70),
             "rank": st.column_config.NumberColumn(tr("Rank"), width=60),
-            "text": st.column_config.TextColumn(tr("Hypothesis so far")),
+            "text": tr("Hypothesis so far"),
             "token": st.column_config.TextColumn(tr("Token"), width="small"),
-            "token_log_prob": st.column_config.NumberColumn(tr("Token log-prob"), **decimals(3), width=110),
-            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), **decimals(3), width="small"),
-            "score": st.column_config.NumberColumn(tr("Score"), **decimals(3), width="small"),
+            "token_log_prob": number_column(tr("Token log-prob"), 3, width=110),
+            "log_prob": number_column(tr("Log-prob"), 3, width="small"),
+            "score": number_column(tr("Score"), 3, width="small"),
             "fate": st.column_config.TextColumn(tr("Outcome"), width="small"),
-            "reason": st.column_config.TextColumn(tr("Why")),
+            "reason": tr("Why"),
         },
     )
 

@@ -15,7 +15,7 @@ from core.text.text_files import parse_lines
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.lines_form import BEAM_SIZE, LENGTH_PENALTY, LinesForm
-from viz_app.controls.tables import decimals
+from viz_app.controls.tables import bar_column, number_column
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain
 from viz_app.language import joined, marked, tr, tr_values
@@ -56,10 +56,7 @@ def sign_options(by: SignName | None) -> dict[str, Any]:
     Args:
         by: the sign that they are sorted by, which is shown alone, beside longer texts.
     """
-    values = {
-        name: st.column_config.NumberColumn(tr(NAMES[name]), **decimals(2), width=110, help=tr(ABOUT_SIGNS[name]))
-        for name in SIGNS
-    }
+    values = {name: number_column(tr(NAMES[name]), 2, width=110, help=tr(ABOUT_SIGNS[name])) for name in SIGNS}
     shown = SIGNS if by is None else (by,)
     return {
         "height": 560,
@@ -81,10 +78,8 @@ def columns() -> dict[str, Any]:
         "height": 560,
         "column_config": {
             "word": st.column_config.TextColumn(tr("Word"), width="small"),
-            "probability": st.column_config.ProgressColumn(
-                tr("Probability"), **decimals(3), min_value=0, max_value=1, width="small"
-            ),
-            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), **decimals(2), width=80),
+            "probability": bar_column(tr("Probability"), 3, width="small"),
+            "log_prob": number_column(tr("Log-prob"), 2, width=80),
             "line": st.column_config.NumberColumn(tr("Line"), width=60),
             "number": None,
             "source": st.column_config.TextColumn(tr("Source"), width="medium"),

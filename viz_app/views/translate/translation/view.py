@@ -6,7 +6,7 @@ from core.analysis.alignment.first_head import head_links
 from core.analysis.recorded_call import Call
 from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.controls.downloads import downloads
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import bar_column, number_column, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation as words
 from viz_app.drawing.head_links_text import ABOUT_LINKS, links_text
@@ -120,10 +120,10 @@ def comparison(reading: readings.Reading) -> None:
         column_config={
             "row": st.column_config.TextColumn(tr("Row"), width=60),
             "own": st.column_config.TextColumn(tr("Model's own"), width="small"),
-            "own_log_prob": st.column_config.NumberColumn(tr("Log-prob"), **decimals(3), width="small"),
+            "own_log_prob": number_column(tr("Log-prob"), 3, width="small"),
             "other": st.column_config.TextColumn(tr("This one"), width="small"),
-            "other_log_prob": st.column_config.NumberColumn(tr("Log-prob "), **decimals(3), width="small"),
-            "change": st.column_config.NumberColumn(tr("Change"), **decimals(3), width="small"),
+            "other_log_prob": number_column(tr("Log-prob "), 3, width="small"),
+            "change": number_column(tr("Change"), 3, width="small"),
             "same": st.column_config.CheckboxColumn(tr("Same token"), width="small"),
         },
         height="content",
@@ -138,11 +138,9 @@ def token_numbers(reading: readings.Reading) -> None:
         column_config={
             "position": st.column_config.NumberColumn("#", width=40),
             "token": st.column_config.TextColumn(tr("Token"), width="small"),
-            "log_prob": st.column_config.NumberColumn(tr("Log-prob"), **decimals(3), width="small"),
-            "probability": st.column_config.ProgressColumn(
-                tr("Probability"), **decimals(2), min_value=0, max_value=1, width="small"
-            ),
-            "others": st.column_config.TextColumn(tr("Alternatives, with their probability")),
+            "log_prob": number_column(tr("Log-prob"), 3, width="small"),
+            "probability": bar_column(tr("Probability"), 2, width="small"),
+            "others": tr("Alternatives, with their probability"),
         },
         height="content",
     )
