@@ -2,6 +2,9 @@
 
 from collections.abc import Callable, Iterator
 
+import pandas as pd
+
+from core.analysis.alignment.align import RankedAligners
 from core.analysis.alignment.aligners import rank_aligners
 from core.analysis.alignment.first_head import head_links
 from core.analysis.alignment.pharaoh import GoldLinks, GoldPair
@@ -20,7 +23,6 @@ from viz_app.drawing import head_grid as grid_figures
 from viz_app.drawing import head_links_text, scorecard_text, weight_tables
 from viz_app.views.compare.one_sentence import figures as comparison_figures
 from viz_app.views.heads.alignment import alignment_ribbons
-from viz_app.views.heads.alignment import figures as aligner_tables
 from viz_app.views.heads.grid.figures import bertviz_views
 from viz_app.views.heads.grid.figures import joint_map as joint_figures
 from viz_app.views.paper.paper_figures import appendix_figure
@@ -116,14 +118,14 @@ def alignment(of: Subject) -> Iterator[Drawn]:
     links = sorted(found.links)
     gold = GoldLinks(frozenset(links[:1]), frozenset(links[:3]))
     yield alignment_ribbons.ribbon_payload(found, gold)
-    yield aligner_tables.ribbon_table(found, gold)
-    yield aligner_tables.coverage_table(found)
+    yield pd.DataFrame(found.table(gold))
+    yield pd.DataFrame(found.source_table())
     shares = word_shares([0.5] * len(of.explanation.predicted_tokens), of.explanation.predicted_tokens)
-    yield aligner_tables.target_table(found, shares)
+    yield pd.DataFrame(found.target_table(shares))
     spaced = " ".join(of.text.split()), " ".join(of.explanation.target.split())
     if all(spaced):
         links = GoldLinks(frozenset({(0, 0)}), frozenset({(0, 0)}))
-        yield aligner_tables.aligner_table(rank_aligners(of.translator, [GoldPair(*spaced, links)]))
+        yield pd.DataFrame(RankedAligners(rank_aligners(of.translator, [GoldPair(*spaced, links)]), 1).table())
 
 
 DRAWINGS: tuple[Callable[[Subject], Iterator[Drawn]], ...] = (

@@ -38,15 +38,20 @@ def bar_column(title: str, digits: int, most: float = 1.0, **options: Any) -> An
 
 def show_table(table: "pd.DataFrame | Columns", *, hide_index: bool = True, **options: Any) -> None:
     """Draw a table as `st.dataframe` does, with translated titles, and a dash, not `None`, in cells without a value."""
-    if isinstance(table, Mapping):
-        import pandas as pd
-
-        table = pd.DataFrame(table)
+    table = _frame(table)
     titles = {name: title for name in map(str, table.columns) if (title := tr(name)) != name}
     if titles:
         options["column_config"] = {**titles, **options.get("column_config", {})}
     table = _rounded(table, options.get("column_config", {}))
     st.dataframe(table, hide_index=hide_index, placeholder=NOTHING, **options)
+
+
+def _frame(table: "pd.DataFrame | Columns") -> "pd.DataFrame":
+    if not isinstance(table, Mapping):
+        return table
+    import pandas as pd
+
+    return pd.DataFrame(table)
 
 
 def _rounded(table: "pd.DataFrame", columns: Mapping[str, Any]) -> "pd.DataFrame":
@@ -59,15 +64,16 @@ def _rounded(table: "pd.DataFrame", columns: Mapping[str, Any]) -> "pd.DataFrame
     return table.round(digits) if digits else table
 
 
-def selectable_table(table: "pd.DataFrame", key: str, on_row: Callable[[int], None], **options: Any) -> None:
+def selectable_table(table: "pd.DataFrame | Columns", key: str, on_row: Callable[[int], None], **options: Any) -> None:
     """Draw a table whose rows can be selected by a click anywhere in them; `on_row` is called with the row's number,
     from 0.
     """
+    frame = _frame(table)
 
     def selected() -> None:
         rows: list[int] = (Widget[Any](key).value or {"selection": {"rows": []}})["selection"]["rows"]
-        if rows and rows[0] < len(table):
+        if rows and rows[0] < len(frame):
             on_row(rows[0])
 
-    show_table(table, on_select=selected, selection_mode="single-row", key=key, **options)
+    show_table(frame, on_select=selected, selection_mode="single-row", key=key, **options)
     row_clicks(key)

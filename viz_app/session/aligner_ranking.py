@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.analysis.alignment.aligners import Aligner, AlignerRanking, head_error_rates
+from core.analysis.alignment.align import RankedAligners
+from core.analysis.alignment.aligners import AlignerRanking, head_error_rates
 from core.analysis.alignment.pharaoh import GoldPair
 from core.analysis.attribution.methods import METHODS, Method
 from core.analysis.heads.head import Head
@@ -15,14 +16,12 @@ from viz_app.session.state import MayHoldModel
 
 
 @dataclass(frozen=True)
-class RankedText:
-    """Aligners of a checkpoint, ranked on a text, best first."""
+class RankedText(RankedAligners):
+    """Aligners of a checkpoint, ranked on a text by a method."""
 
     checkpoint: str  # file name
     digest: str
     method: Method
-    num_pairs: int
-    aligners: Sequence[Aligner]
 
 
 @dataclass
@@ -62,7 +61,7 @@ class TextRankings(MayHoldModel):
             except ValueError as error:
                 raise ValueError(tr("pair {number}: {error}", number=number, error=error)) from error
             yield 1
-        self.last = RankedText(model.name, model.digest, method, len(pairs), scores.aligners())
+        self.last = RankedText(scores.aligners(), len(pairs), model.name, model.digest, method)
         if method == "attention":
             self.last_by_weights = self.last
 

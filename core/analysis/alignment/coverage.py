@@ -11,6 +11,8 @@ sixth power. Signs differ between implementations: here 0 is best and lower is w
 import torch
 from torch import Tensor
 
+from core.text.phrases import Number, Phrase
+
 
 def coverage(weights: Tensor) -> Tensor:
     """sum_t a_ts: attention that each source token receives, with a mean of 1 if T = S: [T, S] -> [S]."""
@@ -54,6 +56,21 @@ def absentmindedness_in(weights: Tensor) -> float:
 def attention_confidence(weights: Tensor) -> float:
     """Sum of `coverage_deviation` and both absentmindedness penalties (Rikters et al. 2017); 0 is best."""
     return coverage_deviation(weights) + absentmindedness_out(weights) + absentmindedness_in(weights)
+
+
+def coverage_text(weights: Tensor) -> Phrase:
+    """All of these scores, in a sentence."""
+    scores = (coverage_penalty, coverage_deviation, absentmindedness_out, absentmindedness_in, attention_confidence)
+    penalty, deviation, out, back, confidence = (Number(score(weights), ".2f") for score in scores)
+    return Phrase(
+        "Coverage penalty {penalty}, deviation {deviation}; absentmindedness {out} from the target, {back} from the "
+        "source; attention confidence {confidence}",
+        penalty=penalty,
+        deviation=deviation,
+        out=out,
+        back=back,
+        confidence=confidence,
+    )
 
 
 def _entropy(distributions: Tensor) -> Tensor:

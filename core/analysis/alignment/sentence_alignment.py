@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -55,6 +56,37 @@ class WordAlignment:
     def coverage(self) -> tuple[float, ...]:
         """Attention that each source word receives from all target words."""
         return tuple(coverage(self.weights).tolist())
+
+    def table(self, gold: GoldLinks) -> dict[str, list[Any]]:
+        """A row for each pair of words, from 0: its weight, whether it is a link, and "sure", "possible" or ""."""
+        pairs = [(source, target) for target in range(len(self.target)) for source in range(len(self.source))]
+        return {
+            "target_position": [target for _, target in pairs],
+            "target": [self.target[target] for _, target in pairs],
+            "source_position": [source for source, _ in pairs],
+            "source": [self.source[source] for source, _ in pairs],
+            "weight": self.weights.flatten().tolist(),
+            "link": [pair in self.links for pair in pairs],
+            "gold": ["sure" if pair in gold.sure else "possible" if pair in gold.possible else "" for pair in pairs],
+        }
+
+    def target_table(self, shares: Sequence[float]) -> dict[str, Sequence[Any]]:
+        """A row for each target word: its link with its weight and, if known, its shares from source and prefix."""
+        best = {target: self.source[source] for source, target in self.links}
+        columns: dict[str, Sequence[Any]] = {
+            "target": self.target,
+            "looks_at": [best.get(index, "") for index in range(len(self.target))],
+            "weight": [max(row) if index in best else 0.0 for index, row in enumerate(self.weights.tolist())],
+        }
+        return {**columns, "from_source": shares, "from_prefix": [1 - each for each in shares]} if shares else columns
+
+    def source_table(self) -> dict[str, Sequence[Any]]:
+        """A row for each source word: the attention from all target words, and the words linked to it."""
+        linked = [
+            " ".join(self.target[target] for source, target in sorted(self.links) if source == index)
+            for index in range(len(self.source))
+        ]
+        return {"source": self.source, "coverage": self.coverage, "linked_to": linked}
 
     def left_out(self) -> list[int]:
         """Source words, punctuation excluded, with coverage below `LEFT_OUT`."""

@@ -18,7 +18,7 @@ from viz_app.page_list import VIEWS
 from viz_app.server.former_addresses import FormerAddresses
 from viz_app.session import attributions
 from viz_app.session.fields import FIELDS, former_labels
-from viz_app.views.heads.alignment.figures import ROW_NAMES
+from viz_app.views.heads.alignment.aligner_list import ROW_NAMES
 from viz_app.views.why.contrast.figures import METHOD_NAMES
 
 HEAD_VIEWS, PICTURE_VIEWS = ("Lines", "Map", "Table", "BertViz"), ("Pictures", "Map", "Table")

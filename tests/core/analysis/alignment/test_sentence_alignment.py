@@ -103,3 +103,16 @@ def test_a_translation_without_words_has_no_links_and_no_concerns():
     empty = AttentionMap("cross", 0, torch.ones(1, 1, 5) / 5, ("<s>",), SOURCE, ("</s>",))
     alignment = align_words([empty], (None, None))
     assert (alignment.target, alignment.links, alignment.concerns()) == ((), frozenset(), [])
+
+
+def test_the_tables_have_the_weights_and_links() -> None:
+    alignment = WordAlignment(("A", "dog"), ("Ein", "Hund", "."), torch.tensor([[0.75, 0.25], [0.0, 0.5], [0.0, 0.0]]))
+    table = alignment.table(GoldLinks(frozenset({(0, 0)}), frozenset({(1, 0)})))
+    assert table["weight"] == [0.75, 0.25, 0.0, 0.5, 0.0, 0.0]
+    assert table["link"] == [True, False, False, True, False, False]
+    assert table["gold"] == ["sure", "possible", "", "", "", ""]
+    targets = alignment.target_table((0.5, 0.25, 1))
+    assert (targets["looks_at"], targets["from_prefix"]) == (["A", "dog", ""], [0.5, 0.75, 0])
+    assert "from_source" not in alignment.target_table(())
+    sources = alignment.source_table()
+    assert (sources["linked_to"], sources["coverage"]) == (["Ein", "Hund"], (0.75, 0.75))

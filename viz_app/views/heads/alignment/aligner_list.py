@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.analysis.alignment.align import RankedAligners
-from core.analysis.alignment.aligners import Aligner
+from core.analysis.alignment.aligners import Aligner, Rows
+from core.analysis.alignment.sentence_alignment import HeadOrMean
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import bar_column, number_column, selectable_table
 from viz_app.drawing.display_text import plain, sentence_case
+from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_count
 from viz_app.session import address, readings
 from viz_app.session.aligner_ranking import TextRankings
@@ -18,11 +20,12 @@ from viz_app.session.chosen_heads import keep_heads
 from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.views.heads import gold_links
-from viz_app.views.heads.alignment.figures import aligner_table
 
 METHOD = address.METHOD
 ALIGNER = address.ALIGNER  # a head or a mean, by name
 ROWS = address.ROWS
+ROW_NAMES: dict[Rows, str] = {"predicted": marked("by predicted word"), "fed": marked("by input word")}
+ROWS_IN_TABLE: dict[Rows, str] = {"predicted": marked("predicted"), "fed": marked("fed")}
 
 
 @dataclass
@@ -37,6 +40,14 @@ class AlignerClick:
         return was_pending
 
 
+def aligner_title(place: HeadOrMean) -> str:
+    """Return the name of an aligner in the visitor's language, counted from 1: `L5 H3`, `L5 mean`, `mean`."""
+    layer, head = place
+    if layer is not None and head is not None:
+        return head_name(layer, head)
+    return tr("mean") if layer is None else f"L{layer + 1} {tr('mean')}"
+
+
 def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
     """Draw a table of aligners; selecting a row selects that aligner on the page."""
 
@@ -46,8 +57,13 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
         ROWS.set(aligners[row].rows)
         session_object(AlignerClick).pending = True
 
+    scores = RankedAligners(aligners, 0).table()
     selectable_table(
-        aligner_table(aligners),
+        {
+            "head": [aligner_title((each.layer, each.head)) for each in aligners],
+            "rows": [tr(ROWS_IN_TABLE[each.rows]) for each in aligners],
+            **{name: scores[name] for name in ("error_rate", "precision", "recall")},
+        },
         f"aligners_{key}",
         select,
         height=330,
@@ -56,7 +72,7 @@ def show_aligners(aligners: Sequence[Aligner], key: str) -> None:
             "rows": st.column_config.TextColumn(
                 tr("Rows"), width=80, help=tr("Aligned by the rows that predict a word, or that were fed it.")
             ),
-            "AER": bar_column(tr("Errors (AER)"), 3, width=120, help=tr("0 is best; 1: no gold link found.")),
+            "error_rate": bar_column(tr("Errors (AER)"), 3, width=120, help=tr("0 is best; 1: no gold link found.")),
             "precision": number_column(tr("Precision"), 3, width=75, help=tr("Share of its links that are gold.")),
             "recall": number_column(tr("Recall"), 3, width=65, help=tr("Share of the sure gold links that it found.")),
         },
@@ -127,7 +143,6 @@ def results() -> None:
     )
     st.caption(plain(note))
     show_aligners(ranked.aligners, "file")
-    table = str(RankedAligners(ranked.aligners, ranked.num_pairs))
     st.download_button(
-        tr("Table as printed on the command line"), table + "\n", "aligners.txt", on_click="ignore", type="tertiary"
+        tr("Table as printed on the command line"), f"{ranked}\n", "aligners.txt", on_click="ignore", type="tertiary"
     )

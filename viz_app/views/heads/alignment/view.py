@@ -6,6 +6,7 @@ from functools import partial
 import streamlit as st
 
 from core.analysis.alignment.aligners import Rows
+from core.analysis.alignment.coverage import coverage_text
 from core.analysis.alignment.first_head import head_links
 from core.analysis.alignment.pharaoh import GoldLinks, Link, format_links, parse_links
 from core.analysis.alignment.sentence_alignment import (
@@ -35,16 +36,16 @@ from viz_app.session.fields import part
 from viz_app.session.state import session_object
 from viz_app.views.heads import gold_links
 from viz_app.views.heads.alignment import aligner_list
-from viz_app.views.heads.alignment.aligner_list import ALIGNER, METHOD, ROWS, AlignerClick, text_with_gold
-from viz_app.views.heads.alignment.alignment_ribbons import ribbon, ribbon_cells
-from viz_app.views.heads.alignment.figures import (
+from viz_app.views.heads.alignment.aligner_list import (
+    ALIGNER,
+    METHOD,
     ROW_NAMES,
+    ROWS,
+    AlignerClick,
     aligner_title,
-    coverage_table,
-    coverage_text,
-    ribbon_table,
-    target_table,
+    text_with_gold,
 )
+from viz_app.views.heads.alignment.alignment_ribbons import ribbon, ribbon_cells
 from viz_app.views.heads.gold_links import LINKS, SentenceLinks
 
 SIDES = TARGET, _ = marked("Target words"), marked("Source words")
@@ -119,7 +120,7 @@ def sentence() -> None:
         if links is not None:
             ranking(cross, links, len(alignment.target))
         numbers(reading, alignment)
-        st.caption(coverage_text(token_weights(cross, place)), help=tr(ABOUT_COVERAGE))
+        st.caption(translated(coverage_text(token_weights(cross, place))), help=tr(ABOUT_COVERAGE))
 
 
 def toolbar(reading: readings.Reading) -> tuple[Method, HeadOrMean, Rows, Sequence[AttentionMap]]:
@@ -165,7 +166,7 @@ def ribbon_call(reading: readings.Reading, method: Method, place: HeadOrMean, ro
     """Return the call of the table of the ribbons."""
     cross = Call("cross", "[]", (python_code.recorded_pass(reading).all_maps(method), "cross"))
     gold = Call("links", parse_links, (format_links(links),))
-    return Call("table", ribbon_table, (Call("alignment", align_words, (cross, place, rows)), gold))
+    return Call("alignment", align_words, (cross, place, rows)).then("table", gold)
 
 
 def picture(
@@ -270,7 +271,7 @@ def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
     """Draw the tables behind the picture."""
     view = setting_segments(address.NUMBERS_OF, tr("Numbers"), {each: tr(each) for each in SIDES})
     if view == TARGET:
-        table = target_table(alignment, shares(reading)).dropna(axis="columns", how="all")
+        table = alignment.target_table(shares(reading))
         columns = {
             "target": st.column_config.TextColumn(tr("Target"), width=90),
             "looks_at": st.column_config.TextColumn(
@@ -286,7 +287,7 @@ def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
             "from_prefix": number_column(tr("From prefix"), 2, help=tr("The rest, from the target words before it.")),
         }
     else:
-        table = coverage_table(alignment)
+        table = alignment.source_table()
         columns = {
             "source": st.column_config.TextColumn(tr("Source"), width=120),
             "coverage": number_column(
@@ -294,7 +295,8 @@ def numbers(reading: readings.Reading, alignment: WordAlignment) -> None:
             ),
             "linked_to": st.column_config.TextColumn(tr("Linked to"), help=tr("The target words linked to it.")),
         }
-    show_table(table, height="content" if len(table) < 16 else 420, column_config=columns)
+    rows = len(alignment.target if view == TARGET else alignment.source)
+    show_table(table, height="content" if rows < 16 else 420, column_config=columns)
 
 
 sentence()

@@ -1,12 +1,9 @@
-import math
-
 import pytest
 import torch
 
 from core.analysis.alignment.pharaoh import parse_links
 from core.analysis.alignment.sentence_alignment import WordAlignment
 from viz_app.views.heads.alignment.alignment_ribbons import clicked_link, ribbon_payload
-from viz_app.views.heads.alignment.figures import coverage_table, target_table
 
 
 @pytest.fixture
@@ -38,13 +35,3 @@ def test_what_the_browser_sends_is_a_link_of_the_sentence_or_nothing(
     alignment: WordAlignment, sent: object, found: object
 ) -> None:
     assert clicked_link(sent, alignment) == found
-
-
-def test_the_tables_say_the_same(alignment: WordAlignment) -> None:
-    targets = target_table(alignment, (0.5, 0.25, 1))
-    assert list(targets["looks_at"]) == ["A", "dog", ""]
-    assert list(targets["from_prefix"]) == [0.5, 0.75, 0]
-    sources = coverage_table(alignment)
-    assert list(sources["linked_to"]) == ["Ein", "Hund"]
-    assert list(sources["coverage"]) == pytest.approx([0.755, 1.15])
-    assert all(map(math.isnan, target_table(alignment, ())["from_source"]))

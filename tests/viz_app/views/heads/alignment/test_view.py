@@ -28,13 +28,13 @@ def test_links_rank_the_heads_and_stay_with_their_sentence(app: AppTest) -> None
     healthy(app.run())
     table = app.dataframe(key="aligners_sentence").value
     assert len(table) == 2 * (2 * (4 + 1) + 1)
-    assert table["AER"].is_monotonic_increasing
+    assert table["error_rate"].is_monotonic_increasing
     app.text_input(key="text").set_value("Where?")
     assert healthy(app.run()).text_input(key="links").value == ""
     app.button(key="seed").click()
     seeded = healthy(app.run()).text_input(key="links").value
     assert seeded
-    assert app.dataframe(key="aligners_sentence").value["AER"].iloc[0] == 0
+    assert app.dataframe(key="aligners_sentence").value["error_rate"].iloc[0] == 0
 
 
 def test_links_that_cannot_be_read_are_refused_and_kept(app: AppTest) -> None:
@@ -58,7 +58,7 @@ def test_a_pasted_text_ranks_all_heads_as_the_command_line_does(app: AppTest, ti
     healthy(app.run())
     table = healthy(app.run()).dataframe(key="aligners_file").value
     expected = rank_aligners(Translator.from_checkpoint(tiny_checkpoint), gold_links.pasted_pairs(LINE))
-    assert list(zip(table["head"], table["rows"], table["AER"], strict=True)) == [
+    assert list(zip(table["head"], table["rows"], table["error_rate"], strict=True)) == [
         (str(each), each.rows, pytest.approx(each.score.error_rate)) for each in expected
     ]
     for pasted, reason in (("no links ||| here", "expected 3"), (" ", "no pasted lines")):
