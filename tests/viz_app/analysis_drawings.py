@@ -38,7 +38,7 @@ from core.analysis.token_path.token_walk import follow_token
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
 from core.analysis.two_models.buckets import by_length
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
-from core.analysis.word_scores.scored_lines import score_lines, worst_words
+from core.analysis.word_scores.scored_lines import score_lines, word_columns, worst_words
 from core.decoding import Sampling
 from core.mask_predict_translation import explain_iteration, mask_predict_states
 from core.speculative_translation import translate_speculatively
@@ -66,7 +66,6 @@ from viz_app.views.steps.token_path.figures import step_list
 from viz_app.views.steps.training_step.figures.training_views import training_views
 from viz_app.views.translate.beam import beam_tree as beam_component
 from viz_app.views.translate.generation import figures as generation
-from viz_app.views.translate.score import figures as word_table
 from viz_app.views.translate.translation.fan_rows import fan_rows
 from viz_app.views.translate.translation.sample_fan import fan_payload
 from viz_app.views.why.contrast import figures as contrast
@@ -277,7 +276,7 @@ def scored_words(of: Subject) -> Iterator[Drawn]:
     """Score a file."""
     try:
         lines = parse_lines(f"{of.text}\n\n{of.text}\t{of.explanation.target}")
-        yield word_table.word_table(worst_words(score_lines(of.translator, lines, 1)))
+        yield pd.DataFrame(word_columns(worst_words(score_lines(of.translator, lines, 1))))
     except ValueError as error:
         reason(error, "but no source", *NO_DRAWING)  # of a text that ends with a line break
 

@@ -18,6 +18,7 @@ from viz_app.session.uploaded_text import check_number, decoded
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.analysis.declaration import Columns
     from viz_app.components.sentence_bar import WordSelection
 
 MAX_BYTES = 5 * 2**20
@@ -62,13 +63,10 @@ class LinesFile(MayHoldModel):
         search = readings.Search(source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
         readings.show_target(self.models[0], search, target, words)
 
-    def table(self, table: "pd.DataFrame", key: str, on_row: Callable[[int], None], note: str, **options: Any) -> None:
-        """Draw a table whose rows open sentences, if they can be opened.
-
-        Args:
-            note: what a click does, in the visitor's language.
-            options: as for `st.dataframe`.
-        """
+    def table(
+        self, table: "pd.DataFrame | Columns", key: str, on_row: Callable[[int], None], note: str, **options: Any
+    ) -> None:
+        """Draw a table whose rows open sentences, if they can be opened; the note says so in the visitor's language."""
         if self.is_current:
             st.caption(note)
             selectable_table(table, key, on_row, **options)
@@ -104,7 +102,6 @@ class LinesForm(Generic[L]):
         """Draw the form; the page runs again when something was submitted that can be read.
 
         Args:
-            note: beside the button, in the visitor's language.
             begin: called with the name, the content and the sentences of what was submitted.
             above: draws more widgets of the form.
         """

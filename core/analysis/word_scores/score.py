@@ -24,7 +24,14 @@ from core.analysis.signs.thresholds import (
     thresholds_beside,
 )
 from core.analysis.subject import MODEL
-from core.analysis.word_scores.scored_lines import WordScore, app_query, line_query, score_lines, worst_words
+from core.analysis.word_scores.scored_lines import (
+    WordScore,
+    app_query,
+    line_query,
+    score_lines,
+    word_columns,
+    worst_words,
+)
 from core.analysis.word_scores.signed_lines import (
     LEFT_OUT_LINES,
     SignedLine,
@@ -118,13 +125,9 @@ class ScoredWords:
     def table(self) -> Columns:
         """A row for each word, with a link that shows it in the app; numbers count from 1."""
         return {
+            **word_columns(self.words),
             "log_prob": [f"{each.log_prob:.4f}" for each in self.words],
             "probability": [f"{each.probability:.4g}" for each in self.words],
-            "word": [each.text for each in self.words],
-            "line": [each.line.number for each in self.words],
-            "number": [each.number for each in self.words],
-            "source": [each.line.source for each in self.words],
-            "translation": [each.line.target.text for each in self.words],
             "link": [f"{self.app.rstrip('/')}/?{app_query(each, self.digest)}" for each in self.words],
         }
 

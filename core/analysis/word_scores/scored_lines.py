@@ -9,6 +9,7 @@ word of many tokens has the product of their probabilities.
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from core.analysis.tokens.words import word, word_groups
@@ -107,6 +108,19 @@ def word_scores(line: ScoredLine) -> list[WordScore]:
 def worst_words(lines: Iterable[ScoredLine]) -> list[WordScore]:
     """Return the words of all translations, the least probable first."""
     return sorted((each for line in lines for each in word_scores(line)), key=lambda each: each.log_prob)
+
+
+def word_columns(words: Sequence[WordScore]) -> dict[str, list[Any]]:
+    """A row for each word; lines and words are counted from 1."""
+    return {
+        "log_prob": [each.log_prob for each in words],
+        "probability": [each.probability for each in words],
+        "word": [each.text for each in words],
+        "line": [each.line.number for each in words],
+        "number": [each.number for each in words],
+        "source": [each.line.source for each in words],
+        "translation": [each.line.target.text for each in words],
+    }
 
 
 def app_query(score: WordScore, digest: str) -> str:

@@ -9,8 +9,8 @@ import streamlit as st
 from core.analysis.recorded_call import Call
 from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.thresholds import UNMEASURED
-from core.analysis.word_scores.scored_lines import score_lines, worst_words
-from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, ranked_lines, sign_file
+from core.analysis.word_scores.scored_lines import score_lines, word_columns, worst_words
+from core.analysis.word_scores.signed_lines import LEFT_OUT_LINES, ranked_lines, sign_columns, sign_file
 from core.text.text_files import parse_lines
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -25,7 +25,6 @@ from viz_app.session.fields import part
 from viz_app.session.signs import ABOUT as ABOUT_SIGNS
 from viz_app.session.signs import LIMITS, NAMES, about_name, about_thresholds, about_withheld
 from viz_app.session.state import session_object
-from viz_app.views.translate.score.figures import sign_table, word_table
 from viz_app.views.translate.score.scored_file import MAX_LINES, ScoredFile
 
 SHOWN = 500  # words in the table; the CSV has all
@@ -76,12 +75,12 @@ def columns() -> dict[str, Any]:
     """Return the options of the table of words."""
     return {
         "height": 560,
+        "column_order": ["word", "probability", "log_prob", "line", "source", "translation"],
         "column_config": {
             "word": st.column_config.TextColumn(tr("Word"), width="small"),
             "probability": bar_column(tr("Probability"), 3, width="small"),
             "log_prob": number_column(tr("Log-prob"), 2, width=80),
             "line": st.column_config.NumberColumn(tr("Line"), width=60),
-            "number": None,
             "source": st.column_config.TextColumn(tr("Source"), width="medium"),
             "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
         },
@@ -130,9 +129,9 @@ def results(scored: ScoredFile) -> None:
     )
     shown = "" if len(words) <= SHOWN else " " + tr("The first {count} are shown; the CSV has all.", count=SHOWN)
     note = tr("Select a row to open its word on Translate, with the alternatives and other translations.") + shown
-    scored.table(word_table(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), note, **columns())
+    scored.table(word_columns(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), note, **columns())
     recorded = Call("words", worst_words, (lines_call(scored),)).returning(words)
-    downloads("word-scores", call=lambda: Call("table", word_table, (recorded,)))
+    downloads("word-scores", call=lambda: Call("table", word_columns, (recorded,)))
 
 
 def sentences(scored: ScoredFile) -> None:
@@ -163,14 +162,14 @@ def sentences(scored: ScoredFile) -> None:
     names: dict[str, SignName] = {name: name for name in SIGNS}
     by = names.get(setting_segments(SORTED_BY, tr("Sorted by"), tr_values(SORTED_BY_NAMES)))
     lines = ranked_lines(scored.signed, thresholds, by)
-    shown = sign_table(lines[:SHOWN], scored.thresholds, by)
+    shown = sign_columns(lines[:SHOWN], thresholds, by)
     shown["signs"] = [joined([tr(NAMES[sign.name]) for sign in line.firing(thresholds)]) for line in lines[:SHOWN]]
     note = tr("Select a row to open the sentence on Translate, with its words selected.")
     scored.table(shown, "signed_sentences", lambda row: scored.open_line(lines[row], by), note, **sign_options(by))
     signed = Call("signed", sign_file, (python_code.translator(scored.models[0]), lines_call(scored))).returning(
         scored.signed
     )
-    downloads("signs", call=lambda: Call("table", sign_table, (signed, thresholds, by)))
+    downloads("signs", call=lambda: Call("table", sign_columns, (signed, thresholds, by)))
 
 
 def lines_call(scored: ScoredFile) -> Call:
