@@ -119,7 +119,57 @@ class Bars:
     series: Sequence[Series]
 
 
-Picture = Grid | Dots | Bars
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """A line through points.
+
+    Attributes:
+        name: in the legend; "" for none there.
+        places, values: of its points; a value that is not finite leaves a gap.
+        color: its place among the colours of heads; None for a faint line.
+        width: in pixels.
+        shape: a line, its points, both, or a ring around each.
+        says: of a point on hover, with "{x}" and "{y}" for its place and value; by default the name and both.
+    """
+
+    name: str
+    places: Sequence[float]
+    values: Sequence[float]
+    color: int | None
+    dash: Literal["solid", "dash", "dot"] = "solid"
+    width: float = 2
+    shape: Literal["line", "points", "both", "ring"] = "line"
+    says: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curves:
+    """Lines over numbers, or over places with names.
+
+    Attributes:
+        title: name of the picture.
+        axis: meaning of the values.
+        below: meaning of the places.
+        names: of places, from left to right; without them places are numbers with a scale.
+        limits: least and largest value of the scale; None for that of the curves.
+        scale: of the values, which are written in percent if they are shares; on a logarithmic one those that are not
+            above 0 leave a gap.
+        rules: places of vertical lines.
+        current: the place of the strong one of them.
+    """
+
+    title: str
+    axis: str
+    below: str
+    curves: Sequence[Curve]
+    names: Sequence[tuple[float, str]] = ()
+    limits: tuple[float | None, float | None] = (None, None)
+    scale: Literal["linear", "log", "share"] = "linear"
+    rules: Sequence[float] = ()
+    current: float | None = None
+
+
+Picture = Grid | Dots | Bars | Curves
 
 
 # --- signed effects ---------------------------------------------------------------------------------------------------

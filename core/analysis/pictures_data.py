@@ -1,10 +1,11 @@
 """Pictures of results as data for pictures.js."""
 
-from collections.abc import Callable, Sequence, Set
+import math
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
-from core.analysis.pictures import Bars, Cell, Dots, Grid, Picture, Series
-from core.text.phrases import numbers
+from core.analysis.pictures import Bars, Cell, Curve, Curves, Dots, Grid, Picture, Series
+from core.text.phrases import Number, Phrase, marked, numbers
 from core.trace import Head
 
 Say = Callable[[Sequence[str]], Sequence[str]]  # texts in the language of the reader
@@ -33,6 +34,8 @@ def picture_data(picture: Picture, say: Say = list, selected: Mark | Set[Mark] |
             for dot, says in zip(picture.dots, said, strict=True)
         ]
         return {"kind": "dots", "name": name, "axis": axis, "dots": dots, "layers": picture.num_layers}
+    if isinstance(picture, Curves):
+        return _curves(picture, say)
     columns = say(picture.columns)
     if isinstance(picture, Bars):
         name, axis, *names = say([picture.title, picture.axis, *(each.name for each in picture.series)])
@@ -84,6 +87,68 @@ def _series(series: Series, name: str, columns: Sequence[str], say: Say) -> dict
     return {"name": name, "color": series.color, "bars": bars}
 
 
+def _curves(picture: Curves, say: Say) -> dict[str, Any]:
+    name, axis, below = say([picture.title, picture.axis, picture.below])
+    names = say([each.name for each in picture.curves])
+    curves = [
+        {
+            "name": name,
+            "says": says or ", ".join(filter(None, (name, "{x}: {y}"))),
+            "color": each.color,
+            "dash": each.dash,
+            "width": each.width,
+            "shape": each.shape,
+            "points": [
+                (float(place), float(value)) if _is_drawn(picture, value) else None
+                for place, value in zip(each.places, each.values, strict=True)
+            ],
+        }
+        for each, name, says in zip(picture.curves, names, say([each.says for each in picture.curves]), strict=True)
+    ]
+    return {
+        "kind": "curves",
+        "name": name,
+        "about": " ".join(
+            [f"{axis}; {below}.", *say([text for each in picture.curves for text in _spoken(picture, each)])]
+        ),
+        "axis": axis,
+        "below": below,
+        "places": list(
+            zip([place for place, _ in picture.names], say([name for _, name in picture.names]), strict=True)
+        ),
+        "limits": picture.limits,
+        "scale": picture.scale,
+        "rules": picture.rules,
+        "current": picture.current,
+        "curves": curves,
+    }
+
+
+def _is_drawn(picture: Curves, value: float) -> bool:
+    return math.isfinite(value) and (picture.scale != "log" or value > 0)
+
+
+def _spoken(picture: Curves, curve: Curve) -> Iterator[Phrase]:
+    """Ends and range of a curve of the legend, for screen readers."""
+    points = [
+        (value, place) for place, value in zip(curve.places, curve.values, strict=True) if _is_drawn(picture, value)
+    ]
+    if not curve.name or not points:
+        return
+    (low, low_place), (high, high_place) = min(points), max(points)
+    names, form = dict(picture.names), ".1%" if picture.scale == "share" else ".3g"
+    texts = dict(
+        zip(("begin", "end", "low", "high"), numbers([points[0][0], points[-1][0], low, high], form), strict=True)
+    )
+    yield Phrase(
+        marked("{name}: {begin} at first, {end} at last; lowest {low} at {low_place}, highest {high} at {high_place}."),
+        name=curve.name,
+        low_place=names.get(low_place, Number(low_place, ",g")),
+        high_place=names.get(high_place, Number(high_place, ",g")),
+        **texts,
+    )
+
+
 def clicked_place(picture: Picture, value: object) -> Place | None:
     """Return the place that a click sent, as `{"row": 0, "column": 2}`; None if there is nothing there.
 
@@ -109,5 +174,7 @@ def _marks(picture: Picture) -> Sequence[Sequence[Cell | Head | None]]:
             return [[dot.head for dot in picture.dots]]
         case Bars():
             return [each.heads for each in picture.series]
+        case Curves():
+            return []
         case Grid():
             return [cells for _, cells in picture.rows]

@@ -3,7 +3,7 @@
 
 /** @import { OnPlace } from "./dots.js" */
 
-import { asButton, chartFrame, followWidth, hover } from "./chart.js";
+import { asButton, chartFrame, followWidth, hover, legend } from "./chart.js";
 import { element, vector } from "./dom.js";
 import { pageScale } from "./shades.js";
 
@@ -49,7 +49,12 @@ export function drawBars(root, { name, axis, columns, series }, onPlace) {
       }),
     );
     svg.append(vector("path", { class: "zero", d: `M${x(-0.5)} ${y(0)}H${x(columns.length - 0.5)}` }));
-    figure.append(legend(series, colors), svg);
+    const samples = series.map(({ name, color }) => {
+      const sample = element("i");
+      sample.style.background = colors[color];
+      return { name, sample };
+    });
+    figure.append(legend(samples), svg);
     return rows;
   });
 }
@@ -57,17 +62,4 @@ export function drawBars(root, { name, axis, columns, series }, onPlace) {
 /** @param {BarsData["series"]} series @param {number} column @param {number} sign */
 function sum(series, column, sign) {
   return series.reduce((total, { bars }) => total + Math.max(sign * bars[column].value, 0), 0) * sign;
-}
-
-/** @param {BarsData["series"]} series @param {readonly string[]} colors */
-function legend(series, colors) {
-  const line = element("div", "names");
-  for (const { name, color } of series) {
-    const sample = element("i");
-    sample.style.background = colors[color];
-    const entry = element("span");
-    entry.append(sample, name);
-    line.append(entry);
-  }
-  return line;
 }

@@ -1,12 +1,13 @@
 // @ts-check
 // What charts share: a picture as wide as its place, with a scale from bottom to top and names below.
 
-import { focusedIn, group, moveInRows, restoreFocus, vector } from "./dom.js";
+import { element, focusedIn, group, moveInRows, restoreFocus, vector } from "./dom.js";
 import { decimal } from "./numbers.js";
 
 const [LEFT, RIGHT, TOP, BOTTOM] = [52, 12, 12, 28]; // pixels
 const TICKS = 5; // about so many
 const LEAST_WIDTH = 240;
+const DIGIT = 7.5; // width of a character
 
 /**
  * @typedef {object} Frame
@@ -42,25 +43,60 @@ export function followWidth(root, name, draw) {
 }
 
 /**
+ * The frame of a picture with columns.
  * @param {HTMLElement} root
  * @param {number} height
  * @param {{ axis: string, columns: readonly string[], low: number, high: number }} scales `low` is 0 or below it.
  * @returns {Frame}
  */
 export function chartFrame(root, height, { axis, columns, low, high }) {
-  const width = Math.max(root.clientWidth, LEAST_WIDTH);
-  const svg = vector("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
   const step = tickStep(high - low);
   const [least, most] = [step * Math.floor(low / step), step * Math.max(Math.ceil(high / step), low < 0 ? 0 : 1)];
-  const x = (/** @type {number} */ place) => LEFT + ((place + 0.5) / columns.length) * (width - LEFT - RIGHT);
-  const y = (/** @type {number} */ value) => TOP + ((most - value) / (most - least)) * (height - TOP - BOTTOM);
-  for (let value = least; value <= most + step / 2; value += step) {
-    svg.append(vector("path", { class: "rule", d: `M${LEFT} ${y(value)}H${width - RIGHT}` }));
-    svg.append(text(decimal(value, step < 1 ? 1 : 0), { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }));
+  const [names, values] = [columns.map((name, place) => ({ place, name })), ticks(least, most)];
+  return plotFrame(root, height, { axis, names, ends: [-0.5, columns.length - 0.5], values, limits: [least, most] });
+}
+
+/**
+ * @typedef {object} Scales
+ * @property {string} axis Meaning of the numbers.
+ * @property {string} [below] Of the places.
+ * @property {{ place: number, name: string }[]} names Of places, from left to right; those that would overlap are left out.
+ * @property {readonly number[]} ends Places at the left and at the right.
+ * @property {{ place: number, name: string }[]} values Numbers with a line across.
+ * @property {readonly number[]} limits Least and largest number.
+ * @property {boolean} [isLog]
+ */
+
+/**
+ * @param {HTMLElement} root
+ * @param {number} height
+ * @param {Scales} scales
+ * @returns {Frame}
+ */
+export function plotFrame(root, height, { axis, below = "", names, ends, values, limits, isLog = false }) {
+  const width = Math.max(root.clientWidth, LEAST_WIDTH);
+  const svg = vector("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
+  const bottom = height - BOTTOM - (below ? 18 : 0);
+  const scaled = (/** @type {number} */ value) => (isLog ? Math.log10(value) : value);
+  const [least, most] = limits.map(scaled);
+  const x = (/** @type {number} */ place) =>
+    LEFT + ((place - ends[0]) / (ends[1] - ends[0] || 1)) * (width - LEFT - RIGHT);
+  const y = (/** @type {number} */ value) => TOP + ((most - scaled(value)) / (most - least || 1)) * (bottom - TOP);
+  for (const { place, name } of values) {
+    svg.append(vector("path", { class: "rule", d: `M${LEFT} ${y(place)}H${width - RIGHT}` }));
+    svg.append(text(name, { x: LEFT - 6, y: y(place) + 4, "text-anchor": "end" }));
   }
-  const middle = (height - BOTTOM + TOP) / 2;
+  const middle = (bottom + TOP) / 2;
   svg.append(text(axis, { x: 12, y: middle, class: "axis", transform: `rotate(-90 12 ${middle})` }));
-  columns.forEach((name, place) => svg.append(text(name, { x: x(place), y: height - 8, "text-anchor": "middle" })));
+  if (below) svg.append(text(below, { x: (width + LEFT - RIGHT) / 2, y: height - 6, class: "axis" }));
+  let free = 0;
+  for (const { place, name } of names) {
+    const half = (name.length * DIGIT) / 2;
+    const middle = Math.min(x(place), width - half);
+    if (middle - half < free) continue;
+    svg.append(text(name, { x: middle, y: bottom + 20, "text-anchor": "middle" }));
+    free = middle + half + DIGIT / 2;
+  }
   return { svg, x, y };
 }
 
@@ -86,7 +122,7 @@ export function asButton(mark, name, isPressed, place, onClick) {
 }
 
 /** @param {string} content @param {Record<string, string | number>} attributes */
-function text(content, attributes) {
+export function text(content, attributes) {
   const node = vector("text", attributes);
   node.textContent = content;
   return node;
@@ -99,8 +135,38 @@ export function hover(name) {
   return title;
 }
 
+/**
+ * Names beside samples of what has their colours.
+ * @param {{ name: string, sample: Element }[]} entries
+ */
+export function legend(entries) {
+  const line = element("div", "names");
+  for (const { name, sample } of entries) {
+    const entry = element("span");
+    entry.append(sample, name);
+    line.append(entry);
+  }
+  return line;
+}
+
+/**
+ * Round numbers from one to another.
+ * @param {number} least
+ * @param {number} most
+ */
+export function ticks(least, most) {
+  const step = tickStep(most - least);
+  const first = Math.ceil(least / step - 1e-9);
+  const count = Math.floor(most / step + 1e-9) - first + 1;
+  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return Array.from({ length: count }, (_, number) => {
+    const place = step * (first + number);
+    return { place, name: decimal(place, digits) };
+  });
+}
+
 /** @param {number} range */
-function tickStep(range) {
+export function tickStep(range) {
   const rough = (range || 1) / TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
   return power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10);

@@ -23,3 +23,14 @@ export function decimal(value, digits, sign = "auto") {
   }
   return format.format(value).replace("-", "\u2212");
 }
+
+/**
+ * A number as text with four digits that count, as a share in percent.
+ * @param {number} value
+ * @param {boolean} [isShare]
+ * @returns {string}
+ */
+export function significant(value, isShare = false) {
+  const style = isShare ? "percent" : "decimal";
+  return new Intl.NumberFormat(language(), { style, maximumSignificantDigits: 4 }).format(value).replace("-", "\u2212");
+}

@@ -2,17 +2,19 @@
 // A picture of core/analysis/pictures.py.
 
 /** @import { BarsData } from "./bars.js" */
+/** @import { CurvesData } from "./curves.js" */
 /** @import { DotsData, OnPlace } from "./dots.js" */
 /** @import { GridData } from "./grid.js" */
 /** @import { Modifiers } from "./types" */
 
 import { drawBars } from "./bars.js";
+import { drawCurves } from "./curves.js";
 import { drawDots } from "./dots.js";
 import { drawGrid } from "./grid.js";
 
 /**
- * @typedef {({ kind: "bars" } & BarsData) | ({ kind: "dots" } & DotsData) | ({ kind: "grid" } & GridData)} Picture See
- * pictures_data.py.
+ * @typedef {({ kind: "bars" } & BarsData) | ({ kind: "curves" } & CurvesData) | ({ kind: "dots" } & DotsData)} Chart
+ * @typedef {Chart | ({ kind: "grid" } & GridData)} Picture See pictures_data.py.
  */
 
 /**
@@ -25,5 +27,6 @@ import { drawGrid } from "./grid.js";
 export function drawPicture(root, data, onPlace, onWord) {
   if (data.kind === "dots") return drawDots(root, data, (place) => onPlace?.(place));
   if (data.kind === "bars") return drawBars(root, data, (place) => onPlace?.(place));
+  if (data.kind === "curves") return drawCurves(root, data);
   drawGrid(root, data, { onCell: onPlace ? (row, column) => onPlace({ row, column }) : null, onWord });
 }

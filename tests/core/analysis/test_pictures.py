@@ -8,6 +8,8 @@ import pytest
 from core.analysis.pictures import (
     LEAST_LIMIT,
     Bars,
+    Curve,
+    Curves,
     Grid,
     Series,
     effect_cells,
@@ -52,6 +54,14 @@ def test_the_data_of_bars() -> None:
         ("x, in: +1.000", False),
         ("x, L1: -2.000", True),
     ]
+
+
+def test_the_data_of_curves() -> None:
+    curve = Curve(name="loss", places=[0, 1, 2], values=[4.0, float("inf"), 2.0], color=0)
+    named = Curves(title="t", axis="nats", below="step", names=[(0, "first"), (2, "last")], curves=[curve])
+    data = json.loads(json.dumps(picture_data(named)))
+    assert data["curves"][0]["points"] == [[0.0, 4.0], None, [2.0, 2.0]]
+    assert data["about"] == "nats; step. loss: 4 at first, 2 at last; lowest 2 at last, highest 4 at first."
 
 
 def test_a_click_names_a_mark() -> None:
