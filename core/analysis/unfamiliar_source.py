@@ -120,11 +120,7 @@ class SourceLanguage:
 
 
 def language_by_index(path: Path, digest: str, translator: Translator) -> SourceLanguage | None:
-    """The language that a model translates from; None if the path has no index of it that says enough.
-
-    Args:
-        digest: of the model's checkpoint.
-    """
+    """The language that a checkpoint's model translates from; None if the path has no index of it that says enough."""
     decode = translator.tokenizer.target.decode
     try:
         index = load_index(path)
@@ -137,11 +133,7 @@ def language_by_index(path: Path, digest: str, translator: Translator) -> Source
 
 
 def source_problem(translation: Translation, language: SourceLanguage | None) -> Problem:
-    """Why a source cannot be translated well: most characters are unknown, capitals, or another language; "" if none.
-
-    Args:
-        language: that the model translates from; None if nothing is known of it.
-    """
+    """Why a source cannot be translated well: unknown characters, capitals, another than the known language; or ""."""
     if unknown_share(translation) > UNKNOWN_SHARE:
         return "unknown"
     if without_capitals(translation.source):

@@ -111,12 +111,9 @@ class MapCells:
             session_object(StepPlace).lead_to_score(*cell)
 
     def selected(self, shows: Callable[[Cell], bool]) -> Cell | None:
-        """Return the selected cell, and write it to the address.
+        """Return the selected cell that the map shows now, and write it to the address.
 
         In a new session, and after going back or forward, it is that of the address.
-
-        Args:
-            shows: whether the map has a cell now.
         """
         state = session_object(ClickedCell)
         named = parsed_cell(next(iter(PRODUCTS.texts), ""))
@@ -228,12 +225,7 @@ def in_turn(*listeners: Callable[[ClickedWeights], None]) -> Callable[[ClickedWe
 
 
 def head_cells(own: AttentionMap, head: Head, tokens: TokenView | None = None) -> Locate:
-    """Locate the cells of the map of one head.
-
-    Args:
-        own: of its layer, with all tokens.
-        tokens: those of the map, see `map_with_products`.
-    """
+    """Locate the cells of the map of one head, of whose layer `own` has all tokens; see `map_with_products`."""
     view = tokens or TokenView(words=False, hide_special=False)
     rows, columns = map_groups(own.kind, own.row_tokens, own.key_tokens, view.words, view.hide_special)
     return lambda row, column: (head, rows[row], columns[column])

@@ -21,14 +21,11 @@ MASKED = SHADES  # the index of what is transparent
 def grid_picture(maps: Sequence[AttentionMap], theme: Theme) -> str:
     """Return one small map for each head as a PNG data URL, with a row for each layer and a column for each head.
 
-    Colours run from 0 to 1; masked cells are transparent, for a hatching behind them. All maps have the same size and
-    touch each other.
-
-    Args:
-        maps: The layers of one kind of attention; they may differ in their number of heads.
+    Colours run from 0 to 1; masked cells are transparent, for a hatching behind them. All maps, of the layers of one
+    kind, have the same size and touch each other; layers may differ in their number of heads.
 
     Raises:
-        ValueError: There are no maps, or their sizes differ.
+        ValueError: there are no maps, or their sizes differ.
     """
     if not maps:
         raise ValueError("no attention maps to draw: pass one for each layer")

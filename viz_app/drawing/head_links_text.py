@@ -14,11 +14,7 @@ a word.
 
 
 def links_text(name: str, links: HeadLinks) -> str:
-    """Describe the links of a head in Markdown, such as `L5 H3 here: Hund from dog, fand from found.`
-
-    Args:
-        name: of the head, or "" if it was just named.
-    """
+    """Describe links in Markdown, such as `L5 H3 here: Hund from dog.`; the name is "" if the head was just named."""
     pairs = joined(
         tr("**{target}** from {source}", target=_word(target), source=_word(source)) for target, source in links.pairs
     )

@@ -56,11 +56,7 @@ def layer_name(layer: int, head: int) -> str:
 def drawn_heads(
     layer: int, heads: Sequence[int], theme: Theme, name: Callable[[int, int], str]
 ) -> list[tuple[int, dict[str, str]]]:
-    """Return heads of one layer with their names, colours and dashes; see `HeadData` in types.d.ts.
-
-    Args:
-        name: Name of a head, from its layer and its number.
-    """
+    """Return heads of one layer with their names, colours and dashes; see `HeadData` in types.d.ts."""
 
     def style(head: int) -> dict[str, str]:
         short = tr(COMBINED_TITLES[head]) if layer < 0 else f"H{head + 1}"

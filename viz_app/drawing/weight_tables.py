@@ -47,11 +47,7 @@ def lines_table(attention: AttentionMap, heads: Sequence[int]) -> "pd.DataFrame"
 
 
 def shown_table(attention: AttentionMap, heads: Sequence[int], hidden: str) -> "pd.DataFrame":
-    """Return `lines_table` as it is shown: without masked weights, and with those on hidden tokens.
-
-    Args:
-        hidden: Names hidden tokens as a key, at the end of each row.
-    """
+    """Return `lines_table` without masked weights, and with those on tokens named as hidden at the end of each row."""
     import pandas as pd
 
     table = lines_table(attention, heads)
@@ -83,14 +79,10 @@ def named_heads(table: "pd.DataFrame", names: Mapping[int, str]) -> "pd.DataFram
 
 
 def grid_table(maps: Sequence[AttentionMap], heads: Sequence[tuple[int, int]]) -> "pd.DataFrame":
-    """Return every weight of many heads, a row for each of their queries.
+    """Return every weight of many heads (layer, head), a row for each of their queries.
 
-    Args:
-        heads: Layer and head of each.
-
-    Returns:
-        Columns: layer, head, query_position, query, (in the decoder) predicted, and one for each key, named by its
-        position and its token, such as `3 dog`.
+    Columns: layer, head, query_position, query, (in the decoder) predicted, and one for each key, named by its position
+    and its token, such as `3 dog`.
     """
     import pandas as pd
 

@@ -214,21 +214,13 @@ def layer_map(maps: Sequence[AttentionMap], layer: int) -> AttentionMap:
 
 
 def default_head(maps: Sequence[AttentionMap]) -> LayerHead:
-    """Return the head to show first, see `first_head`.
-
-    Args:
-        maps: all layers of one kind, with all tokens.
-    """
+    """Return the head to show first, see `first_head`."""
     best = first_head(maps)
     return best.layer, best.head
 
 
 def toggled(selected: Sequence[str], name: str, several: bool) -> list[str]:
-    """Return the selection after a click on a head.
-
-    Args:
-        several: add the head, or remove it unless it is the last one; else select it alone.
-    """
+    """Return the selection after a click: with `several` the head is added, or removed unless it is the last one."""
     if not several:
         return [name]
     if name in selected:

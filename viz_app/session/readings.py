@@ -47,11 +47,7 @@ class Search:
         return self != Search(self.text, num_hypotheses=self.num_hypotheses)
 
     def constraints(self, forbidden: Sequence[tuple[int, int]] = ()) -> "Constraints":
-        """Return what the search may not write.
-
-        Args:
-            forbidden: positions and token ids.
-        """
+        """Return what the search may not write, with forbidden positions and token ids."""
         from core.decoding import Constraints, Forbidden
 
         tokens = (Forbidden(token_id, position) for position, token_id in forbidden)
@@ -192,10 +188,7 @@ class Reading:
     def maps(
         self, kind: "Kind", tokens: TokenView, method: "Method" = "attention", output: "Output | None" = None
     ) -> "Sequence[AttentionMap]":
-        """Return the maps of all layers, with the tokens to show.
-
-        Args:
-            method, output: as for `method_maps`.
+        """Return the maps of all layers by a method (see `method_maps`), with the tokens to show.
 
         Raises:
             DisagreementError: the method cannot be applied to this model.

@@ -189,11 +189,7 @@ def _beside(digest: str, model_path: str) -> "SignThresholds | None":
 
 
 def measure_steps(model: Model, sources: "tuple[str, ...]" = (), name: str = "") -> Iterator[int]:
-    """Measure the thresholds of a model, on the shipped sample or, if its language is another, on other sentences.
-
-    Args:
-        sources: these sentences; their first are taken.
-        name: of them.
+    """Measure the thresholds of a model, on the shipped sample or, if its language is another, on given sentences.
 
     Raises:
         ValueError: as `threshold_steps`.

@@ -85,17 +85,10 @@ def _membership(words: Sequence[range], count: int) -> Tensor:
 
 
 def word_attention(cross: AttentionMap, rows: Rows = "predicted", words: TokenWords | None = None) -> Tensor:
-    """Attention between words: summed over source pieces, averaged over target pieces.
+    """Attention between words, summed over source pieces, averaged over target pieces: [H, target words, source words].
 
-    Special tokens are left out, so rows need not sum to 1. A word without tokens has weights of 0.
-
-    Args:
-        cross: cross-attention, or any other method's map of that kind.
-        rows: whether the rows of a target word are those that predict its pieces or those that were fed them.
-        words: of its tokens; by default as they are shown.
-
-    Returns:
-        [H, target words, source words]
+    Special tokens are left out, so rows need not sum to 1. A word without tokens has weights of 0. By default the words
+    are those that are shown; `cross` may be any method's map of that kind.
 
     Raises:
         ValueError: the map is not of cross-attention.
@@ -106,11 +99,7 @@ def word_attention(cross: AttentionMap, rows: Rows = "predicted", words: TokenWo
 
 
 def argmax_links(weights: Tensor) -> frozenset[Link]:
-    """Link every target word to the source word with the largest weight.
-
-    Args:
-        weights: [target words, source words]; a row of zeros gets no link.
-    """
+    """Link target words to the source words with their largest weights [target words, source words], if above 0."""
     if not weights.numel():
         return frozenset()
     best, source = weights.max(dim=-1)
@@ -192,12 +181,7 @@ class AlignerRanking:
         self._scores: defaultdict[tuple[int | None, int | None, Rows], AlignmentScore] = defaultdict(AlignmentScore)
 
     def add(self, cross: Sequence[AttentionMap], gold: GoldLinks, words: TokenWords | None = None) -> None:
-        """Score one sentence.
-
-        Args:
-            cross: the cross-attention of every layer, or another method's maps of that kind.
-            gold: gold links between its words.
-            words: of its tokens; by default as they are shown.
+        """Score one sentence by the maps of every layer, of any method, and its words, by default as they are shown.
 
         Raises:
             ValueError: a link of `gold` is out of range.
@@ -238,13 +222,7 @@ class AlignerRanking:
 def rank_aligners(
     translator: Translator, pairs: Iterable[GoldPair], cross_maps: CrossMaps | None = None
 ) -> list[Aligner]:
-    """Rank every cross-attention head as a word aligner on sentences with gold links.
-
-    Args:
-        pairs, cross_maps: as for `AlignerRanking.replay`.
-
-    Returns:
-        Heads, layer means and the mean of all, lowest alignment error rate first.
+    """Rank heads, layer means and the mean of all as word aligners on gold links, lowest alignment error rate first.
 
     Raises:
         ValueError: as `AlignerRanking.replay`.

@@ -57,13 +57,10 @@ class HeadLinks:
 
 
 def first_head(maps: Sequence[AttentionMap]) -> Head:
-    """The head to show first.
+    """The head to show first, by the maps of all layers of one kind, with all tokens.
 
     In cross-attention the one that agrees most with the consensus, see the module docstring. In self-attention, where
     there are no links, the one with the largest confidence times its weight on tokens other than sinks.
-
-    Args:
-        maps: all layers of one kind, with all tokens.
     """
     if maps[0].kind != "cross":
         return max(score_cards([{maps[0].kind: maps}]), key=_confidence_off_sinks).head
@@ -99,15 +96,11 @@ class AgreementTally:
 
 
 def head_links(cross: Sequence[AttentionMap], layer: int, head: int) -> HeadLinks:
-    """Words that a head links in a sentence.
+    """Words that a head, counted from 0, links in a sentence, by the cross-attention of all layers with all tokens.
 
     The pairs are of words that get more than half of their row's weight, if possible links on which the head agrees
     with the consensus. Each source word has one pair, its heaviest, even if the sentence repeats it. Of these, the
     longest target words are kept, as frequent words, with little content, are short (Zipf 1935).
-
-    Args:
-        cross: cross-attention of all layers, with all tokens.
-        layer, head: counted from 0.
     """
     weights, chosen = _content_weights(cross)
     index = next(number for number, each in enumerate(cross) if each.layer == layer)

@@ -35,10 +35,7 @@ class GoldLinks:
 
 
 def parse_links(line: str, source_words: int | None = None, target_words: int | None = None) -> GoldLinks:
-    """Parse one line: `3-4` is a sure link, `3?4` or `3p4` a possible one.
-
-    Args:
-        source_words, target_words: lengths of the sentences, to check the range of links.
+    """Parse one line: `3-4` is a sure link, `3?4` or `3p4` a possible one; lengths are checked if given.
 
     Raises:
         ValueError: a link is malformed or out of range.

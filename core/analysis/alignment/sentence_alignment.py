@@ -167,10 +167,7 @@ def all_aligners(cross: Sequence[AttentionMap]) -> list[HeadOrMean]:
 
 
 def align_words(cross: Sequence[AttentionMap], place: HeadOrMean, rows: Rows = "predicted") -> WordAlignment:
-    """Align a sentence by one head, the mean of a layer, or the mean of all layers.
-
-    Args:
-        cross: the cross-attention of every layer, or another method's maps of that kind.
+    """Align a sentence by a head or by the mean of a layer or of all, by the cross-attention maps of any method.
 
     Raises:
         ValueError: there is no such layer or head.
@@ -207,11 +204,7 @@ def word_shares(shares: Sequence[float], predicted_tokens: Sequence[str]) -> tup
 
 
 def _weights(cross: Sequence[AttentionMap], place: HeadOrMean, of_layer: Callable[[AttentionMap], Tensor]) -> Tensor:
-    """Weights [target, source] of one aligner.
-
-    Args:
-        of_layer: returns the weights of a layer, [H, target, source].
-    """
+    """Weights [target, source] of one aligner; `of_layer` returns those of a layer, [H, target, source]."""
     layer, head = place
     if place not in all_aligners(cross):
         raise ValueError(

@@ -134,12 +134,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
 
 
 def ranked(index: CorpusIndex, behaviour: str, kinds: Sequence[Kind] = KINDS) -> list[tuple[ScoreCard, float]]:
-    """Heads with their score, highest first; those without one are left out.
-
-    Args:
-        behaviour: key of `BEHAVIOURS`.
-        kinds: of the heads.
-    """
+    """Heads with their score by a key of `BEHAVIOURS`, highest first; those without one are left out."""
     chosen = BEHAVIOURS[behaviour]
     scores = [(card, chosen.score(card)) for card in index.cards if card.head.kind in kinds]
     return sorted((each for each in scores if not math.isnan(each[1])), key=lambda each: -each[1])

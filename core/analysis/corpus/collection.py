@@ -159,11 +159,7 @@ class CorpusPass:
         self._add_neurons(numbers, recorded)
 
     def _promoted(self, kind: Kind, layer: int, values: Tensor, ids: Mapping[int, PassIds]) -> dict[int, _Promoted]:
-        """Arguments of `promotes`.
-
-        Args:
-            ids: of some rows of the batch.
-        """
+        """Arguments of `promotes` for the rows of the batch that have ids."""
         translator = self._translator
         if not ids:
             return {}
@@ -219,10 +215,7 @@ class CorpusPass:
         )
 
     def index(self, facts: CorpusFacts) -> CorpusIndex:
-        """The index of the sentences read so far.
-
-        Args:
-            facts: of the checkpoint and the corpus; the numbers are filled in.
+        """The index of the sentences read so far, with the facts and their numbers.
 
         Raises:
             ValueError: no sentence has been read.
@@ -265,11 +258,7 @@ class CorpusPass:
 
 
 def _columns(layers: Sequence[LargestValues], place: Tensor) -> tuple[Floats, Sequence[Numbers]]:
-    """Values and marks of layers, one after the other; entries without a value have marks of 0.
-
-    Args:
-        place: new number of each sentence.
-    """
+    """Values and marks of layers, one after the other, by the sentences' new places; without a value, marks are 0."""
     values, marks = torch.cat([each.values for each in layers]), torch.cat([each.marks for each in layers])
     marks = torch.cat((place[marks[..., :1]], marks[..., 1:]), -1) * (values > 0)[..., None]
     return rounded(values.numpy()), [column.numpy().astype(np.uint16) for column in marks.unbind(-1)]

@@ -43,11 +43,7 @@ def distribution_arrays(table: DistributionTable) -> Arrays:
 
 
 def read_distributions(arrays: Arrays, lengths: NDArray[Any], sides: NDArray[Any]) -> DistributionTable:
-    """Check the arrays of a file.
-
-    Args:
-        lengths: [N, 2] tokens of the source and the translation of each sentence.
-        sides: [heads, 1, 2] side of query and key of each head.
+    """Check the arrays of a file, by lengths [N, 2] of sentences and by sides [heads, 1, 2] of queries and keys.
 
     Raises:
         CorpusIndexError: they are not distributions of these heads and sentences.

@@ -35,11 +35,8 @@ Pairs = tuple[Tensor, Tensor, Tensor]  # strength, query and key of the stronges
 class UniformSample:
     """Sentences of a sample in which each one read so far is with the same probability.
 
-    All sentences of the corpus are put into a random order at first, and those of the lowest ranks are kept, so the
-    sample depends neither on the order of reading nor on the sentences.
-
-    Args:
-        population: number of sentences of the corpus.
+    All sentences of the corpus, `population`, are put into a random order at first, and those of the lowest ranks are
+    kept, so the sample depends neither on the order of reading nor on the sentences.
 
     Attributes:
         kept: what was recorded of each sentence of the sample, by its number.
@@ -130,12 +127,7 @@ class CountedSentence:
 
 
 class DistributionPass:
-    """Counts of the distributions of all heads.
-
-    Args:
-        heads: number of heads of each layer, in the order of the table.
-        population: number of sentences of the corpus.
-    """
+    """Counts of the distributions of all heads, so many of each layer, over `population` sentences."""
 
     def __init__(self, heads: Mapping[_Layer, int], population: int) -> None:
         self._heads, self._sample = heads, UniformSample(population)
@@ -148,11 +140,7 @@ class DistributionPass:
         self._sums = {(place, side): _Sums(count) for place, count in heads.items() for side in range(2)}
 
     def sentence(self, attention: AttentionMap, ids: PassIds) -> CountedSentence:
-        """Count the tokens of a sentence in one kind of attention.
-
-        Args:
-            attention: any layer.
-        """
+        """Count the tokens of a sentence in one kind of attention, by any layer."""
         kind, rows = attention.kind, MeasuredRows(attention)
         queries = {"encoder_self": ids.source, "decoder_self": ids.fed, "cross": ids.predicted}[kind]
         of_keys = ids.fed if kind == "decoder_self" else ids.source
@@ -171,11 +159,7 @@ class DistributionPass:
             self._sample.add(number)
 
     def add(self, attention: AttentionMap, strengths: Tensor, sentence: CountedSentence, rows: MeasuredRows) -> None:
-        """Count one layer of a sentence.
-
-        Args:
-            strengths: [H, R, K]
-        """
+        """Count one layer of a sentence, with its strengths [H, R, K]."""
         place: _Layer = attention.kind, attention.layer
         pairs = sentence.pairs
         if len(pairs.at):
@@ -199,12 +183,7 @@ class DistributionPass:
         return sorted(self._sample.kept)
 
     def table(self, num_sentences: int, place_of: Tensor) -> DistributionTable:
-        """The distributions of the sentences read so far.
-
-        Args:
-            num_sentences: that were read.
-            place_of: number in the index of each sentence of the corpus.
-        """
+        """The distributions of the sentences read so far; `place_of` has the number of each in the index."""
         strengths, queries, keys = (self._sampled(part) for part in range(3))
         tokens = [self._top_tokens(place, least_occurrences(num_sentences)) for place in self._heads]
         shares = [

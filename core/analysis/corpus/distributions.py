@@ -60,11 +60,7 @@ class DistributionTable:
     token_values: NDArray[np.float32]
 
     def decile(self, row: int, decile: int) -> list[int]:
-        """Places in the sample of the examples of a decile, strongest first, evenly taken.
-
-        Args:
-            row: of the head.
-            decile: from 1, the weakest, to `DECILES`.
+        """Places in the sample of the examples of a head's decile, from 1, the weakest; strongest first, evenly taken.
 
         Raises:
             ValueError: there is no such decile.

@@ -166,11 +166,7 @@ class CorpusIndex:
         return self.cards[self.rows[head]]
 
     def head_examples(self, head: Head, place: str = "any") -> list[HeadExample]:
-        """Examples of a head, strongest first.
-
-        Args:
-            place: one of `PLACES`.
-        """
+        """Examples of a head at one of `PLACES`, strongest first."""
         table, at = self.heads, (self.rows[head], PLACES.index(place))
         columns = (table.strengths[at], table.sentences[at], table.queries[at], table.keys[at])
         rows = zip(*(column.tolist() for column in columns), strict=True)
@@ -191,10 +187,7 @@ class CorpusIndex:
         return self.distributions
 
     def decile_examples(self, head: Head, decile: int) -> list[HeadExample]:
-        """Examples of a head in a tenth of the sampled sentences by its strength there, strongest first.
-
-        Args:
-            decile: from 1, the weakest, to 10.
+        """Examples of a head in a tenth of the sampled sentences by its strength, from 1, the weakest; strongest first.
 
         Raises:
             ValueError: as `known_distributions` and `DistributionTable.decile`.

@@ -21,11 +21,7 @@ def text_of(arrays: Arrays, name: str, most: int) -> str:
 
 
 def array_of(arrays: Arrays, name: str, dtype: type[np.generic], shape: tuple[int, ...] | None) -> NDArray[Any]:
-    """An array of this type and shape.
-
-    Args:
-        shape: None for any shape of one axis.
-    """
+    """An array of this type and shape; None for any shape of one axis."""
     array = arrays.get(name)
     if array is None:
         raise CorpusIndexError(f"the array {name!r} is missing")
@@ -42,12 +38,7 @@ def check_places(
     sides: NDArray[Any],
     positions: tuple[NDArray[Any], ...],
 ) -> None:
-    """Check that every example is in a sentence.
-
-    Args:
-        lengths: [N, 2]
-        sides: [..., 1, len(positions)]
-    """
+    """Check that every example is in a sentence, by their lengths [N, 2] and the sides [..., 1, len(positions)]."""
     is_example = values > 0
     if (sentences[is_example] >= len(lengths)).any():
         raise CorpusIndexError(f"it has an example beyond its {len(lengths)} sentences")

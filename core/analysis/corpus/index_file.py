@@ -118,11 +118,7 @@ def load_index(path: str | Path) -> CorpusIndex:
 
 
 def parse_index(content: bytes, name: str) -> CorpusIndex:
-    """As `load_index`, from the content of a file.
-
-    Args:
-        name: of the file, for messages.
-    """
+    """As `load_index`, from the content of a file of this name."""
     try:
         return _index(npz_arrays(io.BytesIO(content), MAX_INDEX_BYTES))
     except CorpusIndexError as error:

@@ -32,13 +32,10 @@ SUBLAYERS = ("self_attention", "cross_attention", "feed_forward")  # of a decode
 
 @torch.inference_mode()
 def promoted_tokens(model: Transformer, kind: Kind, layer: int, values: Tensor) -> Tensor:
-    """Ids of the tokens that the heads of a decoder layer promote most for each key.
+    """Ids of the tokens that the heads of a decoder layer promote most for each key, best first: [B, H, K,
+    MOST_PROMOTED].
 
-    Args:
-        values: [B, H, K, d_v] of the keys, see `key_outputs`.
-
-    Returns:
-        [B, H, K, MOST_PROMOTED], best first.
+    `values` are those of `key_outputs`, [B, H, K, d_v].
     """
     vectors = transformed(attention_layers(model)[kind, layer], values)  # [B, H, K, D]
     sublayer = "cross_attention" if kind == "cross" else "self_attention"

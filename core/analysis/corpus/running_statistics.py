@@ -30,12 +30,7 @@ class LargestValues:
         self.marks = torch.zeros(*shape, k, num_marks, dtype=torch.int64)
 
     def add(self, values: Tensor, marks: Tensor) -> None:
-        """Take more values into account.
-
-        Args:
-            values: [*shape, N]; those that are not positive are not kept.
-            marks: [*shape, N, num_marks]
-        """
+        """Take positive values [*shape, N] with their marks [*shape, N, num_marks] into account."""
         k = self.values.size(-1)
         values = torch.cat((self.values, values.clamp_min(0)), -1)
         marks = torch.cat((self.marks, marks), -2)

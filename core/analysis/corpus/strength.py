@@ -27,9 +27,8 @@ USUAL = ("sink_end", "sink_start", "sink_punctuation", "previous", "same_positio
 def place_masks(rows: MeasuredRows, promoting: dict[str, Tensor] | None = None) -> Tensor:
     """Keys at each place of `PLACES`: boolean [P, H or 1, R, K].
 
-    Args:
-        rows: R rows of one layer.
-        promoting: [H, Q, K] for `copies` and `translates`, see `promotion.promotes`; without them there are none.
+    Those of `copies` and `translates` are `promoting`, [H, Q, K], see `promotion.promotes`; without them there are
+    none.
     """
     places = {
         "any": rows.visible,
@@ -50,11 +49,7 @@ def place_masks(rows: MeasuredRows, promoting: dict[str, Tensor] | None = None) 
 
 
 def strongest(strengths: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-    """The strongest pair of each head and place.
-
-    Args:
-        strengths: [H, R, K]
-        masks: [P, H or 1, R, K]
+    """The strongest pair of each head and place, of strengths [H, R, K] where masks [P, H or 1, R, K] allow it.
 
     Returns:
         Strengths [H, P], 0 where there is none, and the index of each among the R * K pairs.
@@ -64,12 +59,5 @@ def strongest(strengths: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def map_strengths(attention: AttentionMap, norms: Tensor) -> Tensor:
-    """s_ij of one layer.
-
-    Args:
-        norms: [H, K] ||f(x_j)||
-
-    Returns:
-        [H, Q, K]
-    """
+    """s_ij of one layer, [H, Q, K], by the norms ||f(x_j)||, [H, K]."""
     return attention.weights * norms[:, None, : attention.weights.size(-1)]

@@ -86,12 +86,7 @@ def head_changes(
 
 @torch.inference_mode()
 def _log_probs(translator: Translator, ids: PassIds, forced: int, off: Sequence[Head]) -> Tensor:
-    """Log-probabilities of the predicted tokens: [len(off) or 1, T].
-
-    Args:
-        forced: number of forced tokens at the start, whose log-probabilities are 0.
-        off: heads to turn off, one in each row of the batch.
-    """
+    """Log-probabilities of the predicted tokens, 0 of forced ones, each row with one head off: [len(off) or 1, T]."""
     rows = max(1, len(off))
     with (
         translator.inspect() as model,

@@ -144,11 +144,7 @@ def counted_spans(layer: AttentionMap, special: bool = False) -> Tensor:
 
 
 def distance_sums(layer: AttentionMap, spans: Tensor) -> Tensor:
-    """Sum of weight times distance, and of the weight that is counted, of each head: [2, H] in float64.
-
-    Args:
-        spans: as `counted_spans` returns them, for this kind.
-    """
+    """Sum of weight times `counted_spans` of this kind, and of the weight that is counted: [2, H] in float64."""
     return torch.einsum("hqk,sqk->sh", layer.weights.double(), spans)
 
 

@@ -36,12 +36,7 @@ class SymbolAttention:
 def symbol_attention(
     explanation: Explanation, words: Sequence[str], position: int, kind: DecoderKind
 ) -> SymbolAttention:
-    """Attention at the position that predicted a symbol.
-
-    Args:
-        explanation: of a sentence and its tree.
-        words: words of the sentence; weights on the pieces of a word are summed.
-        position: of the symbol in the linearised tree.
+    """Attention at the position of a linearised tree that predicted a symbol, summed over the pieces of words.
 
     Raises:
         ValueError: the position is out of range, or the sentence does not have these words.

@@ -15,13 +15,7 @@ BATCH_SIZE = 8  # sentences; other threads may use the model between two batches
 
 
 def sample_maps(translator: Translator, sources: Sequence[str]) -> Iterator[list[Maps]]:
-    """Translate sentences greedily and compute the attention maps.
-
-    Args:
-        sources: sentences that each can be translated at once.
-
-    Yields:
-        The maps of one batch of sentences; sentences of similar length share a batch, longest first.
+    """Translate sentences greedily and yield the maps of batches of similar length, the longest first.
 
     Raises:
         ValueError: a sentence cannot be translated; raised before anything is computed.

@@ -18,14 +18,10 @@ def translate_gated(
     progress: Progress | None = None,
     constraints: Constraints = FREE,
 ) -> ScoredText:
-    """Find the best translation under gates, by the search of `Translator.translate`.
+    """Find the best translation under gates, one number for each head, by the search of `Translator.translate`.
 
-    Between two positions of the search, other threads may use the model without the gates.
-
-    Args:
-        gates: as for `head_gates`, one number for each head.
-        progress: called after each position with the position and the limit.
-        constraints: as for `Translator.translate`.
+    Between two positions of the search, other threads may use the model without the gates; `progress` is called there
+    with the position and the limit.
 
     Raises:
         ValueError: as `Translator.translate`, and as `head_gates`.

@@ -35,16 +35,11 @@ def head_matrices(attention: MultiHeadAttention) -> Tensor:
 
 @torch.inference_mode()
 def key_outputs(model: Transformer, memories: Mapping[tuple[Kind, int], Tensor]) -> dict[tuple[Kind, int], Tensor]:
-    """What each head puts out for every key alone, at weight 1: x W_V + b_V in the paper, computed by the layers.
+    """What each head puts out for every key alone, at weight 1: x W_V + b_V in the paper, [B, H, K, d_v] for each
+    layer.
 
-    They run with the identity in place of their attention weights.
-
-    Args:
-        model: held by this thread.
-        memories: [B, K, D] input of the keys and values of each layer.
-
-    Returns:
-        [B, H, K, d_v] for each layer.
+    The layers of the model, held by this thread, compute it with the identity in place of their attention weights, from
+    `memories`, the input [B, K, D] of the keys and values of each.
     """
     layers = attention_layers(model)
     heads = {key: attention_place(*key, "heads") for key in memories}
@@ -60,13 +55,9 @@ def key_outputs(model: Transformer, memories: Mapping[tuple[Kind, int], Tensor])
 
 @torch.inference_mode()
 def constant_outputs(model: Transformer, stack: Stack) -> dict[str, Tensor]:
-    """What each sub-layer of a stack adds without its heads or hidden units: its bias, computed by the sub-layers.
+    """What each sub-layer of a stack adds without its heads or hidden units, its bias: [D] by `decoder.0.feed_forward`.
 
-    Args:
-        model: held by this thread.
-
-    Returns:
-        [D] by the sub-layer's place, `decoder.0.feed_forward`.
+    The sub-layers of the model, held by this thread, compute it.
     """
     layers = (model.encoder if stack == "encoder" else model.decoder).layers
     names = [(name, layer) for layer in range(len(layers)) for name in SUBLAYERS[stack]]

@@ -21,14 +21,10 @@ def combine(weights: Tensor, combination: Combination) -> Tensor:
 
 
 def combined(maps: Sequence[AttentionMap], heads: Collection[tuple[int, int]] | None = None) -> Tensor:
-    """Mean and maximum over heads of one kind of attention, across layers; every head has the same weight.
+    """Mean and maximum over heads (layer, head) of one kind and sentence, every one with the same weight: [2, Q, K].
 
-    Args:
-        maps: layers of one kind for one sentence; they may differ in their number of heads.
-        heads: (layer, head) of the heads to combine; None for all.
-
-    Returns:
-        [2, Q, K], in the order of `COMBINATIONS`.
+    They are in the order of `COMBINATIONS`; without `heads` they are over all. Layers may differ in their number of
+    heads.
 
     Raises:
         ValueError: no head is selected.

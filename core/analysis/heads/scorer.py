@@ -56,11 +56,7 @@ def score_cards(
 
 
 class Scorer:
-    """`score_cards`, incrementally, so that callers can show progress.
-
-    Args:
-        frequencies: as for `score_cards`.
-    """
+    """`score_cards`, incrementally, so that callers can show progress."""
 
     def __init__(self, frequencies: Frequencies | None = None) -> None:
         self._frequencies = frequencies

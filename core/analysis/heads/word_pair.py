@@ -86,13 +86,9 @@ class PairHeads:
 
 
 def word_pair(explanation: Explanation, one: PlacedWord, other: PlacedWord) -> WordPair | None:
-    """Say which kind of attention links two words, and which of them is the query.
+    """Say which kind of attention links two words, and which is the query: in the encoder the one selected first.
 
-    Args:
-        one, other: in the order of selection; in the encoder the first is the query.
-
-    Returns:
-        None if nothing links them: they are the same, or the maps lack that kind.
+    None if nothing links them: they are the same, or the maps lack that kind.
     """
     if one == other:
         return None
@@ -110,21 +106,13 @@ def word_pair(explanation: Explanation, one: PlacedWord, other: PlacedWord) -> W
 
 
 def pair_weights(attention: AttentionMap, pair: WordPair) -> list[float]:
-    """Weight of each head of a layer between the two words.
-
-    Args:
-        attention: with all tokens, as of an `Explanation`; of any method.
-    """
+    """Weight of each head of a layer between the two words, by any method's map with all tokens."""
     weights = attention.weights[:, pair.rows.start : pair.rows.stop, pair.keys.start : pair.keys.stop]
     return weights.sum(2).mean(1).tolist()
 
 
 def rank_heads(explanation: Explanation, pair: WordPair, maps: Sequence[AttentionMap] | None = None) -> PairHeads:
-    """Order the heads by their weight between two words; equal ones by layer.
-
-    Args:
-        maps: of all layers of the pair's kind by another method; by default the recorded weights.
-    """
+    """Order the heads by their weight between two words, by the recorded weights or another method's maps."""
     found = [
         HeadWeight(Head(pair.kind, layer.layer, head), weight)
         for layer in (explanation.maps[pair.kind] if maps is None else maps)

@@ -30,11 +30,7 @@ MOST_TOKENS = 60_000  # of all passes together: those of a sentence of some 120 
 
 
 def is_content(text: str, is_first: bool = False) -> bool:
-    """Whether a word is one with content, by its form.
-
-    Args:
-        is_first: whether it is the first of its sentence, where a capital means nothing.
-    """
+    """Whether a word is one with content, by its form; a capital means nothing at the start of a sentence."""
     letters = sum(map(str.isalnum, text))
     if letters == 0:
         return False
@@ -86,11 +82,7 @@ def span_values(translator: Translator, source: str, target: str | Sequence[int]
 
 
 def left_out_sign(source_tokens: Sequence[str], values: Iterator[tuple[range, float]]) -> Sign:
-    """The sign of a pair, with the content words of all spans that do not overlap with a better one.
-
-    Args:
-        values: of `span_values`.
-    """
+    """The sign of a pair, with the content words of all `span_values` that do not overlap with a better one."""
     words, taken = _content_words(source_tokens), set[int]()
     ranked = sorted(values, key=lambda each: (-each[1], each[0].start, each[0].stop))
     marks: list[MarkedWord] = []

@@ -44,12 +44,9 @@ def rate_steps(
     pairs: Sequence[tuple[str, str]],
     most: int = SAMPLED,
 ) -> Iterator[int | Rates]:
-    """Measure the rates on a set: yields numbers of pairs that are done, and the rates last.
+    """Measure on right translations how often signs fire: yields numbers of pairs that are done, and the rates last.
 
-    Args:
-        limits: thresholds of the signs.
-        pairs: sentences with right translations.
-        most: pairs for what needs the model.
+    What needs the model is measured on the first `most` pairs.
 
     Raises:
         ValueError: as `Translator.score`.

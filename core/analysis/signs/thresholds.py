@@ -99,11 +99,7 @@ class SignThresholds:
         return sum(each.fired for each in rates) / count if count else None
 
     def is_offered(self, name: SignName, given: bool) -> bool:
-        """Whether a sign says something of a translation.
-
-        Args:
-            given: whether the translation is not the model's own.
-        """
+        """Whether a sign says something of a translation, which may be given and not be the model's own."""
         share = self.share(name, "right")
         return self[name] is not None and not (given and (name == "doubtful" if share is None else share > MOST_RIGHT))
 
@@ -150,10 +146,7 @@ def measure_thresholds(
     sample: str = SHIPPED_SAMPLE,
     language: SourceLanguage | None = None,
 ) -> SignThresholds:
-    """Measure the thresholds of a model.
-
-    Args:
-        language: that the model translates from; None if nothing is known of it.
+    """Measure the thresholds of a model, in whose language the sentences must be if that is known.
 
     Raises:
         ValueError: as `threshold_steps`.

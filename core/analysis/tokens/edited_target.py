@@ -14,17 +14,11 @@ CLOSING = ("Po", "Pe", "Pf")
 
 
 def replace_token(tokenizer: Tokenizer, token_ids: Sequence[int], position: int, text: str) -> list[int]:
-    """Cut a target at a position and append a text instead.
+    """The tokens of a target before a position, from 0, and those of a text in place of the others.
 
     The text is a new word if a word begins there, or if it begins with a space. Otherwise, and for punctuation, it
-    continues the word before, which is tokenized again together with it.
-
-    Args:
-        token_ids: of the target.
-        position: from 0; after the last token, or at `</s>`, the text is appended.
-
-    Returns:
-        The tokens before the position, and those of the text.
+    continues the word before, which is tokenized again together with it. After the last token, or at `</s>`, it is
+    appended.
 
     Raises:
         ValueError: the text is blank.

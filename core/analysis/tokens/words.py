@@ -88,11 +88,7 @@ def spelled_words(tokens: Sequence[str]) -> list[tuple[range, str]]:
 
 @lru_cache(maxsize=256)  # a page asks for the same few axes again and again
 def _word_groups(tokens: tuple[str, ...], _kinds: tuple[tuple[type, Role], ...]) -> tuple[range, ...]:
-    """As `word_groups`, cached.
-
-    Args:
-        _kinds: part of the cache key, since a `Word` and a special token are equal to a piece of the same letters.
-    """
+    """As `word_groups`, cached by the kinds, too: a `Word` and a special token equal a piece of the same letters."""
     return tuple(group for chunk in _spaced_chunks(tokens) for group in _split_punctuation(chunk))
 
 
@@ -121,15 +117,10 @@ def word(tokens: Sequence[str]) -> str:
 
 
 def text_words(text: str, spans: Sequence[Span | None]) -> list[range]:
-    """Numbers of the words of a text that each of its tokens is part of.
+    """Numbers of the words of a text that each token is part of, by the characters it comes from (`source_spans`).
 
-    Words are separated by white space, which belongs to the word after it, as `SPACE_MARK` does.
-
-    Args:
-        spans: characters of the text that each token comes from, as of `Translator.source_spans`.
-
-    Returns:
-        For each token one number, more if a tokenizer has joined words, or none if it is not of the text.
+    Words are separated by white space, which belongs to the word after it, as `SPACE_MARK` does. A token has one
+    number, more if a tokenizer has joined words, or none if it is not of the text.
     """
     ends = [match.end() for match in re.finditer(r"\S+", text)]
     return [range(0) if span is None else _words_at(ends, *span) for span in spans]
@@ -163,11 +154,7 @@ def merged_axes(kind: Kind) -> tuple[bool, bool]:
 def map_groups(
     kind: Kind, rows: Sequence[str], keys: Sequence[str], words: bool = False, hide_special: bool = False
 ) -> tuple[list[range], list[range]]:
-    """Positions of each row and of each key of a map, as `shown_tokens` makes it.
-
-    Args:
-        rows, keys: `AttentionMap.row_tokens` and `key_tokens`.
-    """
+    """Positions of each row and each key of a map, as `shown_tokens` makes it of `row_tokens` and `key_tokens`."""
     of_rows, of_keys = merged_axes(kind)
     return axis_groups(rows, words and of_rows, hide_special), axis_groups(keys, words and of_keys, hide_special)
 

@@ -14,11 +14,7 @@ from core.results import Explanation
 
 
 def least_probable_word(tokens: Sequence[str], log_probs: Sequence[float], num_forced: int = 0) -> range | None:
-    """Positions of the word with the smallest probability; None without words or log-probabilities.
-
-    Args:
-        num_forced: number of forced tokens at the start.
-    """
+    """Positions of the least probable word behind the forced tokens; None without words or log-probabilities."""
     if not log_probs:
         return None
     spelled = [group for group, _ in spelled_words(tokens) if group.start >= num_forced]

@@ -57,10 +57,7 @@ class WordScore:
 def score_lines(
     translator: Translator, lines: Sequence[Line], beam_size: int = 4, length_penalty: float = 0.6
 ) -> Iterator[ScoredLine]:
-    """Score sentences one after the other, in order.
-
-    Args:
-        beam_size, length_penalty: of the search for the translations that are not given.
+    """Score sentences one after the other, in order; the translations that are not given are searched.
 
     Raises:
         ValueError: a sentence cannot be translated or scored; the message names its line.
@@ -124,21 +121,12 @@ def word_columns(words: Sequence[WordScore]) -> dict[str, list[Any]]:
 
 
 def app_query(score: WordScore, digest: str) -> str:
-    """Return the query of the app's address that shows a word in its translation.
-
-    Args:
-        digest: SHA-256 of the checkpoint file, in hexadecimal.
-    """
+    """Return the query of the app's address that shows a word in its translation, by the checkpoint's SHA-256."""
     return line_query(score.line, digest, [f"target.{score.number}"])
 
 
 def line_query(line: ScoredLine, digest: str, words: Sequence[str] = ()) -> str:
-    """Return the query of the app's address that shows a translation.
-
-    Args:
-        digest: SHA-256 of the checkpoint file, in hexadecimal.
-        words: the selected ones, such as `target.3`, counted from 1.
-    """
+    """Return the query of the app's address that shows a translation and selects words such as `target.3`, from 1."""
     query = {
         "text": line.source,
         "target": ".".join(map(str, line.target.token_ids)),

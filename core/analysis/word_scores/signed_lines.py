@@ -31,22 +31,14 @@ class SignedLine:
         return [self.signs[name] for name in SIGNS if name in self.signs and self.signs[name].fires(limits[name])]
 
     def marked(self, thresholds: SignThresholds, by: SignName | None = None) -> list[PlacedWord]:
-        """The words that the firing signs are about, each once.
-
-        Args:
-            by: a sign whose strongest words are among them even if it does not fire.
-        """
+        """The words that the firing signs are about, each once, and the strongest of a sign that need not fire."""
         words = [word for sign in self.firing(thresholds) for word in sign.marked(thresholds[sign.name])]
         if by is not None and by in self.signs:
             words += self.signs[by].strongest()
         return list(dict.fromkeys(words))
 
     def words(self, thresholds: SignThresholds, by: SignName | None = None) -> str:
-        """The text of the marked words, and the number of the others that reach a threshold: `Mos street +3`.
-
-        Args:
-            by: see `marked`.
-        """
+        """The text of the `marked` words, and the number of the others that reach a threshold: `Mos street +3`."""
         marked = self.marked(thresholds, by)
         reaching = {word for sign in self.firing(thresholds) for word in sign.reaching(thresholds[sign.name])}
         more = len(reaching.difference(marked))
@@ -78,16 +70,9 @@ def sign_lines(translator: Translator, lines: Iterable[ScoredLine]) -> Iterator[
 
 
 def add_left_out(translator: Translator, lines: list[SignedLine], most: int = LEFT_OUT_LINES) -> Iterator[SignedLine]:
-    """Add the sign `left_out` to the sentences with the least probable translations, which takes some 50 passes each.
+    """Add the sign `left_out`, in place, to the least probable translations; yield each sentence when it is done.
 
-    Sentences that have too many spans (`span_values`) keep the other signs.
-
-    Args:
-        lines: changed in place.
-        most: number of sentences.
-
-    Returns:
-        Each of these sentences when it is done.
+    It takes some 50 passes each. Sentences that have too many spans (`span_values`) keep the other signs.
     """
     means = [sum(each.line.target.token_log_probs) / len(each.line.target.token_log_probs) for each in lines]
     for index in sorted(range(len(lines)), key=means.__getitem__)[:most]:
@@ -113,11 +98,7 @@ def sign_file(translator: Translator, lines: Iterable[ScoredLine], most: int = L
 def sign_columns(
     lines: Sequence[SignedLine], thresholds: SignThresholds, by: SignName | None = None
 ) -> dict[str, list[Any]]:
-    """A row for each sentence: the signs that fire, their words, and the values; None for a sign not computed.
-
-    Args:
-        by: see `SignedLine.marked`.
-    """
+    """A row for each sentence: signs that fire, the `marked` words, and values; None for a sign not computed."""
     return {
         "signs": [" ".join(sign.name for sign in each.firing(thresholds)) for each in lines],
         "words": [each.words(thresholds, by) for each in lines],
@@ -131,11 +112,7 @@ def sign_columns(
 def ranked_lines(
     lines: Sequence[SignedLine], thresholds: SignThresholds, by: SignName | None = None
 ) -> list[SignedLine]:
-    """Sentences with the strongest sign first.
-
-    Args:
-        by: the sign; None: by the number of signs that fire, then by `detached`.
-    """
+    """Sentences with the strongest sign first; without one, by the number of signs that fire, then by `detached`."""
 
     def strength(each: SignedLine) -> tuple[float, float]:
         if by is None:

@@ -42,11 +42,7 @@ PLACE = address.CORPUS_PLACE
 
 
 def one_head(model: Model, opened: OpenedIndex, head: Head, behaviour: str = "") -> None:
-    """Describe a head, and draw a part of what the index has of it.
-
-    Args:
-        behaviour: that heads are ranked by, whose place examples have at first; "": anywhere.
-    """
+    """Describe a head, and draw a part of what the index has of it, at first examples at the place of the behaviour."""
     card = opened.index.card(head)
     st.markdown(f"**{figures.head_name(head)}**: {head_does(card) or tr('mixed')}. {plain(sentences(card))}")
     parts = {each: tr(each) for each in PARTS}
@@ -146,11 +142,7 @@ def place_title(place: str) -> str:
 def example_maps(
     model: Model, key: str, head: Head, chosen: str, _examples: list[HeadExample]
 ) -> tuple[AttentionMap, ...]:
-    """Return the maps of the head's layer in the sentences of its examples.
-
-    Args:
-        chosen: which examples of the head they are.
-    """
+    """Return the maps of the head's layer in the sentences of its examples, of which `chosen` says which they are."""
     maps = batch_maps(model.translator, [(each.sentence.source, each.sentence.target) for each in _examples])
     return tuple(each[head.kind][head.layer] for each in maps)
 

@@ -40,11 +40,7 @@ class ScatterSearch:
 
 
 def scatter_part(model: Model, opened: OpenedIndex, search: ScatterSearch, found: PairHeads | None) -> None:
-    """Draw all heads by two measures, and one of them.
-
-    Args:
-        found: the heads that link the two selected words, by their weight.
-    """
+    """Draw all heads by two measures, and one of them; `found` are those that link the two selected words."""
     chosen, index, theme = selection.selected(), opened.index, page_theme()
     pair: Mapping[Head, float] = dict(found.heads) if found else {}
     points = figures.head_points(index, search.x, search.y, search.kinds, search.layer, pair)

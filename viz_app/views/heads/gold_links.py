@@ -27,11 +27,7 @@ class SentenceLinks:
     current: Hashable = None
 
     def before_box(self, identity: Hashable, line: str | None) -> str | None:
-        """Return the line to fill in before the box is drawn; None: leave it.
-
-        Args:
-            line: the value of the box; None before it is drawn, or on returning from another page.
-        """
+        """Return the line to fill into the box, whose value is `line`, or None before it is drawn; None: leave it."""
         changed = self.current is not None and self.current != identity
         self.current = identity
         return self.lines.get(identity, "") if changed or (line is None and identity in self.lines) else None

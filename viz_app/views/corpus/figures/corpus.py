@@ -121,12 +121,7 @@ def shown_cards(index: CorpusIndex, kinds: Sequence[Kind], layer: int | None) ->
 def head_coordinates(
     index: CorpusIndex, cards: Sequence[ScoreCard], ranges: Ranges, head: Head | None, theme: Theme
 ) -> dict[str, Any]:
-    """Return heads as lines over the scores that all of them have, see `Data` in parallel_coordinates.js.
-
-    Args:
-        ranges: lines beyond any of them are faint.
-        head: the one that is marked.
-    """
+    """Return heads, faint beyond a range, as lines over the scores that all have: `Data` in parallel_coordinates.js."""
     scores = [head_scores(index, card) for card in cards]
     keys = [key for key in AXIS_NAMES if scores and all(each[key] is not None for each in scores)]
     return {
@@ -191,8 +186,8 @@ def neurons_table(
 ) -> "pd.DataFrame":
     """Return a row for each neuron of a layer, counted from 0, but for neurons that are never active.
 
-    Args:
-        containing: Only neurons with an example whose token has this in it, whatever its case; those with most first.
+    With `containing`, only neurons with an example whose token has this in it, whatever its case; those with most
+    first.
     """
     import pandas as pd
 
@@ -219,11 +214,7 @@ def neurons_table(
 
 
 def quantile_text(quantiles: Sequence[float], unit: str) -> str:
-    """Describe the usual values: the median and the strongest percent.
-
-    Args:
-        unit: Unit of the share, such as rows.
-    """
+    """Describe the usual values, the median and the strongest percent, of a unit such as rows."""
     median, _, percent, _ = quantiles
     if not median:
         return tr("99 % of the {unit} are below {high}", unit=tr(unit), high=localized(percent, ".2f"))

@@ -28,11 +28,7 @@ Point = tuple[Head, float, float]
 
 
 def measures(index: CorpusIndex, card: ScoreCard, pair: Mapping[Head, float] = NOTHING) -> dict[str, float | None]:
-    """Return the measures of a head by the keys of `MEASURE_NAMES`; None where it has none.
-
-    Args:
-        pair: Weights between two words, of the heads that link them.
-    """
+    """Return measures of a head by `MEASURE_NAMES`, with its weight between two words; None where it has none."""
     distance = None if math.isnan(card.distance) else card.distance
     return {**head_scores(index, card), DISTANCE: distance, PAIR: pair.get(card.head)}
 

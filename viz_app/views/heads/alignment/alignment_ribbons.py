@@ -27,15 +27,11 @@ def ribbon_payload(
     """Return the data of an alignment, see `Data` in alignment_ribbons.js.
 
     The thickness of a ribbon at its target word is its weight. The ribbons of a source word whose weights sum to more
-    than 1 are scaled to fit.
-
-    Args:
-        gold: Human links between the words.
-        shares: Share of each target word that comes from the source, from 0 to 1; empty if unknown.
-        height: In pixels; more words scroll.
+    than 1 are scaled to fit. `shares` are those of each target word from the source, from 0 to 1, if known; more words
+    than fit the height, in pixels, scroll.
 
     Raises:
-        ValueError: The number of shares is not that of target words.
+        ValueError: the number of shares is not that of target words.
     """
     if shares and len(shares) != len(alignment.target):
         raise ValueError(f"{len(shares)} shares for {len(alignment.target)} target words: expected as many")
@@ -67,13 +63,7 @@ def ribbon(
     shares: Sequence[float] = (),
     key: str = "ribbon",
 ) -> None:
-    """Draw the alignment on the page.
-
-    Args:
-        on_link: Called with a source and a target word clicked one after the other, before the page runs again.
-        shares: See `ribbon_payload`.
-        key: Key of the component, as for any widget.
-    """
+    """Draw the alignment; `on_link` is called with a source and a target word clicked one after the other."""
     draw(
         _component,
         ribbon_payload(alignment, gold, shares),

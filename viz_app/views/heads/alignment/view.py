@@ -177,12 +177,7 @@ def picture(
     call: Callable[[], Call],
     cells: MapCells | None,
 ) -> None:
-    """Draw the ribbons, and warnings about the alignment.
-
-    Args:
-        call: as for `downloads`.
-        cells: the weights between two words, if they are those of one head.
-    """
+    """Draw the ribbons, with their files and, if they are those of one head, their cells; and warnings about them."""
     from_source = shares(reading)
 
     def link(clicked: Link) -> None:

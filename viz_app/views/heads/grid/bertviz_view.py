@@ -53,12 +53,7 @@ def page(
     boxes: DeltaGenerator,
     heads_box: Callable[[Sequence[AttentionMap]], Sequence[head_names.LayerHead]],
 ) -> None:
-    """Draw everything below the toolbar.
-
-    Args:
-        boxes: the place of the boxes in the toolbar.
-        heads_box: selects heads of these maps; BertViz opens with them.
-    """
+    """Draw everything below the toolbar, which has a place for boxes; BertViz opens with the heads of `heads_box`."""
     if find_spec("bertviz") is None:
         st.info(
             tr("BertViz is not installed here: `pip install bertviz` does it. Lines and Map show the same weights.")

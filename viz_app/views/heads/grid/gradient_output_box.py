@@ -17,14 +17,7 @@ NOTHING_SELECTED = marked("Select a word of the translation to take the gradient
 
 
 def output_box(about: readings.Reading, step: range | None) -> Output | None:
-    """Select the output.
-
-    Args:
-        step: the tokens predicted at the selected decoding step, if there is one.
-
-    Returns:
-        None for the whole translation, also while nothing of it is selected.
-    """
+    """Select the output: tokens of the decoding step, if there is one; None for all, also while nothing is selected."""
     if setting_segments(address.OUTPUT, tr("Gradient of"), tr_values(CHOICES), hide_label=True) == "whole":
         return None
     words = [tokens for side, tokens in readings.selected_words(about) if side == "target"]

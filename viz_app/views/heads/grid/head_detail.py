@@ -51,11 +51,7 @@ class StepWords:
 
 
 def mass_box(view: str, are_old: bool) -> float | None:
-    """Select the share of each row's weight that is drawn as lines; None: all lines.
-
-    Args:
-        are_old: see `are_values_old` of `viz_app/session/menus.py`.
-    """
+    """Select the share of each row's weight that is drawn as lines; None: all lines. See `are_values_old`."""
     share = address.MASS.draw(
         st.selectbox,
         tr("Lines"),
@@ -108,13 +104,7 @@ def large(
     heads: Sequence[head_names.LayerHead],
     cutting: Callable[[AttentionMap], Cutting] | None = None,
 ) -> None:
-    """Draw the selected heads: as lines and tables layer by layer, as maps one by one.
-
-    Args:
-        cutting: the cuts of a layer's heads, if clicks are to cut weights.
-        maps: of all layers, with the combined heads.
-        heads: the selected ones.
-    """
+    """Draw the selected heads, as lines and tables layer by layer, as maps one by one; with `cutting` clicks cut."""
     if not heads:
         st.caption(tr("Click a head in the grid, or select one by name above."))
     by_layer = {attention.layer: attention for attention in maps}
@@ -228,11 +218,7 @@ def _export_row(
     heads: Sequence[int],
     key: str,
 ) -> None:
-    """Offer the drawing of heads of one layer as files.
-
-    Args:
-        key: of the component that draws it.
-    """
+    """Offer the drawing of heads of one layer, by the component of this key, as files."""
     names = [tr(view.weights.name(attention.layer, head)) for head in heads]
     downloads(
         file_name(view, attention, heads),
@@ -249,11 +235,7 @@ def _table_call(
     heads: Sequence[int],
     selected: Sequence[head_names.LayerHead],
 ) -> Call:
-    """Return the call of the table of heads of one layer, or of combined heads.
-
-    Args:
-        selected: all selected heads, of which the combinations are made.
-    """
+    """Return the call of the table of heads of one layer, or of combinations of all selected heads."""
     weights, is_combined = view.weights, layer < 0
     maps = python_code.recorded_pass(reading).maps(view.kind, view.tokens, weights.method, weights.output)
     if is_combined:

@@ -85,11 +85,7 @@ class Arrangement:
 
 
 def grid_boxes(methods: Sequence[Method], pair: WordPair | None) -> tuple[Sort, Method]:
-    """Select the order of the grid and one of the attribution methods.
-
-    Args:
-        pair: the two selected words, if two are; at first the grid is in their order.
-    """
+    """Select the order of the grid, at first by the two selected words, if two are, and an attribution method."""
     method = method_box(methods)
     per_layer = method in PER_LAYER
     address.SORT.preset_for(pair, lambda: "layer" if pair is None else "pair")
@@ -107,13 +103,7 @@ def grid_boxes(methods: Sequence[Method], pair: WordPair | None) -> tuple[Sort, 
 
 
 def label_box(cards: Sequence[ScoreCard], per_layer: bool, are_old: bool) -> list[str]:
-    """Select the labels that the grid is limited to.
-
-    Below the choice, the criteria are listed, with the number of heads that meet them.
-
-    Args:
-        are_old: see `are_values_old` of `viz_app/session/menus.py`.
-    """
+    """Select the labels that the grid is limited to; below, the criteria are listed, with the heads that meet each."""
 
     def criteria() -> str:
         counts = label_counts(cards)
@@ -175,12 +165,7 @@ def grid(
     heads: Sequence[head_names.LayerHead],
     arrangement: Arrangement,
 ) -> None:
-    """Draw all heads to click on and, in the order of layers, their mean and maximum.
-
-    Args:
-        maps: of all layers, with the combined heads.
-        heads: the selected ones.
-    """
+    """Draw all heads to click on and, in the order of layers, their mean and maximum."""
     order, weights = arrangement.order(), view.weights
     if arrangement.labels and order is not None:
         labels = reduce(lambda one, other: tr("{one} or {other}", one=one, other=other), map(tr, arrangement.labels))
@@ -240,11 +225,7 @@ def grid_files(
     view: HeadsView,
     rows: Sequence[tuple[str, Sequence[head_names.LayerHead]]],
 ) -> None:
-    """Offer the grid as files.
-
-    Args:
-        rows: name and heads of each row.
-    """
+    """Offer the grid, of which each row has a name and its heads, as files."""
     explanation, weights = reading.explain(), view.weights
     names = {"kind": tr_lower(head_names.KIND_NAMES[view.kind]), "method": tr_lower(METHOD_NAMES[weights.method])}
     title = tr("{kind} attention, {method}", **names)

@@ -89,9 +89,7 @@ def offer(
 ) -> None:
     """Offer the current view of the page for other sentences, unless its method takes longer than the raw weights.
 
-    Args:
-        judge: returned the cards of `arrangement`.
-        is_cutting: whether clicks cut weights in the large drawings, which are then left out.
+    The judge returned the cards of the arrangement. While clicks cut weights, the large drawings are left out.
     """
     if view.weights.method != "attention":
         return

@@ -46,11 +46,7 @@ two steps of a layer, one after the other, so cells on the left and on the right
 
 
 def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) -> None:
-    """Draw everything below the toolbar.
-
-    Args:
-        boxes: the place of the boxes in the toolbar.
-    """
+    """Draw everything below the toolbar, which has a place for boxes."""
     st.markdown(tr("**Joint**: encoder, cross and decoder attention in one matrix"), help=tr(HOW_TO_READ))
     explanation = reading.explain()
     with boxes:

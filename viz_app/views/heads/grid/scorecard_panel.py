@@ -121,11 +121,7 @@ def _error_rates(reading: readings.Reading, gold: SentenceLinks) -> Mapping[Head
 
 
 def basis_box(reading: readings.Reading, are_old: bool) -> None:
-    """Select whether heads are judged by the sentence or by the sample, once the sample is scored.
-
-    Args:
-        are_old: see `are_values_old` of `viz_app/session/menus.py`.
-    """
+    """Select whether heads are judged by the sentence or by the sample, once that is scored. See `are_values_old`."""
     if session_object(Sample).cards(reading.model) is not None:
         setting_segments(BASIS, tr("Measured on"), tr_values(BASES), is_old=are_old)
 

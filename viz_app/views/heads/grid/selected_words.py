@@ -29,12 +29,7 @@ of its own.
 
 
 def tables(heads: Sequence[tuple[AttentionMap, int]], selected: Highlight, name: Name) -> None:
-    """Draw a table of the selected rows, and one of the selected columns, if several.
-
-    Args:
-        heads: each as its layer's map and its number, all of one kind.
-        name: names a head.
-    """
+    """Draw a table of the selected rows, and one of the columns, if several, of heads (map, number) of one kind."""
     for axis, indices in selected.items():
         if heads and len(indices) > 1:
             draw_table(heads, axis, indices, name)

@@ -187,10 +187,8 @@ def heads_box(
 ) -> list[head_names.LayerHead]:
     """Select heads by name, or layers for a method with one map per layer.
 
-    At first, a default head is selected, see `preset_heads`; of layers the last one.
-
-    Args:
-        linking: all heads by their weight between the two selected words, if two are: then the first is the default.
+    At first it is the first of those that link the two selected words, or a default head, see `preset_heads`; of layers
+    the last one.
     """
     raw = reading.explain().maps[kind]
     widget = chosen_heads.heads_widget(kind, weights.per_layer)

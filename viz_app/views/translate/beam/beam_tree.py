@@ -15,11 +15,7 @@ _component = component_beside(__file__)
 
 
 def tree_payload(tree: BeamTree, selected: BeamNode | None = None, end: BeamNode | None = None) -> dict[str, Any]:
-    """Return the data of the tree, see `Data` in beam_tree.js.
-
-    Args:
-        selected: The selected candidate.
-        end: End of the hypothesis that is shown for it; by default itself.
+    """Return the data of the tree with a selected candidate, and the end of its hypothesis, see `Data` in beam_tree.js.
 
     Returns:
         `steps`: for each position its candidates, with an index into `reasons`; `start`: the start token; `stop`: why
@@ -69,13 +65,7 @@ def beam_tree(
     end: BeamNode | None = None,
     key: str = "beam_tree",
 ) -> None:
-    """Draw the tree on the page.
-
-    Args:
-        on_click: Called with the clicked node, before the page runs again.
-        selected, end: See `tree_payload`.
-        key: Key of the component, as for any widget.
-    """
+    """Draw the tree, see `tree_payload`; `on_click` is called with the clicked node before the page runs again."""
     draw(_component, tree_payload(tree, selected, end), key, "node", lambda value: clicked_node(value, tree), on_click)
 
 

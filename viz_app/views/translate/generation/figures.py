@@ -131,11 +131,7 @@ def cell_color(cell: TokenCell, theme: Theme) -> str:
 
 
 def rows_html(rows: Sequence[TokenRow], theme: Theme, selected: int | None = None) -> str:
-    """The rows as an HTML table, a column for each position.
-
-    Args:
-        selected: number of the row to mark.
-    """
+    """The rows as an HTML table, a column for each position, with the row of a number marked."""
     body = "".join(
         f"<tr{' class=selected' if number == selected else ''}><th scope=row>{html.escape(row.name)}</th>"
         + "".join(_cell_html(of, theme) for of in _columns(row))

@@ -193,11 +193,7 @@ def mask_predict(compared: ComparedModels, search: Search) -> list[dict[str, obj
 
 
 def attention(model: Model, search: Search, states: Call, at: int) -> None:
-    """Draw the attention of one iteration.
-
-    Args:
-        at: number of the iteration, counted from 1.
-    """
+    """Draw the attention of one iteration, counted from 1."""
     arguments = translator(model), search.text, Call("state", "[]", (states, at - 1))
     recorded = Call("explanation", explain_iteration, arguments)
     explanation: Explanation = recorded.run()

@@ -77,11 +77,7 @@ class ScoredFile(LinesFile):
         self._open(score.line, [("target", score.tokens)])
 
     def open_line(self, signed: SignedLine, by: SignName | None) -> None:
-        """Open a sentence on the page Translate, with its words selected; call it in a callback.
-
-        Args:
-            by: see `SignedLine.marked`.
-        """
+        """Open a sentence on the page Translate, with its `marked` words selected; call it in a callback."""
         self._open(signed.line, signed.marked(self.thresholds or UNMEASURED, by))
 
     def _open(self, line: ScoredLine, words: Sequence[PlacedWord]) -> None:

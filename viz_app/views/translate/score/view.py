@@ -50,11 +50,7 @@ EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der
 
 
 def sign_options(by: SignName | None) -> dict[str, Any]:
-    """Return the options of the table of sentences.
-
-    Args:
-        by: the sign that they are sorted by, which is shown alone, beside longer texts.
-    """
+    """Return the options of the table of sentences; a sign that they are sorted by is shown alone."""
     values = {name: number_column(tr(NAMES[name]), 2, width=110, help=tr(ABOUT_SIGNS[name])) for name in SIGNS}
     shown = SIGNS if by is None else (by,)
     return {

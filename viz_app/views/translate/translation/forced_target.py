@@ -33,11 +33,7 @@ class ForcedInput:
 
 
 def force_token(about: readings.Reading, position: int, text: str, typed: bool) -> None:
-    """Force a token, or a typed word, at a position, from which the search continues; call it in a callback.
-
-    Args:
-        text: the name of a token, or any text if it was `typed`.
-    """
+    """Force the token of a name, or a typed text, at a position, and search on from there; call it in a callback."""
     translator, search, token_ids = about.model.translator, about.search, about.hypothesis.token_ids
     written = about.hypothesis.tokens[position] if position < len(token_ids) else ""
 
@@ -74,11 +70,7 @@ def forbid_token(about: readings.Reading, position: int) -> None:
 
 
 def _force(about: readings.Reading, position: int, typed: str, target: "Callable[[], readings.ForcedTarget]") -> None:
-    """Force a target, or note why there is none.
-
-    Args:
-        target: makes it, or raises a ValueError.
-    """
+    """Force the target that a function makes, or note why there is none, if that raises a ValueError."""
     state = session_object(ForcedInput)
     state.word_problem = None
     try:

@@ -11,11 +11,7 @@ _component = component_beside(__file__)
 
 
 def fan_payload(rows: Sequence[FanRow], target: Sequence[int]) -> dict[str, Any]:
-    """Return the data of the fan, see `Data` in sample_fan.js.
-
-    Args:
-        target: Token ids of the translation that the pages explain.
-    """
+    """Return the data of the fan, with the target that the pages explain marked, see `Data` in sample_fan.js."""
     return {
         "rows": [
             {
@@ -36,13 +32,7 @@ def fan_payload(rows: Sequence[FanRow], target: Sequence[int]) -> dict[str, Any]
 def sample_fan(
     rows: Sequence[FanRow], target: Sequence[int], on_click: Callable[[FanRow], None], key: str = "sample_fan"
 ) -> None:
-    """Draw the fan on the page.
-
-    Args:
-        target: See `fan_payload`.
-        on_click: Called with the clicked row, before the page runs again.
-        key: Key of the component, as for any widget.
-    """
+    """Draw the fan, see `fan_payload`; `on_click` is called with the clicked row before the page runs again."""
     draw(_component, fan_payload(rows, target), key, "row", lambda value: clicked_row(value, rows), on_click)
 
 

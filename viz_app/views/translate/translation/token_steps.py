@@ -104,14 +104,10 @@ def token_steps(
     kept: Sequence[KeptTokens] | None = None,
     key: str = KEY,
 ) -> None:
-    """Draw the translation on the page.
+    """Draw the translation, see `steps_payload`.
 
-    Args:
-        on_choice: Called with the selected or typed word, before the page runs again.
-        on_doubt: Called with the alternative that is asked about, likewise.
-        on_ban: Called with the position whose token is forbidden, likewise.
-        num_forced, step, problem, forbidden, kept: See `steps_payload`.
-        key: Key of the component, as for any widget.
+    Before the page runs again, `on_choice` is called with the selected or typed word, `on_doubt` with the alternative
+    that is asked about, and `on_ban` with the position whose token is forbidden.
     """
     payload = steps_payload(explanation, num_forced, step, problem, forbidden, kept)
 

@@ -30,14 +30,11 @@ def too_long(maps: Sequence[AttentionMap]) -> int:
 def bertviz_page(
     maps: Sequence[AttentionMap], view: BertVizView, theme: Theme, layer: int = 0, heads: Sequence[int] | None = None
 ) -> str:
-    """Return the whole page.
-
-    Args:
-        maps: The layers of one kind of attention. Decoder rows are named by the predicted token.
-        layer, heads: Initial selection of the head view, counted from 0; heads None: all.
+    """Return the page of the layers of one kind, opened at heads, from 0, of a layer; decoder rows are predicted
+    tokens.
 
     Raises:
-        ValueError: There are no maps, or more than `MAX_TOKENS` tokens, or the page of the installed BertViz has an
+        ValueError: there are no maps, or more than `MAX_TOKENS` tokens, or the page of the installed BertViz has an
             unknown form.
     """
     if not maps:

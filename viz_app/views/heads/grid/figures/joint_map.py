@@ -17,10 +17,7 @@ def joint_table(joint: JointMap, translate: Callable[[str], str] = str) -> pd.Da
     """Return every weight, a row each; positions are counted from 0.
 
     Columns: block, row, query, (in the decoder) predicted, column, key, weight. Weights on hidden tokens have the keys
-    `HIDDEN`, right of all columns as in the picture.
-
-    Args:
-        translate: these keys, into the visitor's language.
+    `HIDDEN`, translated, right of all columns as in the picture.
     """
     shares = [] if joint.hidden is None else [joint.hidden]
     weights = torch.cat([joint.weights, *shares], 1).numpy()
