@@ -56,11 +56,17 @@ from torch.utils.hooks import RemovableHandle
 
 from core.model import AttentionWeights, FeedForward, MultiHeadAttention, Transformer
 from core.model.restricted_attention import Neighbourhood
+from core.text.phrases import Phrase, marked
 
 Stack = Literal["encoder", "decoder"]
 STACKS: tuple[Stack, ...] = ("encoder", "decoder")
 Kind = Literal["encoder_self", "decoder_self", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder_self", "decoder_self", "cross")
+KIND_NAMES: dict[Kind, str] = {
+    "encoder_self": marked("Encoder"),
+    "decoder_self": marked("Decoder"),
+    "cross": marked("Cross"),
+}
 SUBLAYERS: dict[Stack, tuple[str, ...]] = {  # in their order
     "encoder": ("self_attention", "feed_forward"),
     "decoder": ("self_attention", "cross_attention", "feed_forward"),
@@ -94,6 +100,11 @@ class Head(NamedTuple):
     def short(self) -> str:
         """Name on the screen beside that of its kind: `L5 H3`."""
         return f"L{self.layer + 1} H{self.head + 1}"
+
+    @property
+    def title(self) -> Phrase:
+        """Name for readers of any language: `Cross L5 H3`."""
+        return Phrase("{kind} {head}", kind=Phrase(KIND_NAMES[self.kind]), head=self.short)
 
     def place(self, value: str) -> str:
         """Name of a value of the head: `decoder.4.cross_attention.2.weights`."""

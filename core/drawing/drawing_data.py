@@ -17,15 +17,11 @@ from core.analysis.tokens.words import JOINT, continues_word, readable, word
 from core.capture import AttentionMap
 from core.text.byte_pieces import BLANK, BytePiece, bytes_of, is_special
 from core.text.phrases import marked
+from core.trace import KIND_NAMES as KIND_NAMES
 from core.trace import Kind
 
 FED_ARROW = "\u25b8"
 FED_PREDICTS = marked("fed \u25b8 predicts")
-KIND_NAMES: dict[Kind, str] = {
-    "encoder_self": marked("Encoder"),
-    "decoder_self": marked("Decoder"),
-    "cross": marked("Cross"),
-}
 KIND_TEXTS: dict[Kind, str] = {
     "encoder_self": marked("each source token attends to the source"),
     "decoder_self": marked("each target token attends to the target before it"),

@@ -23,7 +23,7 @@ from core.analysis.declaration import FIRST
 from core.analysis.heads.ablation import gate_effect
 from core.analysis.heads.bracket_attention import symbol_attention
 from core.analysis.heads.head import Head, all_heads
-from core.analysis.interventions.pair_runs import side_of
+from core.analysis.interventions.patch_results import PatchedComponents, PatchedHeads
 from core.analysis.interventions.patching import head_effects, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
@@ -54,7 +54,6 @@ from viz_app.views.corpus.figures import corpus, distributions, scatter
 from viz_app.views.corpus.figures import corpus_examples as example_figures
 from viz_app.views.experiments.head_paths import figures as head_paths
 from viz_app.views.experiments.head_paths import path_graph
-from viz_app.views.experiments.patching import figures as patching
 from viz_app.views.experiments.switches import head_switches
 from viz_app.views.models.over_training import figures as over_training
 from viz_app.views.models.parsing import constituency_tree
@@ -179,15 +178,15 @@ def patches(of: Subject) -> Iterator[Drawn]:
     except ValueError as error:
         reason(error, *NO_DRAWING)
         return
-    found = patching_map(runs)
-    for side in ("encoder", "decoder"):
-        yield patching.side_grid(found, [runs], side, "corrupted")
-        yield patching.map_table([runs], found, side)
-    component = next(each for each in found if side_of(each) == "decoder")
-    yield {"": patching.position_names([runs], component)}
-    effects = head_effects(runs, "cross", 1, 0)
-    yield patching.heads_grid(effects, "cross", 1, "corrupted")
-    yield patching.heads_table(effects)
+    results = [
+        PatchedComponents([runs], "corrupted", patching_map(runs)),
+        PatchedHeads([runs], "corrupted", "cross", 1, {0: head_effects(runs, "cross", 1, 0)}),
+    ]
+    for found in results:
+        for picture in found.pictures():
+            yield picture_data(picture, translated_all)
+        yield {"": translated(found.answer())}
+        yield pd.DataFrame(found.table())
 
 
 def paths(of: Subject) -> Iterator[Drawn]:

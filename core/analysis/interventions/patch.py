@@ -3,26 +3,20 @@
 Layers, heads and positions are counted from 0 in the tables.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from core.analysis.declaration import Analysis, Columns, option
 from core.analysis.interventions.minimal_pairs import MinimalPair, minimal_pairs
-from core.analysis.interventions.pair_runs import Component, Metric, PairRuns, side_of
-from core.analysis.interventions.patching import (
-    Effects,
-    Into,
-    all_patched,
-    head_effects,
-    mean_map,
-    patching_map,
-)
+from core.analysis.interventions.pair_runs import Metric
+from core.analysis.interventions.patch_results import PatchedComponents, PatchedHeads, PatchedPaths
+from core.analysis.interventions.patching import Into, all_patched, head_effects, mean_map, patching_map
 from core.analysis.interventions.path_patching import INPUTS, Receiver, path_effects, possible_senders
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.subject import piece_id, predicted_position
 from core.files.number_range import COUNTED_FROM_1
-from core.trace import Head, Kind, parse_head
+from core.trace import Kind, parse_head
 from core.translator import Translator
 
 # --- results --------------------------------------------------------------------------------------------------------
@@ -41,94 +35,6 @@ class Proposals:
             "text": [pair.text for pair in self.pairs],
             "reason": [pair.reason for pair in self.pairs],
         }
-
-
-@dataclass(frozen=True)
-class PatchedPairs:
-    """Runs of a sentence with each corrupted one; the results of patching them are subclasses."""
-
-    pairs: Sequence[PairRuns]
-
-    def summary(self) -> str:
-        """Both metrics of each pair, and whether the clean one comes back if everything is patched."""
-        return "\n".join(map(_both_metrics, self.pairs))
-
-
-def _both_metrics(runs: PairRuns) -> str:
-    first, second = map(runs.translator.codec.piece, (runs.token, runs.against))
-    what = f"{first} minus {second}" if runs.metric == "difference" else f"log-probability of {first}"
-    gap = abs(all_patched(runs) - runs.clean)
-    return f"{what}: clean {runs.clean:.6f}, corrupted {runs.corrupted:.6f}; all patched: clean (gap {gap:.1g})"
-
-
-@dataclass(frozen=True)
-class PatchedComponents(PatchedPairs):
-    """Effects of patching each component at each position, the mean over all pairs."""
-
-    effects: Mapping[Component, Effects]
-
-    def table(self) -> Columns:
-        """A row for each component, layer and position: the tokens there, the metric, and the recovered share.
-
-        The corrupted tokens of several pairs are joined by `/`.
-        """
-        rows: list[tuple[object, ...]] = []
-        for component, effects in self.effects.items():
-            clean, corrupted = position_tokens(self.pairs, component)
-            for layer, (values, shares) in enumerate(
-                zip(effects.values.tolist(), effects.recovered.tolist(), strict=True)
-            ):
-                for position, (value, share) in enumerate(zip(values, shares, strict=True)):
-                    rows.append((component, layer, position, clean[position], corrupted[position], value, share))
-        names = ("component", "layer", "position", "clean_token", "corrupted_token", "metric", "recovered")
-        return _columns(names, rows)
-
-
-@dataclass(frozen=True)
-class PatchedHeads(PatchedPairs):
-    """Effects of patching each head of an attention layer, at each position."""
-
-    kind: Kind
-    effects: Sequence[Effects]
-
-    def table(self) -> Columns:
-        """A row for each position and each head."""
-        rows: list[tuple[object, ...]] = []
-        clean, corrupted = position_tokens(self.pairs, self.kind)
-        for position, effects in enumerate(self.effects):
-            for head, (value, share) in enumerate(
-                zip(effects.values.tolist(), effects.recovered.tolist(), strict=True)
-            ):
-                rows.append((position, clean[position], corrupted[position], head, value, share))
-        return _columns(("position", "clean_token", "corrupted_token", "head", "metric", "recovered"), rows)
-
-
-@dataclass(frozen=True)
-class PatchedPaths(PatchedPairs):
-    """Effects of patching the path from each head to a receiver, at all positions at once."""
-
-    senders: Sequence[Head]
-    effects: Effects
-
-    def table(self) -> Columns:
-        """A row for each sender."""
-        metrics, shares = self.effects.values[:, 0].tolist(), self.effects.recovered[:, 0].tolist()
-        rows = [(*sender, value, share) for sender, value, share in zip(self.senders, metrics, shares, strict=True)]
-        return _columns(("kind", "layer", "head", "metric", "recovered"), rows)
-
-
-def position_tokens(pairs: Sequence[PairRuns], component: Component) -> tuple[list[str], list[str]]:
-    """Clean and corrupted token at each position of a component."""
-    if side_of(component) == "decoder":
-        fed = [str(token) for token in pairs[0].fed_tokens]
-        return fed, fed
-    clean = [str(token) for token in pairs[0].source_tokens[0]]
-    others = zip(*(runs.source_tokens[1] for runs in pairs), strict=True)
-    return clean, ["/".join(dict.fromkeys(map(str, tokens))) for tokens in others]
-
-
-def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Columns:
-    return {name: [row[index] for row in rows] for index, name in enumerate(names)}
 
 
 # --- the analysis ---------------------------------------------------------------------------------------------------
@@ -233,12 +139,13 @@ def patch(
     if options.heads is not None:
         kind, layer = options.heads
         positions = range(runs.num_positions(kind))
-        return PatchedHeads(pairs, kind, [head_effects(runs, kind, layer, each, into) for each in positions])
+        found = {position: head_effects(runs, kind, layer, position, into) for position in positions}
+        return PatchedHeads(pairs, into, kind, layer, found)
     if options.paths_to is not None:
         senders = possible_senders(translator.model, options.paths_to)
         effects = path_effects(runs, senders, [options.paths_to], into, hold_networks=options.hold_networks)
-        return PatchedPaths(pairs, senders, effects)
-    return PatchedComponents(pairs, mean_map([patching_map(each, into) for each in pairs]))
+        return PatchedPaths(pairs, into, options.paths_to, senders, effects)
+    return PatchedComponents(pairs, into, mean_map([patching_map(each, into) for each in pairs]))
 
 
 PATCH = Analysis(

@@ -148,8 +148,8 @@ def mean_map(maps: Sequence[dict[Component, Effects]]) -> dict[Component, Effect
     return {component: mean_effects([each[component] for each in maps]) for component in COMPONENTS}
 
 
-def head_effects(runs: PairRuns, kind: Kind, layer: int, position: int, into: Into = "corrupted") -> Effects:
-    """Effects of each head of an attention layer at one position: [H]."""
+def head_effects(runs: PairRuns, kind: Kind, layer: int, position: int | None, into: Into = "corrupted") -> Effects:
+    """Effects of each head of an attention layer at one position, or at all at once: [H]."""
     rows = [[Patch(kind, layer, position, head)] for head in range(runs.num_heads(kind))]
     return Effects(runs.clean, runs.corrupted, patched_metric(runs, rows, into))
 

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.pair_runs import Component, PairRuns, Patch
+from core.analysis.interventions.pair_runs import PairRuns
+from core.analysis.interventions.patch_results import PatchedComponents, PatchedHeads, PatchedPaths, PatchedPositions
 from core.analysis.interventions.patching import (
     Effects,
     PatchedPart,
@@ -18,13 +19,14 @@ from core.analysis.interventions.patching import (
     mean_map,
     measured_parts,
     num_parts,
-    patched_metric,
     patching_map,
 )
 from core.analysis.interventions.path_patching import Receiver, path_effects, possible_senders
 from core.analysis.interventions.recorded_runs import record_runs
+from core.analysis.recorded_call import Call
 from core.capture import Kind
 from viz_app.language import marked, tr
+from viz_app.session import python_code
 from viz_app.session.job_slot import JobSlot
 from viz_app.session.jobs import Job
 from viz_app.session.readings import Reading
@@ -42,16 +44,16 @@ class Patching:
     """The patched runs of one question.
 
     Attributes:
-        pairs: of the sentence with each second one, the first from the text box.
+        runs: calls that recorded the sentence with each second one, the first from the text box.
         refused: why some proposals are not in the mean.
         opposite: proposals that are not in it because their difference has the opposite sign.
         gap: largest difference between a run with everything patched and the donor's metric.
         parts: measured so far, for each pair.
-        known: other results, by their arguments.
+        known: other results, by their functions and arguments.
     """
 
     question: PatchingQuestion
-    pairs: list[PairRuns]
+    runs: list[Call]
     refused: list[str]
     opposite: list[str]
     gap: float
@@ -60,59 +62,64 @@ class Patching:
     known: "dict[Hashable, Effects]" = field(default_factory=dict)
 
     @property
+    def pairs(self) -> list[PairRuns]:
+        """The runs of each pair."""
+        return [call.known for call in self.runs]
+
+    @property
     def left_out(self) -> list[str]:
         """Reasons why other proposals are not in the mean."""
         opposite = (tr("{sentence}: its difference has the opposite sign", sentence=each) for each in self.opposite)
         return [*self.refused, *opposite]
 
-    @property
-    def num_complete(self) -> int:
-        """Number of pairs that are measured completely, at least 1."""
-        return max(1, sum(len(parts) == num_parts(self.pairs[0]) for parts in self.parts))
+    def components(self) -> Call:
+        """Return the call of the effects of all complete pairs or, before there is one, those of the first so far."""
+        into, complete = self.question.into, sum(len(parts) == num_parts(self.pairs[0]) for parts in self.parts)
+        runs = self.runs[: max(1, complete)]
+        known = [patching_map(each.known, into, parts) for each, parts in zip(runs, self.parts, strict=False)]
+        mean = Call("mean", mean_map, ([Call("effects", patching_map, (each, into)) for each in runs],))
+        return Call("result", PatchedComponents, (runs, into, mean.returning(mean_map(known))))
 
-    @property
-    def shown(self) -> list[PairRuns]:
-        """The pairs whose mean `effects` returns."""
-        return self.pairs[: self.num_complete]
-
-    def effects(self) -> dict[Component, Effects]:
-        """Return the mean effects of all complete pairs or, before there is one, those of the first pair so far."""
-        into, count = self.question.into, self.num_complete
-        return mean_map([patching_map(self.pairs[number], into, self.parts[number]) for number in range(count)])
-
-    def heads(self, kind: Kind, layer: int, position: int) -> Effects:
-        """Return the mean effects of the heads of a layer at a position."""
+    def heads(self, kind: Kind, layer: int, position: int) -> Call:
+        """Return the call of the effects of the heads of a layer at a position."""
         into = self.question.into
-        return self._mean((kind, layer, position), lambda runs: head_effects(runs, kind, layer, position, into))
+        effects = {position: self._mean(head_effects, kind, layer, position, into)}
+        return Call("result", PatchedHeads, (self.runs, into, kind, layer, effects))
 
     def strongest_head(self, kind: Kind) -> Head:
         """Return the head with the largest effect that has heads before it."""
-        model = self.pairs[0].translator.model
-        layers = range(0 if kind == "cross" else 1, self.pairs[0].num_layers(kind))
-        heads = [Head(kind, layer, head) for layer in layers for head in range(self.pairs[0].num_heads(kind))]
-        heads = [head for head in heads if possible_senders(model, Receiver(head, "value"))]
-        if not heads:
-            return Head(kind, 0, 0)
+        runs, into = self.pairs[0], self.question.into
+        effects = {
+            Head(kind, layer, head): abs(share)
+            for layer in range(runs.num_layers(kind))
+            if possible_senders(runs.translator.model, Receiver(Head(kind, layer, 0), "value"))
+            for head, share in enumerate(self._mean(head_effects, kind, layer, None, into).known.moved(into).tolist())
+        }
+        return max(effects, key=effects.__getitem__, default=Head(kind, 0, 0))
 
-        def all_heads(runs: PairRuns) -> Effects:
-            rows = [[Patch(kind, head.layer, None, head.head)] for head in heads]
-            return Effects(runs.clean, runs.corrupted, patched_metric(runs, rows, self.question.into))
+    def senders(self, receiver: Receiver, hold_networks: bool, measured: "Paths") -> Call:
+        """Return the call of the effects of all heads on a receiver, as far as they are measured."""
+        into, model = self.question.into, Call("model", ".model", self.runs[0].arguments[:1])
+        senders = Call("senders", possible_senders, (model, receiver)).returning(measured.senders)
+        mean = self._mean_call(path_effects, senders, (receiver,), into, hold_networks=hold_networks)
+        return Call("result", PatchedPaths, (self.runs, into, receiver, senders, mean.returning(measured.found)))
 
-        effects = self._mean(kind, all_heads).moved(self.question.into).abs()
-        return heads[int(effects.argmax())]
+    def positions(self, sender: Head, receiver: Receiver, hold_networks: bool) -> Call:
+        """Return the call of the effects of a sender's output on a receiver, by position."""
+        into, places = self.question.into, range(self.pairs[0].num_positions(sender.kind))
+        mean = self._mean(path_effects, (sender,), (receiver,), into, places, hold_networks=hold_networks)
+        return Call("result", PatchedPositions, (self.runs, into, sender, receiver, mean))
 
-    def path_positions(self, sender: Head, receiver: Receiver, hold_networks: bool) -> Effects:
-        """Return the mean effects of a sender's output at each position: [1, positions]."""
-        positions = range(self.pairs[0].num_positions(sender.kind))
-        return self._mean(
-            (sender, receiver, hold_networks),
-            lambda runs: path_effects(runs, [sender], [receiver], self.question.into, positions, hold_networks),
-        )
+    def _mean_call(self, measure: Callable[..., Effects], *arguments: Any, **options: Any) -> Call:
+        effects = [Call("effects", measure, (each, *arguments), options) for each in self.runs]
+        return Call("mean", mean_effects, (effects,))
 
-    def _mean(self, key: "Hashable", measure: Callable[[PairRuns], Effects]) -> Effects:
+    def _mean(self, measure: Callable[..., Effects], *arguments: Any, **options: Any) -> Call:
+        """Return the call of the mean over all pairs with its result, which is kept."""
+        call, key = self._mean_call(measure, *arguments, **options), (measure, arguments, tuple(options.items()))
         if key not in self.known:
-            self.known[key] = mean_effects([measure(runs) for runs in self.pairs])
-        return self.known[key]
+            self.known[key] = call.run()
+        return call.returning(self.known[key])
 
 
 @dataclass
@@ -140,7 +147,7 @@ class PatchingSlot(JobSlot[Patching]):
         measured = self.measured
         super().forget_model(digest)
         if measured is not None:
-            measured.pairs.clear()  # callbacks of the page may hold the measurement
+            measured.runs.clear()  # callbacks of the page may hold the measurement
 
 
 def patching(about: Reading, question: PatchingQuestion) -> Patching:
@@ -153,32 +160,28 @@ def patching(about: Reading, question: PatchingQuestion) -> Patching:
 
 
 def _begun(about: Reading, question: PatchingQuestion) -> Patching:
-    translator = about.model.translator
-    against = None if question.against is None else translator.tokenizer.target.token_id(question.against)
+    translator, source, target = python_code.sentence(about)
+    piece_id = about.model.translator.tokenizer.target.token_id
+    against = None if question.against is None else piece_id(question.against)
 
-    def record(corrupted: str) -> PairRuns:
-        return record_runs(
-            translator,
-            about.translation.source,
-            corrupted,
-            about.hypothesis.token_ids,
-            question.position,
-            None,
-            against,
-            question.metric,
-        )
+    def record(corrupted: str) -> Call:
+        arguments = translator, source, corrupted, target, question.position
+        call = Call("runs", record_runs, arguments, {"against": against, "metric": question.metric})
+        return call.returning(call.run())
 
-    pairs, refused, opposite = [record(question.corrupted[0])], list[str](), list[str]()
+    recorded, refused, opposite = [record(question.corrupted[0])], list[str](), list[str]()
+    first: PairRuns = recorded[0].known
     for corrupted in question.corrupted[1:]:
         try:
-            runs = record(corrupted)
+            call = record(corrupted)
         except ValueError as error:
             refused.append(str(error))
             continue
-        if (runs.clean > runs.corrupted) != (pairs[0].clean > pairs[0].corrupted):
+        if (call.known.clean > call.known.corrupted) != (first.clean > first.corrupted):
             opposite.append(corrupted)
         else:
-            pairs.append(runs)
+            recorded.append(call)
+    pairs: list[PairRuns] = [call.known for call in recorded]
     donors = [runs.clean if question.into == "corrupted" else runs.corrupted for runs in pairs]
     gap = max(abs(all_patched(runs, question.into) - donor) for runs, donor in zip(pairs, donors, strict=True))
     parts: list[list[PatchedPart]] = [[] for _ in pairs]
@@ -191,7 +194,7 @@ def _begun(about: Reading, question: PatchingQuestion) -> Patching:
 
     job = Job(steps(), num_parts(pairs[0]) * len(pairs), marked("layers of components"), _is_short(pairs))
     session_object(PathsSlot).close()  # those of the question before hold its runs
-    return Patching(question, pairs, refused, opposite, gap, parts, job)
+    return Patching(question, recorded, refused, opposite, gap, parts, job)
 
 
 def _is_short(pairs: Sequence[PairRuns]) -> bool:

@@ -1,37 +1,27 @@
-"""The selected cell, receiver and sender of the page Patching, and the recorded calls of its tables."""
+"""The selected cell, receiver and sender of the page Patching."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from core.analysis.heads.head import Head
-from core.analysis.interventions.pair_runs import COMPONENTS, Component, PairRuns
-from core.analysis.interventions.patching import Effects, head_effects, mean_effects, mean_map, patching_map
-from core.analysis.interventions.path_patching import HeadInput, Receiver, path_effects, possible_senders
-from core.analysis.interventions.recorded_runs import record_runs
-from core.analysis.recorded_call import Call
+from core.analysis.interventions.pair_runs import COMPONENTS, Component
+from core.analysis.interventions.patch_results import PatchedCell, PatchedComponents
+from core.analysis.interventions.path_patching import HeadInput, Receiver
 from core.capture import KINDS, Kind
-from core.trace import Stack
+from core.trace import KIND_NAMES
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.head_names import head_title, parsed
 from viz_app.drawing.theme import head_name
 from viz_app.language import marked, tr, tr_lower, tr_values
-from viz_app.session import address, python_code
-from viz_app.session.readings import Reading
+from viz_app.session import address
 from viz_app.session.state import session_object
-from viz_app.views.experiments.patching.figures import PatchedCell, map_table
 from viz_app.views.experiments.patching.measurement import Patching
-from viz_app.views.experiments.patching.second_sentence import PatchingQuestion
 
 CELL, SENDER = address.PATCH, address.SENDER  # counted from 1: cross.5.3, and cross.5.3 for a head
 RECEIVER_KIND = address.RECEIVER_KIND
-KIND_NAMES: dict[Kind, str] = {
-    "encoder_self": marked("Encoder"),
-    "decoder_self": marked("Decoder"),
-    "cross": marked("Cross"),
-}
 INPUT_NAMES: dict[HeadInput, str] = {"query": marked("Queries"), "key": marked("Keys"), "value": marked("Values")}
 
 
@@ -69,7 +59,7 @@ def parsed_cell(text: str) -> PatchedCell | None:
     return PatchedCell(component, int(parts[2]) - 1, int(parts[3]) - 1)
 
 
-def selected_cell(patched: Patching) -> PatchedCell | None:
+def selected_cell(patched: Patching, effects: PatchedComponents) -> PatchedCell | None:
     """Return the selected cell, and write it to the address.
 
     By default it is the attention layer with the largest effect, or None until all are measured.
@@ -82,17 +72,7 @@ def selected_cell(patched: Patching) -> PatchedCell | None:
     ):
         cell = state.cell = None
     CELL.put(f"{cell.component}.{cell.layer + 1}.{cell.position + 1}" if cell else "")
-    if cell is not None or not patched.job.finished:
-        return cell
-    effects, best = patched.effects(), PatchedCell("encoder_self", 0, 0)
-    largest = -1.0
-    for kind in KINDS:
-        shares = effects[kind].moved(patched.question.into).nan_to_num(0).abs()
-        if float(shares.max()) > largest:
-            largest = float(shares.max())
-            layer, position = divmod(int(shares.argmax()), shares.size(1))
-            best = PatchedCell(kind, layer, position)
-    return best
+    return effects.strongest_cell() if cell is None and patched.job.finished else cell
 
 
 def receiver_box(patched: Patching) -> tuple[Receiver, bool]:
@@ -134,58 +114,3 @@ def selected_sender(senders: Sequence[Head]) -> Head | None:
     sender = state.sender
     SENDER.put(f"{sender.kind}.{sender.layer + 1}.{sender.head + 1}" if sender else "")
     return sender
-
-
-# --- recorded calls -------------------------------------------------------------------------------------------------
-
-
-def pairs_call(about: Reading, pairs: Sequence[PairRuns], question: PatchingQuestion) -> list[Call]:
-    """Return the calls that record the runs of each pair, with their results."""
-    translator, source, target = python_code.sentence(about)
-    metric = {} if question.metric == "difference" else {"metric": question.metric}
-    return [
-        Call(
-            "runs",
-            record_runs,
-            (translator, source, runs.texts[1], target, question.position),
-            {"against": runs.against, **metric},
-        ).returning(runs)
-        for runs in pairs
-    ]
-
-
-def map_call(pairs: list[Call], question: PatchingQuestion, side: Stack, effects: Mapping[Component, Effects]) -> Call:
-    """Return the call of the table of a side's map, with the effects measured so far."""
-    maps = [Call("effects", patching_map, (runs, question.into)) for runs in pairs]
-    return Call("table", map_table, (pairs, Call("mean", mean_map, (maps,)).returning(effects), side))
-
-
-def heads_call(pairs: Sequence[Call], question: PatchingQuestion, cell: PatchedCell) -> Call:
-    """Return the call that patches each head of a cell."""
-    return mean_call([Call("effects", head_effects, (runs, *cell, question.into)) for runs in pairs])
-
-
-def senders_call(about: Reading, receiver: Receiver, senders: Sequence[Head]) -> Call:
-    """Return the call that lists all senders of a receiver, with its result."""
-    model = Call("model", ".model", (python_code.translator(about.model),))
-    return Call("senders", possible_senders, (model, receiver)).returning(senders)
-
-
-def paths_call(
-    pairs: Sequence[Call],
-    question: PatchingQuestion,
-    senders: Call | list[Head],
-    receiver: Receiver,
-    hold_networks: bool,
-    positions: range | None = None,
-) -> Call:
-    """Return the call that patches the paths from some heads to a receiver."""
-    options: dict[str, object] = {"into": question.into, "hold_networks": hold_networks}
-    if positions is not None:
-        options["positions"] = positions
-    return mean_call([Call("effects", path_effects, (runs, senders, [receiver]), options) for runs in pairs])
-
-
-def mean_call(effects: list[Call]) -> Call:
-    """Return the call that takes the mean over all pairs."""
-    return Call("mean", mean_effects, (effects,))

@@ -1,10 +1,14 @@
 """Patching: what carries the difference between two sentences to the next token."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
-from core.analysis.heads.head import Head
+from core.analysis.interventions.pair_runs import side_of
+from core.analysis.interventions.patch_results import LEGENDS, PatchedCell, PatchedComponents
+from core.analysis.interventions.path_patching import Receiver
+from core.analysis.pictures_data import Mark
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
@@ -14,15 +18,15 @@ from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.widgets import setting_segments
-from viz_app.drawing.ablation import head_title
 from viz_app.drawing.display_text import decimal, isolated, plain
-from viz_app.language import marked, tr
+from viz_app.drawing.head_names import head_title
+from viz_app.language import marked, tr, translated
 from viz_app.page_list import script_of
 from viz_app.session import address, readings
 from viz_app.session.chosen_heads import select_head
 from viz_app.session.fields import part
 from viz_app.session.state import session_object
-from viz_app.views.experiments.patching import figures, measurement, second_sentence, selection
+from viz_app.views.experiments.patching import measurement, second_sentence, selection
 from viz_app.views.experiments.patching.measurement import Patching
 from viz_app.views.experiments.patching.selection import PatchingSelection
 
@@ -78,9 +82,9 @@ def page() -> None:
         st.error(second_sentence.problem_text(error))
         return
     if view == VIEWS[0]:
-        job_control(patched.job, "patching", tr("Measure"), partial(components, reading, patched))
+        job_control(patched.job, "patching", tr("Measure"), partial(components, patched))
     else:
-        paths(reading, patched)
+        paths(patched)
     detail = tr("largest gap {gap:.1g} nats", gap=patched.gap)
     check_badge(tr("all patched equals the other run"), True, tr(ABOUT_BADGE), detail)  # others are refused
 
@@ -126,135 +130,98 @@ def headline(title: str, patched: Patching, help: str | None = None) -> None:
         )
 
 
-def components(reading: readings.Reading, patched: Patching) -> None:
+def components(patched: Patching) -> None:
     """Draw the effects measured so far; a click on a cell shows its heads."""
-    question = patched.question
-    effects, pairs, cell = patched.effects(), patched.shown, selection.selected_cell(patched)
+    recorded = patched.components()
+    result: PatchedComponents = recorded.run()
+    cell = selection.selected_cell(patched, result)
     if len(patched.pairs) > 1:
         st.caption(
-            tr("Mean of {measured} of {count} pairs.", measured=len(pairs), count=len(patched.pairs))
-            if len(pairs) > 1
+            tr("Mean of {measured} of {count} pairs.", measured=len(result.pairs), count=len(patched.pairs))
+            if len(result.pairs) > 1
             else tr("The first pair.")
         )
     for number, (side, name) in enumerate(NAMES.items()):
         title = tr("**{name}**: {text}", name=tr(name), text=tr(ROWS[side]))
         if number == 0:
             headline(title, patched)
+            if patched.job.finished:
+                st.caption(plain(translated(result.answer())))
         else:
             st.markdown(title)
-        grid = figures.side_grid(effects, pairs, side, question.into)
-        layers = pairs[0].num_layers(figures.components_of(side)[0])
+        here = cell if cell is not None and side == side_of(cell.component) else None
 
-        def select(place: tuple[int, int], side: Stack = side, layers: int = layers) -> None:
-            session_object(PatchingSelection).select_cell(figures.grid_cell(place, side, layers))
+        def select(place: tuple[int, int], side: Stack = side) -> None:
+            session_object(PatchingSelection).select_cell(result.cell_at(side, place))
 
-        here = cell if cell is not None and side == figures.side_of(cell.component) else None
-        picture(grid, f"patching-{side}", here and figures.place_of(here, layers), on_place=select)
-        recorded = selection.pairs_call(reading, pairs, question)
-        downloads(
-            f"patching-{side}",
-            f"patching-{side}",
-            title=f"{tr(name)}: {tr(figures.SHARE_NAMES[question.into])}",
-            call=partial(selection.map_call, recorded, question, side, effects),
-        )
+        title = f"{tr(name)}: {tr(LEGENDS[result.into])}"
+        drawn(f"patching-{side}", recorded, title, number, here and result.place_of(here), on_place=select)
         if here is not None:
-            one_cell(reading, patched, here)
+            one_cell(patched, result, here)
     st.caption(tr(NOT_MEANT))
 
 
-def one_cell(reading: readings.Reading, patched: Patching, cell: figures.PatchedCell) -> None:
+def drawn(name: str, recorded: Call, title: str, number: int = 0, selected: Mark | None = None, **clicks: Any) -> None:
+    """Draw a grid of a result with its files.
+
+    Args:
+        title: of slides.
+        clicks: what `picture` handles.
+    """
+    picture(recorded.run().pictures()[number], name, selected, **clicks)
+    downloads(name, name, title=title, call=lambda: recorded.then("table"))
+
+
+def one_cell(patched: Patching, result: PatchedComponents, cell: PatchedCell) -> None:
     """Draw the numbers of a cell and, if it is one of attention, its heads."""
-    question = patched.question
-    share = float(patched.effects()[cell.component].moved(question.into)[cell.layer, cell.position])
-    token = figures.position_names(patched.shown, cell.component)[cell.position]
+    share, token = result.share(cell), result.position_names(cell.component)[cell.position]
+    title = translated(cell.title)
     values = {
-        "component": figures.cell_title(cell),
+        "component": title,
         "token": plain(isolated(token)),
         "share": tr("not measured yet") if share != share else f"**{decimal(share, 3)}**",
     }
-
     kind: Kind | None = next((kind for kind in KINDS if kind == cell.component), None)
     if kind is None:
         st.markdown(tr("**{component}** at **{token}**: {share}. It has no heads.", **values))
         return
     st.markdown(tr("**{component}** at **{token}**: {share}, and each of its heads alone", **values))
     heads = patched.heads(kind, cell.layer, cell.position)
-    grid = figures.heads_grid(heads, kind, cell.layer, question.into)
-
-    picture(grid, "patching-heads", on_head=select_head)
+    title = tr("Heads of {component} at {token}", component=title, token=token)
+    drawn("patching-heads", heads, title, on_head=select_head)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(tr("Click a head to select it on the page Heads."), width="content")
         st.page_link(script_of("heads"), label=tr("Open Heads"), icon=":material/arrow_forward:", width="content")
-    pairs = selection.pairs_call(reading, patched.pairs, question)
-    recorded = selection.heads_call(pairs, question, cell).returning(heads)
-    downloads(
-        "patching-heads",
-        "patching-heads",
-        title=tr("Heads of {component} at {token}", component=figures.cell_title(cell), token=token),
-        call=lambda: Call("table", figures.heads_table, (recorded,)),
-    )
 
 
-def paths(reading: readings.Reading, patched: Patching) -> None:
+def paths(patched: Patching) -> None:
     """Draw the effects of all heads through the paths to one receiver."""
     receiver, hold_networks = selection.receiver_box(patched)
     measured = measurement.paths_to(patched, receiver, hold_networks)
     if not measured.senders:
         st.info(tr("No head comes before {head}: select a higher layer.", head=plain(head_title(receiver.head))))
         return
-    draw = partial(senders, reading, patched, receiver, hold_networks, measured)
+    draw = partial(senders, patched, receiver, hold_networks, measured)
     job_control(measured.job, "paths", tr("Measure"), draw)
 
 
-def senders(
-    reading: readings.Reading,
-    patched: Patching,
-    receiver: measurement.Receiver,
-    hold_networks: bool,
-    measured: measurement.Paths,
-) -> None:
-    """Draw the effects of the senders measured so far; a click on one shows its positions."""
-    question = patched.question
-    sender = selection.selected_sender(measured.senders)
-    name = selection.receiver_title(receiver)
+def senders(patched: Patching, receiver: Receiver, hold_networks: bool, measured: measurement.Paths) -> None:
+    """Draw the effects of the senders measured so far; a click on one shows the effect by position."""
+    sender, name = selection.selected_sender(measured.senders), selection.receiver_title(receiver)
+    recorded = patched.senders(receiver, hold_networks, measured)
     headline(tr("**Heads that feed {input}**", input=plain(name)), patched, tr(ABOUT_PATHS))
-    grid = figures.senders_grid(measured.senders, measured.found, question.into)
-
-    picture(grid, "patching-senders", sender, on_head=session_object(PatchingSelection).select_sender)
-    pairs = selection.pairs_call(reading, patched.pairs, question)
-    heads = selection.senders_call(reading, receiver, measured.senders)
-    recorded = selection.paths_call(pairs, question, heads, receiver, hold_networks).returning(measured.found)
-    downloads(
-        "patching-paths",
-        "patching-senders",
-        title=tr("Heads that feed {input}", input=name),
-        call=lambda: Call("table", figures.paths_table, (heads, recorded)),
-    )
+    if measured.job.finished:
+        st.caption(plain(translated(recorded.run().answer())))
+    select = session_object(PatchingSelection).select_sender
+    drawn("patching-paths", recorded, tr("Heads that feed {input}", input=name), selected=sender, on_head=select)
     if sender is None:
         st.caption(tr("Click a head to see at which position its output matters."))
     else:
-        positions(reading, patched, receiver, hold_networks, sender)
+        own = head_title(sender)
+        st.markdown(tr("**{head}**, by the position of its output", head=own))
+        title = tr("{sender} to {receiver}, by position", sender=own, receiver=name)
+        drawn("patching-positions", patched.positions(sender, receiver, hold_networks), title)
     st.caption(tr(NOT_MEANT))
-
-
-def positions(
-    reading: readings.Reading, patched: Patching, receiver: measurement.Receiver, hold_networks: bool, sender: Head
-) -> None:
-    """Draw the effect of a sender's output at each position."""
-    question = patched.question
-    effects = patched.path_positions(sender, receiver, hold_networks)
-    names, to = figures.position_names(patched.pairs, sender.kind), selection.receiver_title(receiver)
-    st.markdown(tr("**{head}**, by the position of its output", head=head_title(sender)))
-    grid = figures.positions_grid(effects, names, question.into)
-    picture(grid, "patching-positions")
-    pairs, places = selection.pairs_call(reading, patched.pairs, question), range(len(names))
-    recorded = selection.paths_call(pairs, question, [sender], receiver, hold_networks, places).returning(effects)
-    downloads(
-        "patching-positions",
-        "patching-positions",
-        title=tr("{sender} to {receiver}, by position", sender=head_title(sender), receiver=to),
-        call=lambda: Call("table", figures.positions_table, (recorded, list(names))),
-    )
 
 
 page()

@@ -5,11 +5,11 @@ from streamlit.testing.v1 import AppTest
 
 from core.analysis.heads.head import Head
 from core.analysis.interventions.minimal_pairs import MinimalPair
+from core.analysis.interventions.patch_results import PatchedCell
 from core.analysis.interventions.patching import mean_map, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
 from viz_app.controls import job_control
-from viz_app.views.experiments.patching.figures import PatchedCell
 from viz_app.views.experiments.patching.measurement import Patching, PatchingSlot, PathsSlot
 from viz_app.views.experiments.patching.second_sentence import few_and_more
 from viz_app.views.experiments.patching.selection import PatchingSelection, parsed_cell
@@ -45,11 +45,12 @@ def test_the_map_is_measured_and_checked(start: Start) -> None:
     assert found.job is not None
     assert found.job.finished
     for component, effects in patching_map(runs).items():
-        assert effects.recovered.tolist() == found.effects()[component].recovered.tolist()
+        assert effects.recovered.tolist() == found.components().run().effects[component].recovered.tolist()
     assert found.gap < 1e-3
     assert "Logit of" in said(app)
     assert "Shares need not sum to 1" in said(app)
     assert "and each of its heads alone" in said(app)
+    assert "Largest effect: " in said(app)
 
 
 def test_the_address_holds_the_question_and_the_selection(start: Start) -> None:
@@ -88,7 +89,9 @@ def test_a_stopped_map_shows_what_is_measured(start: Start, monkeypatch: pytest.
     assert not found.job.running
     assert 0 < found.job.done < found.job.total
     measured_layers = sum(
-        not effects.values[layer].isnan().any() for effects in found.effects().values() for layer in (0, 1)
+        not effects.values[layer].isnan().any()
+        for effects in found.components().run().effects.values()
+        for layer in (0, 1)
     )
     assert measured_layers == found.job.done
     assert f"{found.job.done} of {found.job.total} layers of components" in said(app)
@@ -124,7 +127,7 @@ def test_proposals_and_their_mean(start: Start) -> None:
     assert len(found.question.corrupted) > 1
     assert len(found.pairs) + len(found.left_out) == len(found.question.corrupted)
     expected = mean_map([patching_map(runs) for runs in found.pairs])
-    assert found.effects()["cross"].recovered.tolist() == expected["cross"].recovered.tolist()
+    assert found.components().run().effects["cross"].recovered.tolist() == expected["cross"].recovered.tolist()
 
 
 def test_paths_between_heads(start: Start) -> None:

@@ -1,0 +1,357 @@
+"""Results of patching: their tables, pictures and answers. Layers, heads and positions of tables are counted from 0."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from core.analysis.declaration import Columns, PicturedResult
+from core.analysis.interventions.pair_runs import COMPONENTS, Component, PairRuns, side_of
+from core.analysis.interventions.patching import Effects, Into, all_patched
+from core.analysis.interventions.path_patching import Receiver
+from core.analysis.pictures import Cell, Grid
+from core.analysis.tokens.words import readable
+from core.text.phrases import Number, Phrase, marked
+from core.trace import KINDS, STACKS, Head, Kind, Stack
+
+LEGENDS: dict[Into, str] = {
+    "corrupted": marked("share of the difference that the patch recovers"),
+    "clean": marked("share of the difference that the patch destroys"),
+}
+SMALLEST = 0.05  # smaller shares leave a cell empty, of a scale up to 1
+LEAST_LIMIT = 0.02  # a smaller scale would show noise
+GROUPS: dict[Component, str] = {
+    "encoder_self": marked("Self-attention"),
+    "encoder_feed_forward": marked("Feed-forward"),
+    "encoder_state": marked("State after the layer"),
+    "decoder_self": marked("Self-attention"),
+    "cross": marked("Cross-attention"),
+    "decoder_feed_forward": marked("Feed-forward"),
+    "decoder_state": marked("State after the layer"),
+}
+CELL_TITLES: dict[Component, str] = {
+    "encoder_self": marked("Encoder self-attention L{layer}"),
+    "encoder_feed_forward": marked("Encoder feed-forward L{layer}"),
+    "encoder_state": marked("Encoder state after the layer L{layer}"),
+    "decoder_self": marked("Decoder self-attention L{layer}"),
+    "cross": marked("Cross-attention L{layer}"),
+    "decoder_feed_forward": marked("Decoder feed-forward L{layer}"),
+    "decoder_state": marked("Decoder state after the layer L{layer}"),
+}
+GRIDS: dict[Stack, str] = {
+    "encoder": marked("Effects of patches in the encoder"),
+    "decoder": marked("Effects of patches in the decoder"),
+}
+KIND_GROUPS: dict[Kind, str] = {
+    "encoder_self": marked("Encoder"),
+    "decoder_self": marked("Decoder"),
+    "cross": marked("Cross-attention"),
+}
+
+
+class PatchedCell(NamedTuple):
+    """A component of a layer at a position, counted from 0."""
+
+    component: Component
+    layer: int
+    position: int
+
+    @property
+    def title(self) -> Phrase:
+        """Its name without its token: `Encoder self-attention L3`."""
+        return Phrase(CELL_TITLES[self.component], layer=Number(self.layer + 1, "d"))
+
+
+@dataclass(frozen=True)
+class PatchedPairs(PicturedResult):
+    """Runs of a sentence with each corrupted one; the results of patching them, the mean over all, are subclasses.
+
+    Attributes:
+        into: the run that is patched.
+    """
+
+    pairs: Sequence[PairRuns]
+    into: Into
+
+    @abstractmethod
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """What is drawn, whatever head is selected."""
+
+    @abstractmethod
+    def strongest(self) -> tuple[str, float]:
+        """Name and share of what has the largest effect."""
+
+    def answer(self, at: Head | None = None) -> str:
+        """What has the largest effect."""
+        part, share = self.strongest()
+        words = marked("Largest effect: {part}, {share} of the difference.")
+        return Phrase(words, part=part, share=Number(share, ".0%"))
+
+    def summary(self) -> str:
+        """Both metrics of each pair, and whether the clean one comes back if everything is patched."""
+        return "\n".join(map(_both_metrics, self.pairs))
+
+    def position_names(self, component: Component) -> list[str]:
+        """The token at each position, or both where the sentences differ: `girl | boy`."""
+        return [
+            readable(clean) if clean == corrupted else f"{readable(clean)} | {_all_readable(corrupted)}"
+            for clean, corrupted in zip(*position_tokens(self.pairs, component), strict=True)
+        ]
+
+    def grid(
+        self,
+        title: str,
+        columns: Sequence[str],
+        rows: Sequence[tuple[str, Sequence[Cell | None]]],
+        limit: float = 1.0,
+        width: int = 4,
+        groups: Sequence[tuple[str, int]] = (),
+    ) -> Grid:
+        """A grid of `share_cell`s."""
+        ends = [Number(end, ".0f" if limit == 1 else ".3f") for end in (-limit, limit)]
+        return Grid(
+            title=title,
+            legend=Phrase(LEGENDS[self.into]),
+            ends=(ends[0], ends[1]),
+            scale="diverging",
+            columns=columns,
+            rows=rows,
+            groups=groups,
+            width=width,
+        )
+
+
+def _all_readable(tokens: str) -> str:
+    return "/".join(map(readable, tokens.split("/"))) if "/" in tokens else readable(tokens)
+
+
+def _both_metrics(runs: PairRuns) -> str:
+    first, second = map(runs.translator.codec.piece, (runs.token, runs.against))
+    what = f"{first} minus {second}" if runs.metric == "difference" else f"log-probability of {first}"
+    gap = abs(all_patched(runs) - runs.clean)
+    return f"{what}: clean {runs.clean:.6f}, corrupted {runs.corrupted:.6f}; all patched: clean (gap {gap:.1g})"
+
+
+def share_cell(share: float, *, limit: float = 1.0, head: Head | None = None) -> Cell:
+    """A cell for a share on a diverging linear scale from -limit to limit; NaN is not measured yet."""
+    if share != share:
+        return Cell(text="", says=Phrase(marked("not measured yet")), shade=0.0, head=head)
+    text = Number(share, ".2f" if limit == 1 else ".3f") if abs(share) >= SMALLEST * limit else ""
+    return Cell(text=text, says=Number(share, "+.3f"), shade=share / limit, head=head)
+
+
+def shares_limit(shares: Sequence[float]) -> float:
+    """End of a scale for the effects of paths, which are small: the largest of them."""
+    return max(LEAST_LIMIT, *(abs(share) for share in shares if share == share), 0.0)
+
+
+def largest(shares: Tensor) -> int:
+    """Number of the largest absolute share, of those that are measured."""
+    return int(shares.nan_to_num(0).abs().argmax())
+
+
+def components_of(side: Stack) -> list[Component]:
+    """Components of one side, in the order of the columns."""
+    return [component for component in COMPONENTS if side_of(component) == side]
+
+
+@dataclass(frozen=True)
+class PatchedComponents(PatchedPairs):
+    """Effects of patching each component at each position: [layers, positions]."""
+
+    effects: Mapping[Component, Effects]
+
+    def table(self) -> Columns:
+        """A row for each component, layer and position: the tokens there, the metric, and the recovered share.
+
+        The corrupted tokens of several pairs are joined by `/`.
+        """
+        rows: list[tuple[object, ...]] = []
+        for component, effects in self.effects.items():
+            clean, corrupted = position_tokens(self.pairs, component)
+            for layer, (values, shares) in enumerate(
+                zip(effects.values.tolist(), effects.recovered.tolist(), strict=True)
+            ):
+                for position, (value, share) in enumerate(zip(values, shares, strict=True)):
+                    rows.append((component, layer, position, clean[position], corrupted[position], value, share))
+        names = ("component", "layer", "position", "clean_token", "corrupted_token", "metric", "recovered")
+        return _columns(names, rows)
+
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """A grid of each side, with a row for each position, and a column for each layer of each component."""
+        return tuple(self._of_side(side) for side in STACKS)
+
+    def _of_side(self, side: Stack) -> Grid:
+        columns = self._columns(side)
+        shares = torch.cat(
+            [self.effects[each].moved(self.into) for each in components_of(side)]
+        )  # [columns, positions]
+        names = self.position_names(columns[0][0])
+        return self.grid(
+            Phrase(GRIDS[side]),
+            [f"L{layer + 1}" for _, layer in columns],
+            [(name, list(map(share_cell, row))) for name, row in zip(names, shares.T.tolist(), strict=True)],
+            groups=[(Phrase(GROUPS[each]), len(self.effects[each].values)) for each in components_of(side)],
+        )
+
+    def _columns(self, side: Stack) -> list[tuple[Component, int]]:
+        return [(each, layer) for each in components_of(side) for layer in range(len(self.effects[each].values))]
+
+    def cell_at(self, side: Stack, place: tuple[int, int]) -> PatchedCell:
+        """What a cell of the grid of a side is, by its row and column."""
+        return PatchedCell(*self._columns(side)[place[1]], place[0])
+
+    def place_of(self, cell: PatchedCell) -> tuple[int, int]:
+        """The row and the column of a cell in the grid of its side."""
+        return cell.position, self._columns(side_of(cell.component)).index((cell.component, cell.layer))
+
+    def share(self, cell: PatchedCell) -> float:
+        """The share of the difference that a patch makes; NaN where not measured yet."""
+        return float(self.effects[cell.component].moved(self.into)[cell.layer, cell.position])
+
+    def strongest_cell(self) -> PatchedCell:
+        """The attention layer and position with the largest effect."""
+        cells: list[PatchedCell] = []
+        for kind in KINDS:
+            shares = self.effects[kind].moved(self.into)
+            cells.append(PatchedCell(kind, *divmod(largest(shares), shares.size(1))))
+        return cells[largest(torch.tensor(list(map(self.share, cells))))]
+
+    def strongest(self) -> tuple[str, float]:
+        """The attention layer with the largest effect: states after layers carry everything."""
+        cell = self.strongest_cell()
+        token = self.position_names(cell.component)[cell.position]
+        return Phrase(marked("{component} at {token} (of attention)"), component=cell.title, token=token), self.share(
+            cell
+        )
+
+
+@dataclass(frozen=True)
+class PatchedHeads(PatchedPairs):
+    """Effects [H] of patching each head of an attention layer, by position."""
+
+    kind: Kind
+    layer: int
+    effects: Mapping[int, Effects]
+
+    def table(self) -> Columns:
+        """A row for each position and each head."""
+        rows: list[tuple[object, ...]] = []
+        clean, corrupted = position_tokens(self.pairs, self.kind)
+        for position, effects in self.effects.items():
+            for head, (value, share) in enumerate(
+                zip(effects.values.tolist(), effects.recovered.tolist(), strict=True)
+            ):
+                rows.append((position, clean[position], corrupted[position], head, value, share))
+        return _columns(("position", "clean_token", "corrupted_token", "head", "metric", "recovered"), rows)
+
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """A grid with a row for each position."""
+        names = self.position_names(self.kind)
+        rows = [
+            (names[position], [share_cell(share, head=head) for head, share in self._shares(position)])
+            for position in self.effects
+        ]
+        columns = [f"H{head + 1}" for head in range(len(rows[0][1]))]
+        return (self.grid(Phrase(marked("Effects of single heads")), columns, rows, width=5),)
+
+    def strongest(self) -> tuple[str, float]:
+        """The head with the largest effect at one position."""
+        shares = [each for position in self.effects for each in self._shares(position)]
+        head, share = max(shares, key=lambda each: abs(each[1]))
+        return head.title, share
+
+    def _shares(self, position: int) -> list[tuple[Head, float]]:
+        shares = self.effects[position].moved(self.into).tolist()
+        return [(Head(self.kind, self.layer, head), share) for head, share in enumerate(shares)]
+
+
+@dataclass(frozen=True)
+class PatchedPaths(PatchedPairs):
+    """Effects [senders, 1] of patching the path from each head to a receiver, at all positions at once."""
+
+    receiver: Receiver
+    senders: Sequence[Head]
+    effects: Effects
+
+    def table(self) -> Columns:
+        """A row for each sender."""
+        metrics, shares = self.effects.values[:, 0].tolist(), self.effects.recovered[:, 0].tolist()
+        rows = [(*sender, value, share) for sender, value, share in zip(self.senders, metrics, shares, strict=True)]
+        return _columns(("kind", "layer", "head", "metric", "recovered"), rows)
+
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """A grid with a row for each layer, and a column for each of its heads."""
+        shares = dict(zip(self.senders, self.effects.moved(self.into)[:, 0].tolist(), strict=True))
+        limit = shares_limit(list(shares.values()))
+        kinds: list[Kind] = [kind for kind in KINDS if any(head.kind == kind for head in self.senders)]
+        heads = range(max((head.head for head in self.senders), default=0) + 1)
+
+        def cell(head: Head) -> Cell | None:
+            return share_cell(shares[head], limit=limit, head=head) if head in shares else None
+
+        grid = self.grid(
+            Phrase(marked("Effects of heads through the paths to the receiver")),
+            [f"H{head + 1}" for head in heads] * len(kinds),
+            [
+                (f"L{layer + 1}", [cell(Head(kind, layer, head)) for kind in kinds for head in heads])
+                for layer in sorted({head.layer for head in self.senders})
+            ],
+            limit,
+            6,
+            [(Phrase(KIND_GROUPS[kind]), len(heads)) for kind in kinds],
+        )
+        return (grid,)
+
+    def strongest(self) -> tuple[str, float]:
+        """The head with the largest effect."""
+        shares = self.effects.moved(self.into)[:, 0]
+        number = largest(shares)
+        return self.senders[number].title, float(shares[number])
+
+
+@dataclass(frozen=True)
+class PatchedPositions(PatchedPairs):
+    """Effects [1, positions] of patching the output of one head on the path to a receiver, by position."""
+
+    sender: Head
+    receiver: Receiver
+    effects: Effects
+
+    def table(self) -> Columns:
+        """A row for each position."""
+        names = self.position_names(self.sender.kind)
+        values, shares = self.effects.values[0].tolist(), self.effects.recovered[0].tolist()
+        return {"position": range(len(names)), "token": names, "metric": values, "recovered": shares}
+
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """A grid with one row."""
+        shares = self.effects.moved(self.into)[0].tolist()
+        limit = shares_limit(shares)
+        cells = [share_cell(share, limit=limit) for share in shares]
+        columns = self.position_names(self.sender.kind)
+        title = Phrase(marked("Effects by position of the sender"))
+        return (self.grid(title, columns, [("", cells)], limit, 7),)
+
+    def strongest(self) -> tuple[str, float]:
+        """The position with the largest effect."""
+        shares = self.effects.moved(self.into)[0]
+        position = largest(shares)
+        return self.position_names(self.sender.kind)[position], float(shares[position])
+
+
+def position_tokens(pairs: Sequence[PairRuns], component: Component) -> tuple[list[str], list[str]]:
+    """Clean and corrupted token at each position of a component."""
+    if side_of(component) == "decoder":
+        fed = [str(token) for token in pairs[0].fed_tokens]
+        return fed, fed
+    clean = [str(token) for token in pairs[0].source_tokens[0]]
+    others = zip(*(runs.source_tokens[1] for runs in pairs), strict=True)
+    return clean, ["/".join(dict.fromkeys(map(str, tokens))) for tokens in others]
+
+
+def _columns(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Columns:
+    return {name: [row[index] for row in rows] for index, name in enumerate(names)}
