@@ -13,6 +13,7 @@ from core.analysis.attribution.logit_trace import trace_logits
 from core.analysis.attribution.score_components import ScoreComponentsOptions, score_components
 from core.analysis.composition.edge_effects import exact_effects
 from core.analysis.composition.edges import sender_side
+from core.analysis.composition.paths import HeadPaths, positions_grid
 from core.analysis.composition.replacement import record_replacement
 from core.analysis.composition.survey import survey
 from core.analysis.corpus.collection import CorpusPass
@@ -53,7 +54,6 @@ from viz_app.views.corpus import corpus_examples
 from viz_app.views.corpus.figures import corpus, distributions, scatter
 from viz_app.views.corpus.figures import corpus_examples as example_figures
 from viz_app.views.experiments.head_paths import figures as head_paths
-from viz_app.views.experiments.head_paths import path_graph
 from viz_app.views.experiments.switches import head_switches
 from viz_app.views.models.over_training import figures as over_training
 from viz_app.views.models.parsing import constituency_tree
@@ -193,15 +193,14 @@ def paths(of: Subject) -> Iterator[Drawn]:
     """Head to head."""
     run = record_replacement(of.translator, of.text, of.target, of.position, "mean")
     found = survey(run, 5)
-    graph = head_paths.path_graph(run.runs, found, 5, of.theme)
-    yield path_graph.graph_payload(graph, of.theme)
+    yield head_paths.path_graph(run.runs, found, 5, of.theme).data
     yield pd.DataFrame(found.table())
-    yield head_paths.readable_table(found, 5)
+    yield picture_data(HeadPaths(run, found).pictures()[0], translated_all)
     edge = found.ranked()[0].edge
     side = sender_side(edge.sender)
     own = of.explanation.source_tokens if side == "encoder" else of.explanation.fed_tokens[: of.position + 1]
     effects = exact_effects(run, [(edge, at) for at in range(len(own))]).tolist()
-    yield head_paths.positions_grid(effects, own)
+    yield picture_data(positions_grid(effects, own), translated_all)
 
 
 def steps(of: Subject) -> Iterator[Drawn]:

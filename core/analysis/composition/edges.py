@@ -8,6 +8,7 @@ from torch import nn
 from core.analysis.interventions.continued_runs import block_of
 from core.analysis.interventions.pair_runs import Component, PairRuns, side_of
 from core.model import Transformer
+from core.text.phrases import Number, Phrase, listed, marked
 from core.trace import KINDS, STACKS, Head, Kind, Stack
 
 NodePart = Literal[
@@ -22,6 +23,14 @@ NodePart = Literal[
 ]
 Input = Literal["query", "key", "value", "input"]  # the last one of networks and of the logit, which have no other
 INPUTS: tuple[Input, ...] = get_args(Input)
+INPUT_NAMES: dict[Input, str] = {"query": marked("query"), "key": marked("key"), "value": marked("value"), "input": ""}
+NODE_TITLES = {
+    "source": marked("Source embedding"),
+    "target": marked("Target embedding"),
+    "logit": marked("Logit"),
+    "encoder_feed_forward": marked("Encoder L{layer} network"),
+    "decoder_feed_forward": marked("Decoder L{layer} network"),
+}
 EMBEDDINGS: dict[Stack, NodePart] = {"encoder": "source", "decoder": "target"}
 
 
@@ -58,6 +67,13 @@ class Node(NamedTuple):
         kind: Kind | None = next((kind for kind in KINDS if kind == self.part), None)
         return None if kind is None or self.layer is None or self.head is None else Head(kind, self.layer, self.head)
 
+    @property
+    def title(self) -> Phrase:
+        """Name for readers of any language: `Cross L5 H3`, `Encoder L2 network`, `Source embedding`."""
+        if head := self.as_head:
+            return head.title
+        return Phrase(NODE_TITLES[self.part], layer=Number(0 if self.layer is None else self.layer + 1, "d"))
+
 
 class Edge(NamedTuple):
     """The direct path from a sender to one input of a receiver."""
@@ -70,6 +86,13 @@ class Edge(NamedTuple):
         """Display name: `encoder L1 H2 > cross L5 H3 value`, `target > logit`."""
         which = "" if self.input == "input" else f" {self.input}"
         return f"{self.sender} > {self.receiver}{which}"
+
+    @property
+    def title(self) -> Phrase:
+        """Name for readers of any language: `Encoder L1 H2 to Cross L5 H3, value`."""
+        title = Phrase("{sender} \u2192 {receiver}", sender=self.sender.title, receiver=self.receiver.title)
+        name = INPUT_NAMES[self.input]
+        return listed((title, Phrase(name))) if name else title
 
 
 def sublayers(runs: PairRuns, side: Stack) -> list[SubLayerPlace]:

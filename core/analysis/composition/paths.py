@@ -3,14 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.analysis.composition.edge_effects import EdgeFlow
 from core.analysis.composition.edges import Edge
 from core.analysis.composition.replacement import ReplacedBy, Replacement, record_replacement
 from core.analysis.composition.survey import Survey, survey
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.interventions.pair_runs import Metric
+from core.analysis.pictures import Cell, Grid, effect_cells, effect_ends, effect_limit
 from core.analysis.subject import piece_id, predicted_position
+from core.analysis.tokens.words import readable_all
 from core.files.number_range import COUNTED_FROM_1, FROM_1
+from core.text.phrases import Number, Phrase, marked
+from core.trace import Head
 from core.translator import Translator
+
+DRAWN = 20  # edges of the picture
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class PathsOptions:
 
 
 @dataclass(frozen=True)
-class HeadPaths:
+class HeadPaths(PicturedResult):
     """The edges of a run.
 
     Attributes:
@@ -63,6 +70,34 @@ class HeadPaths:
         """A row for each edge, the strongest first; layers and heads are counted from 0."""
         return self.edges.columns() if self.all else self.edges.table()
 
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """The strongest edges; one that is only estimated has no effect."""
+        edges = self.edges.ranked()[:DRAWN]
+        limit = effect_limit([self.edges.effect(each) for each in edges])
+        rows = [
+            (each.edge.title, [*effect_cells([each.estimate], limit), *effect_cells(self._effect(each.edge), limit)])
+            for each in edges
+        ]
+        grid = Grid(
+            title=Phrase(marked("Strongest direct paths")),
+            legend=Phrase(marked("effect in nats")),
+            ends=effect_ends(limit),
+            scale="diverging",
+            columns=[Phrase(marked("Estimate")), Phrase(marked("Effect"))],
+            rows=rows,
+            width=9,
+        )
+        return (grid,)
+
+    def _effect(self, edge: Edge) -> list[float]:
+        return [self.edges.effects[edge]] if edge in self.edges.effects else []
+
+    def answer(self, at: Head | None = None) -> str:
+        """The strongest edge."""
+        edge = self.edges.ranked()[0]
+        words = marked("Largest effect: {edge}, {effect} nats.")
+        return Phrase(words, edge=edge.edge.title, effect=Number(self.edges.effect(edge), "+.2f"))
+
     def summary(self) -> str:
         """How far estimates and weights agree with the measured effects."""
         runs, edges = self.run.runs, self.edges
@@ -76,6 +111,34 @@ class HeadPaths:
             edge, gap = self.checked
             lines.append(f"{edge} repeated with hooks: gap {gap:.1g}")
         return "\n".join(lines)
+
+
+def values_grid(flow: EdgeFlow, tokens: Sequence[str]) -> Grid:
+    """A grid with one row: the relative change of the value of each of the receiver's keys."""
+    limit, values = max(1.0, float(flow.values.max())), flow.values.tolist()
+    cells = [Cell(text=Number(each, ".2f"), says=Number(each, ".3f"), shade=each / limit) for each in values]
+    return Grid(
+        title=Phrase(marked("Change of the values")),
+        legend=Phrase(marked("change of the value, relative to it")),
+        ends=("0", Number(limit, ".1f")),
+        columns=readable_all(tokens),
+        rows=[("", cells)],
+        width=6,
+    )
+
+
+def positions_grid(effects: Sequence[float], tokens: Sequence[str]) -> Grid:
+    """A grid with one row: the effect of the sender's output through an edge at each position."""
+    limit = effect_limit(effects)
+    return Grid(
+        title=Phrase(marked("Effects by position of the sender")),
+        legend=Phrase(marked("effect in nats")),
+        ends=effect_ends(limit),
+        scale="diverging",
+        columns=readable_all(tokens),
+        rows=[("", effect_cells(effects, limit))],
+        width=6,
+    )
 
 
 def paths(translator: Translator, source: str, target: str | Sequence[int], options: PathsOptions) -> HeadPaths:

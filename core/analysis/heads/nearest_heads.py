@@ -28,14 +28,16 @@ from torch import Tensor
 from tqdm import tqdm
 
 from core.analysis.comparison import common_axes
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.heads.corpus_maps import BATCH_SIZE, batch_maps
 from core.analysis.heads.head import Maps
+from core.analysis.pictures import Cell, Grid
 from core.analysis.subject import Subject
 from core.analysis.tokens.words import mean_over_words
 from core.capture import AttentionMap
 from core.decoding.text_codec import require_text
 from core.files.number_range import FROM_1
+from core.text.phrases import Number, Phrase, marked
 from core.text.sentences import naming_sentence
 from core.text.text_files import read_text, split_lines
 from core.trace import KINDS, Head, Kind
@@ -60,13 +62,13 @@ class NearHead(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HeadCorrelations:
+class HeadCorrelations(PicturedResult):
     """Correlations between all heads of two models, kind by kind.
 
     Attributes:
         heads: of the first and of the second model, by kind.
         correlations: [heads of the first, heads of the second] by kind, float64.
-        nearest: number of heads in `table` for each head.
+        nearest: number of heads in `table` for each head, and of bold ones in the picture.
     """
 
     heads: dict[Kind, tuple[tuple[Head, ...], tuple[Head, ...]]]
@@ -97,6 +99,45 @@ class HeadCorrelations:
             "other_head": [near.head.head for _, _, near in rows],
             "correlation": [near.correlation for _, _, near in rows],
         }
+
+    def pictures(self, at: Head) -> tuple[Grid, ...]:
+        """The heads of the second model by their correlation with one of the first; those without one are empty."""
+        near = self.nearest_to(at)
+        nearest = {head for head, _ in near[: self.nearest]}
+        cells = {head: _cell(head, value, head in nearest) for head, value in near if not math.isnan(value)}
+        layers, columns = ({getattr(each.head, name) for each in near} for name in ("layer", "head"))
+        grid = Grid(
+            title=Phrase(marked("Heads of the second by their likeness to {head}"), head=at.short),
+            legend=Phrase(marked("correlation; bold: the nearest")),
+            ends=(Number(-1, "d"), Number(1, "d")),
+            scale="diverging",
+            columns=[f"H{head + 1}" for head in sorted(columns)],
+            rows=[
+                (f"L{layer + 1}", [cells.get(Head(at.kind, layer, head)) for head in sorted(columns)])
+                for layer in sorted(layers)
+            ],
+        )
+        return (grid,)
+
+    def answer(self, at: Head) -> str:
+        """The nearest head."""
+        other, value = self.nearest_to(at)[0]
+        return Phrase(
+            marked("{other} of the second attends most like {head}: correlation {value}."),
+            other=other.short,
+            head=at.short,
+            value=Number(value, ".2f"),
+        )
+
+
+def _cell(head: Head, correlation: float, is_near: bool) -> Cell:
+    return Cell(
+        text=Number(correlation, ".2f"),
+        says=Number(correlation, "+.3f"),
+        shade=correlation,
+        head=head,
+        is_strong=is_near,
+    )
 
 
 class CorrelationTally:

@@ -8,8 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.analysis.pictures import Cell, Grid
 from core.analysis.two_models.translated_lines import TranslatedPair
 from core.text.bleu_tokenizers import bleu_tokenizer
+from core.text.phrases import Number, Phrase, marked
 
 LENGTHS = (10, 20, 30, 40)  # words of a source up to which a bucket reaches
 FREQUENCIES = (1, 2, 4, 9, 99)  # occurrences in the references up to which a bucket reaches
@@ -32,6 +34,43 @@ class Bucket:
     count: int
     first: float
     second: float
+
+    @property
+    def name(self) -> str:
+        """Its least and its most: `10\u201320`."""
+        if self.most is None:
+            return f"\u2265 {self.least}"
+        return str(self.least) if self.least == self.most else f"{self.least}\u2013{self.most}"
+
+
+def buckets_grid(buckets: Sequence[Bucket], by: str, score: str, names: Sequence[str]) -> Grid:
+    """A grid with a row for each model, and one for their difference.
+
+    Args:
+        by, score: what the buckets count, and their scores.
+        names: of the models.
+    """
+    limit = max(1.0, *(abs(each.first - each.second) for each in buckets), 0.0)
+
+    def cell(value: float, count: int) -> Cell:
+        says = Phrase(marked("{value}, of {count}"), value=Number(value, ".1f"), count=Number(count, ","))
+        return Cell(text=Number(value, ".1f"), says=says, shade=value / 100)
+
+    def difference(value: float) -> Cell:
+        return Cell(text=Number(value, "+.1f"), says=Number(value, "+.2f"), shade=value / limit, scale="diverging")
+
+    return Grid(
+        title=Phrase("{score}: {by}", score=score, by=by),
+        legend=score,
+        ends=("0", "100"),
+        columns=[each.name for each in buckets],
+        rows=[
+            (names[0], [cell(each.first, each.count) for each in buckets]),
+            (names[1], [cell(each.second, each.count) for each in buckets]),
+            (Phrase(marked("Difference")), [difference(each.first - each.second) for each in buckets]),
+        ],
+        width=6,
+    )
 
 
 def by_length(lines: Sequence[TranslatedPair]) -> list[Bucket]:

@@ -9,17 +9,20 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from core.analysis.declaration import Analysis, Columns, option
+from core.analysis.declaration import Analysis, Columns, PicturedResult, option
+from core.analysis.pictures import Grid
 from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.thresholds import UNMEASURED, SignThresholds, load_thresholds, thresholds_beside
 from core.analysis.subject import Subject
-from core.analysis.two_models.buckets import Bucket, by_frequency, by_length
+from core.analysis.two_models.buckets import Bucket, buckets_grid, by_frequency, by_length
 from core.analysis.two_models.paired_scores import PairedScore, PairedTestName, paired_scores
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, parse_pairs, translate_pairs
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.file_writing import file_digest
 from core.files.number_range import NumberRange
+from core.text.phrases import Number, Phrase, marked
 from core.text.text_files import decode, read_text
+from core.trace import Head
 from core.translator import Translator
 
 COUNTED: tuple[SignName, ...] = tuple(name for name in SIGNS if name != "left_out")
@@ -74,13 +77,14 @@ class SignCount:
 
 
 @dataclass(frozen=True)
-class ComparedModels:
+class ComparedModels(PicturedResult):
     """Two models over a test set.
 
     Attributes:
         lines: in the order of the test set.
         scores: of all of them.
         signs: without the left-out words, for which every word of every source would have to be left out in turn.
+        names: of the models in pictures.
     """
 
     lines: tuple[TranslatedPair, ...]
@@ -88,10 +92,16 @@ class ComparedModels:
     lengths: tuple[Bucket, ...]
     frequencies: tuple[Bucket, ...]
     signs: tuple[SignCount, ...] = ()
+    names: tuple[str, str] = (Phrase(marked("first")), Phrase(marked("second")))
+
+    @property
+    def ranked(self) -> list[TranslatedPair]:
+        """The sentences, those first that the first model translates better, by chrF."""
+        return sorted(self.lines, key=lambda line: -line.difference)
 
     def table(self) -> Columns:
-        """A row for each sentence, those first that the first model translates better, by chrF; lines count from 1."""
-        lines = sorted(self.lines, key=lambda line: -line.difference)
+        """A row for each of the `ranked` sentences; lines count from 1."""
+        lines = self.ranked
         return {
             "difference": [line.difference for line in lines],
             "first_chrf": [line.chrf[0] for line in lines],
@@ -118,6 +128,27 @@ class ComparedModels:
         """A row for each sign."""
         return {name: [getattr(each, name) for each in self.signs] for name in SignCount.__dataclass_fields__}
 
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """The buckets of sentences, and those of words."""
+        words, occurrences = marked("words in the source"), marked("occurrences of a word in the references")
+        return (
+            buckets_grid(self.lengths, Phrase(words), Phrase(marked("chrF")), self.names),
+            buckets_grid(self.frequencies, Phrase(occurrences), Phrase(marked("F-measure")), self.names),
+        )
+
+    def answer(self, at: Head | None = None) -> str:
+        """The scores of the whole set by the first metric."""
+        score = self.scores[0]
+        return Phrase(
+            marked("{metric} is {first} ({name}) and {second} ({other}), p = {p_value}."),
+            metric=score.metric,
+            first=Number(score.first, ".2f"),
+            name=self.names[0],
+            second=Number(score.second, ".2f"),
+            other=self.names[1],
+            p_value=Number(score.p_value, ".4f"),
+        )
+
     def summary(self) -> str:
         """The scores and the buckets, for people."""
         same = sum(one == other for one, other in (line.texts for line in self.lines))
@@ -136,19 +167,13 @@ class ComparedModels:
         ):
             rows += [
                 title,
-                *(f"  {_named(each):<8}{each.first:6.1f}{each.second:8.1f}  of {each.count}" for each in buckets),
+                *(f"  {each.name:<8}{each.first:6.1f}{each.second:8.1f}  of {each.count}" for each in buckets),
             ]
         rows.append("sentences with a sign of a bad translation (-: the model has no threshold for it)")
         for each in self.signs:
             counts = ["-" if count is None else str(count) for count in (each.first, each.second)]
             rows.append(f"  {each.sign:<12}{counts[0]:>4}{counts[1]:>8}")
         return "\n".join(rows)
-
-
-def _named(bucket: Bucket) -> str:
-    if bucket.most is None:
-        return f"{bucket.least}+"
-    return str(bucket.least) if bucket.least == bucket.most else f"{bucket.least}-{bucket.most}"
 
 
 Thresholds = tuple[SignThresholds | None, SignThresholds | None]

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.analysis.composition.edge_effects import exact_effects
+from core.analysis.composition.edge_effects import edge_flow, exact_effects
 from core.analysis.composition.edges import Edge, Node
+from core.analysis.composition.paths import PATHS, positions_grid, values_grid
 from core.analysis.composition.replacement import record_replacement
 from core.cli.commands import main
 from core.model import MultiHeadAttention
@@ -54,6 +55,27 @@ def test_all_edges_and_a_check_with_hooks(tiny_checkpoint: Path, capsys: pytest.
     assert sum(measured) == 60 < len(rows)
     assert f"{len(rows)} edges, {sum(measured)} measured exactly" in said
     assert float(said.rsplit("gap ", 1)[1]) < 1e-3
+
+
+def test_the_pictures_name_edges_for_readers(tiny_checkpoint: Path):
+    names = {
+        Node("encoder_feed_forward", 1): "Encoder L2 network",
+        Node("cross", 0, 1): "Cross L1 H2",
+        Node("source"): "Source embedding",
+        Node("logit"): "Logit",
+    }
+    assert {node: node.title for node in names} == names
+    edge = Edge(Node("encoder_self", 0, 0), Node("cross", 1, 0), "key")
+    assert edge.title == "Encoder L1 H1 \u2192 Cross L2 H1, key"
+    found = PATHS(Translator.from_checkpoint(tiny_checkpoint), CLEAN, TARGET, token=2, strongest=10)
+    best, (grid,) = found.edges.ranked()[0], found.pictures()
+    assert grid.rows[0][0] == best.edge.title
+    assert [len(cells) for _, cells in grid.rows] == [2] * 10 + [1] * 10
+    assert found.answer() == f"Largest effect: {best.edge.title}, {found.edges.effects[best.edge]:+.2f} nats."
+    flow = edge_flow(found.run, Edge(Node("source"), Node("cross", 1, 0), "value"))
+    tokens = found.run.runs.source_tokens[0]
+    for drawn in (values_grid(flow, tokens), positions_grid([0.5] * len(tokens), tokens)):
+        assert len(drawn.rows[0][1]) == len(drawn.columns) == len(tokens)
 
 
 def test_a_model_whose_layers_are_not_linear_in_their_heads_is_refused(

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.heads.head import Head
@@ -11,18 +10,17 @@ from core.analysis.heads.nearest_heads import (
     CorrelationTally,
     HeadCorrelations,
     NearestOptions,
-    NearHead,
     compared_maps,
     has_same_tokens,
     nearest_heads,
 )
 from core.analysis.recorded_call import Call, Given
+from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.tables import decimals, selectable_table
-from viz_app.drawing import head_names
-from viz_app.drawing.display_text import decimal, sentence_case
-from viz_app.language import marked, tr
+from viz_app.drawing.display_text import sentence_case
+from viz_app.drawing.head_names import LayerHead
+from viz_app.language import marked, tr, translated
 from viz_app.session import python_code
 from viz_app.session.address import NEAREST
 from viz_app.session.job_slot import JobSlot
@@ -34,7 +32,7 @@ from viz_app.session.state import session_object
 from viz_app.views.compare.one_sentence.other_side import ComparedSide
 from viz_app.views.compare.one_sentence.settings import CompareView, second_widget
 
-SHOWN = 5  # heads
+SHOWN = 5  # nearest heads of each
 IMPORT = "from viz_app.session.sample_sentences import SHIPPED"
 ABOUT = marked("""
 The heads of the second side that attend most like the first side's head, whatever their numbers: by the correlation of
@@ -109,7 +107,7 @@ def known(first: ComparedSide, second: ComparedSide) -> HeadCorrelations | None:
     return found(first.model, second.model, options_of(first, second)).correlations
 
 
-def nearest_button(first: ComparedSide, second: ComparedSide, view: CompareView, head: head_names.LayerHead) -> None:
+def nearest_button(first: ComparedSide, second: ComparedSide, view: CompareView, head: LayerHead) -> None:
     """Draw the button that selects the nearest head, at once or when it is found, and shows the nearest five."""
 
     def select() -> None:
@@ -122,13 +120,12 @@ def nearest_button(first: ComparedSide, second: ComparedSide, view: CompareView,
     st.button(tr("Nearest head"), on_click=select, key="nearest_head", help=tr(ABOUT))
 
 
-def select_nearest(correlations: HeadCorrelations, view: CompareView, head: head_names.LayerHead) -> None:
+def select_nearest(correlations: HeadCorrelations, view: CompareView, head: LayerHead) -> None:
     """Select the second side's head that is nearest to the first side's; before its widget is drawn."""
-    layer, number = correlations.nearest_to(Head(view.kind, *head))[0].head[1:]
-    second_widget(view).set(head_names.name_of(layer, number))
+    second_widget(view).set(correlations.nearest_to(Head(view.kind, *head))[0].head.short)
 
 
-def select_if_found(first: ComparedSide, second: ComparedSide, view: CompareView, head: head_names.LayerHead) -> None:
+def select_if_found(first: ComparedSide, second: ComparedSide, view: CompareView, head: LayerHead) -> None:
     """Select the nearest head if the visitor has asked for it and it has been found since."""
     slot = session_object(ComparisonSlot)
     if slot.measured is not None and slot.measured.select and (correlations := known(first, second)) is not None:
@@ -136,13 +133,16 @@ def select_if_found(first: ComparedSide, second: ComparedSide, view: CompareView
         select_nearest(correlations, view, head)
 
 
-def nearest_part(first: ComparedSide, second: ComparedSide, view: CompareView, head: head_names.LayerHead) -> None:
-    """Draw the nearest heads, if the visitor wants them, while they are found."""
+def nearest_part(
+    first: ComparedSide, second: ComparedSide, view: CompareView, heads: tuple[LayerHead, LayerHead]
+) -> None:
+    """Draw how alike the second side's heads are, if the visitor wants it, while it is found."""
     if not NEAREST.draw(st.toggle, tr("Nearest heads"), help=tr(ABOUT)):
         return
     correlations = known(first, second)
     if correlations is not None:
-        near_table(correlations, first, second, view, head)
+        near_grid(correlations, first, second, view, heads)
+        downloads("nearest-heads", "nearest-heads", of_sentence=False, call=lambda: nearest_call(first, second))
         return
     try:
         measured = comparison(first, second)
@@ -152,52 +152,34 @@ def nearest_part(first: ComparedSide, second: ComparedSide, view: CompareView, h
 
     def so_far() -> None:
         if measured.job.done:
-            near_table(measured.tally.result(SHOWN), first, second, view, head)
+            near_grid(measured.tally.result(SHOWN), first, second, view, heads)
 
     job_control(measured.job, "nearest_job", below=so_far)
 
 
-def near_table(
+def near_grid(
     correlations: HeadCorrelations,
     first: ComparedSide,
     second: ComparedSide,
     view: CompareView,
-    head: head_names.LayerHead,
+    heads: tuple[LayerHead, LayerHead],
 ) -> None:
-    """Draw the nearest five; selecting a row compares that head."""
-    nearest = correlations.nearest_to(Head(view.kind, *head))[:SHOWN]
-    names = [head_names.name_of(each.head.layer, each.head.head) for each in nearest]
-    name = head_names.name_of(*head)
-    table = pd.DataFrame({"head": names, "correlation": [each.correlation for each in nearest]})
-    selectable_table(
-        table,
-        f"nearest-{view.kind}-{name}",
-        lambda row: second_widget(view).set(names[row]),
-        height="content",
-        column_config={
-            "head": st.column_config.TextColumn(tr("Second head"), width=110),
-            "correlation": st.column_config.ProgressColumn(
-                tr("Correlation"), **decimals(3), min_value=0, max_value=1, help=tr(ABOUT)
-            ),
-        },
-    )
-    st.caption(_in_words(nearest[0], head, first.model.digest == second.model.digest))
-    if (whole := known(first, second)) is not None:
-        downloads("nearest-heads", of_sentence=False, call=lambda: nearest_call(first, second, whole))
+    """Draw the second side's heads by their likeness to the first side's; a click on one compares it."""
+    head, other = (Head(view.kind, *each) for each in heads)
+
+    def select(near: Head) -> None:
+        second_widget(view).set(near.short)
+
+    picture(correlations.pictures(head)[0], "nearest-heads", other, on_head=select)
+    if first.model.digest == second.model.digest and correlations.nearest_to(head)[0].head == head:
+        st.caption(tr("Both sides have the same model, so {head} is nearest to itself.", head=head.short))
+    else:
+        st.caption(translated(correlations.answer(head)))
 
 
-def _in_words(nearest: NearHead, head: head_names.LayerHead, is_itself: bool) -> str:
-    """Say how alike the nearest head is."""
-    names = {"head": head_names.name_of(*head), "other": head_names.name_of(*nearest.head[1:])}
-    if is_itself and nearest.head[1:] == head:
-        return tr("Both sides have the same model, so {head} is nearest to itself.", **names)
-    value = decimal(nearest.correlation, 2)
-    return tr("{other} of the second attends most like {head}: correlation {value}.", **names, value=value)
-
-
-def nearest_call(first: ComparedSide, second: ComparedSide, correlations: HeadCorrelations) -> Call:
+def nearest_call(first: ComparedSide, second: ComparedSide) -> Call:
     """Return the call of the table of the nearest heads of all heads."""
     one, two = (python_code.translator(side.model) for side in (first, second))
     sentences = Given("sentences", SHIPPED, lambda name: f"{IMPORT}\n{name} = SHIPPED")
     arguments = one, two, sentences, options_of(first, second)
-    return Call("found", nearest_heads, arguments).returning(correlations).then("table")
+    return Call("found", nearest_heads, arguments).returning(known(first, second)).then("table")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -14,7 +13,7 @@ from core.capture import AttentionMap, Kind
 from viz_app.components.attention_lines import attention_lines, lines_payload
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import DIFFERENCE, map_with_products, no_products
-from viz_app.controls.tables import decimals, selectable_table
+from viz_app.controls.tables import bar_column, selectable_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import isolated, plain, sentence_case, shortened
@@ -139,7 +138,7 @@ def difference_part(
             differences, selected = dict[int, Difference](), None
     with right:
         if not view.weights.per_layer:
-            nearest.nearest_part(*sides, view, heads[0])
+            nearest.nearest_part(*sides, view, heads)
         if selected is not None:
             ranking(differences, selected, heads[0][1], view)
             if sides[0].is_by_model and not view.weights.per_layer:
@@ -257,23 +256,24 @@ def distances(differences: dict[int, Difference], view: CompareView) -> None:
     """Draw a table of all heads; selecting a row compares that head of both sides."""
 
     def select(row: int) -> None:
-        head_widget(view).set(str(table["head"].iloc[row]))
+        head_widget(view).set(names[row])
         second_widget(view).set(SAME)
 
     rows = [
-        (view.weights.name(layer, head), value)
+        (value, view.weights.name(layer, head))
         for layer, each in differences.items()
         for head, value in enumerate(mean_distance(each))
     ]
-    table = pd.DataFrame(rows, columns=["head", "distance"]).sort_values("distance", ascending=False, ignore_index=True)
+    rows.sort(key=lambda row: -row[0])
+    names = [name for _, name in rows]
     selectable_table(
-        table,
+        {"head": names, "distance": [value for value, _ in rows]},
         "compare_distances",
         select,
         height=300,
         column_config={
             "head": st.column_config.TextColumn(tr("Layer") if view.weights.per_layer else tr("Head"), width=80),
-            "distance": st.column_config.ProgressColumn(tr("Distance"), **decimals(3), min_value=0, max_value=1),
+            "distance": bar_column(tr("Distance"), 3),
         },
     )
 

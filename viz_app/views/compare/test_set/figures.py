@@ -1,18 +1,15 @@
-"""Two models over a test set: sentences as points, buckets as pairs of points."""
+"""Two models over a test set: sentences as points."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
-from core.analysis.two_models.buckets import Bucket
 from core.analysis.two_models.translated_lines import TranslatedPair
 from viz_app.drawing.display_text import decimal, shortened
 from viz_app.drawing.plotly_chart import bare_axis, empty_figure, escaped, with_layout
 from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import tr
-
-MARGIN = (52, 28, 12, 44)
 
 
 def sentences_figure(
@@ -23,7 +20,7 @@ def sentences_figure(
     Args:
         names: of both models.
     """
-    figure = empty_figure(theme, height, MARGIN)
+    figure = empty_figure(theme, height, (52, 28, 12, 44))
     figure.add_scatter(
         x=[0, 100],
         y=[0, 100],
@@ -71,68 +68,9 @@ def marker_line(lines: Sequence[TranslatedPair], point: Mapping[str, Any]) -> Tr
             return None
 
 
-def buckets_figure(
-    buckets: Sequence[Bucket], names: tuple[str, str], axis: str, score: str, theme: Theme, height: int = 240
-) -> go.Figure:
-    """Plot both models in each bucket, one beside the other with a line between.
-
-    Args:
-        axis, score: what the buckets count and what is plotted, in the visitor's language.
-    """
-    figure = empty_figure(theme, height, MARGIN)
-    for place, each in enumerate(buckets):
-        figure.add_scatter(
-            x=[place, place],
-            y=[each.first, each.second],
-            mode="lines",
-            line={"color": theme.hairline, "width": 2},
-            showlegend=False,
-            hoverinfo="skip",
-        )
-    for side, name in enumerate(names):
-        values = [each.second if side else each.first for each in buckets]
-        figure.add_scatter(
-            x=list(range(len(buckets))),
-            y=values,
-            mode="markers",
-            name=escaped(name),
-            marker={"color": side_color(side, theme), "size": 10, "symbol": ("circle", "diamond")[side]},
-            text=[
-                tr("{model}: {value}, of {count}", model=escaped(name), value=decimal(value, 1), count=each.count)
-                for each, value in zip(buckets, values, strict=True)
-            ],
-            hovertemplate="%{text}<extra></extra>",
-        )
-    ticks = {"showticklabels": True, "tickfont": _font(theme, numbers=True)}
-    return with_layout(
-        figure,
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "font": _font(theme)},
-        xaxis=bare_axis(
-            **ticks,
-            tickvals=list(range(len(buckets))),
-            ticktext=[bucket_name(each) for each in buckets],
-            range=[-0.5, len(buckets) - 0.5],
-            title={"text": axis, "font": _font(theme)},
-        ),
-        yaxis=bare_axis(**ticks, rangemode="tozero", title={"text": score, "font": _font(theme)}),
-    )
-
-
-def bucket_name(bucket: Bucket) -> str:
-    """Name a bucket by its least and its most."""
-    if bucket.most is None:
-        return f"\u2265 {bucket.least}"
-    return str(bucket.least) if bucket.least == bucket.most else f"{bucket.least}\u2013{bucket.most}"
-
-
-def side_color(side: int, theme: Theme) -> str:
-    """Return the colour of the first or of the second model, that of a difference in its favour."""
-    return theme.diverging[0 if side else -1]
-
-
 def _color(difference: float, theme: Theme) -> str:
-    return theme.faint if difference == 0 else side_color(int(difference < 0), theme)
+    """Return the colour of a difference in favour of one of the models."""
+    return theme.faint if difference == 0 else theme.diverging[-1 if difference > 0 else 0]
 
 
 def _font(theme: Theme, numbers: bool = False) -> dict[str, Any]:

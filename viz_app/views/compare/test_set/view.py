@@ -1,13 +1,15 @@
 """A test set: two models over many sentences; which is better, by how much, where, and whether that is chance."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from core.analysis.recorded_call import Call
 from core.analysis.two_models.compare import ComparedModels, compared
-from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, parse_pairs, translate_pairs
+from core.analysis.two_models.translated_lines import TestPair, parse_pairs, translate_pairs
+from viz_app.components.picture import picture
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
@@ -15,14 +17,14 @@ from viz_app.controls.lines_form import LinesForm
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import plain
-from viz_app.language import marked, tr, tr_count
+from viz_app.language import marked, tr, tr_count, translated
 from viz_app.session import python_code, readings
 from viz_app.session.fields import part
 from viz_app.session.open_models import OpenModels, distinct_names
 from viz_app.session.signs import NAMES
 from viz_app.session.state import Widget, session_object
 from viz_app.views.compare.test_set.compared_file import MAX_LINES, OPTIONS, ComparedFile
-from viz_app.views.compare.test_set.figures import buckets_figure, marker_line, sentences_figure
+from viz_app.views.compare.test_set.figures import marker_line, sentences_figure
 
 ABOUT = marked("""
 A text file with a source, a tab and its reference per line. Both models translate the sources, with beam size 4 and
@@ -90,7 +92,8 @@ def results(file: ComparedFile) -> None:
     if file.result is None:
         return
     first, second = (model.name for model in file.models)
-    result, names = file.result, (first, second)
+    names = first, second
+    result = replace(file.result, names=names)
     recorded = result_call(file).returning(result)
     same = sum(one == other for one, other in (line.texts for line in result.lines))
     count = len(result.lines)
@@ -106,15 +109,16 @@ def results(file: ComparedFile) -> None:
         + tr(", {same:,} of them translated alike", same=same),
         help=tr(HOW_TO_READ),
     )
+    st.caption(plain(translated(result.answer())))
     scores_table(result, names)
     downloads("paired-scores", call=lambda: recorded.then("scores_table"))
     left, right = st.columns([3, 2], gap="large")
     with left:
-        sentences(file, names, recorded)
+        sentences(file, result, names, recorded)
         sign_counts(result, names, recorded)
     with right:
-        buckets(result, names, recorded)
-    by_difference(file, names, recorded)
+        buckets(result, recorded)
+    by_difference(file, result, names, recorded)
 
 
 def scores_table(result: ComparedModels, names: tuple[str, str]) -> None:
@@ -140,11 +144,10 @@ def scores_table(result: ComparedModels, names: tuple[str, str]) -> None:
     )
 
 
-def sentences(file: ComparedFile, names: tuple[str, str], recorded: Call) -> None:
+def sentences(file: ComparedFile, result: ComparedModels, names: tuple[str, str], recorded: Call) -> None:
     """Draw the sentences as points; a click on one opens it."""
-    assert file.result is not None
     st.markdown(tr("**Sentences** by chrF"), help=tr(ABOUT_SENTENCES))
-    theme, lines = page_theme(), file.result.lines
+    theme, lines = page_theme(), result.lines
     figure, key = sentences_figure(lines, names, theme), "test_set_sentences"
 
     def select() -> None:
@@ -165,13 +168,9 @@ def sentences(file: ComparedFile, names: tuple[str, str], recorded: Call) -> Non
 
 def sign_counts(result: ComparedModels, names: tuple[str, str], recorded: Call) -> None:
     """Draw on how many sentences of each model the signs of a bad translation fire."""
-    import pandas as pd
-
     st.markdown(tr("**Sentences with a sign** of a bad translation"), help=tr(ABOUT_SIGNS))
-    table = pd.DataFrame(result.signs_table())
-    table["sign"] = [tr(NAMES[each.sign]) for each in result.signs]
     show_table(
-        table,
+        {**result.signs_table(), "sign": [tr(NAMES[each.sign]) for each in result.signs]},
         column_config={
             "sign": st.column_config.TextColumn(tr("Sign")),
             "first": st.column_config.NumberColumn(names[0]),
@@ -181,33 +180,19 @@ def sign_counts(result: ComparedModels, names: tuple[str, str], recorded: Call) 
     downloads("compared-signs", call=lambda: recorded.then("signs_table"))
 
 
-def buckets(result: ComparedModels, names: tuple[str, str], recorded: Call) -> None:
+def buckets(result: ComparedModels, recorded: Call) -> None:
     """Draw both kinds of buckets."""
-    theme = page_theme()
     st.markdown(tr("**Where they differ**"), help=tr(ABOUT_BUCKETS))
-    for name, of, axis, score in (
-        ("lengths", result.lengths, tr("words in the source"), tr("chrF")),
-        ("frequencies", result.frequencies, tr("occurrences of a word in the references"), tr("F-measure")),
-    ):
-        figure = buckets_figure(of, names, axis, score, theme)
-        show_chart(figure, f"test_set_{name}", f"{score}: {axis}")
-        downloads(
-            f"compared-{name}",
-            f"test_set_{name}",
-            title=f"{score}: {axis}",
-            of_sentence=False,
-            call=lambda: recorded.then("buckets_table"),
-        )
+    for name, shown in zip(("compared-lengths", "compared-frequencies"), result.pictures(), strict=True):
+        st.caption(translated(shown.title))
+        picture(shown, name)
+        title = translated(shown.title)
+        downloads(name, name, title=title, of_sentence=False, call=lambda: recorded.then("buckets_table"))
 
 
-def by_difference(file: ComparedFile, names: tuple[str, str], recorded: Call) -> None:
+def by_difference(file: ComparedFile, result: ComparedModels, names: tuple[str, str], recorded: Call) -> None:
     """Draw the list of sentences, those first that the first model translates better; a click on one opens it."""
-    import pandas as pd
-
-    result = file.result
-    assert result is not None
     st.markdown(tr("**All sentences**, those first that {model} translates better by chrF", model=plain(names[0])))
-    table, ordered = pd.DataFrame(result.table()), by_line(result.lines)
     options: dict[str, Any] = {
         "height": 420,
         "column_config": {
@@ -222,14 +207,8 @@ def by_difference(file: ComparedFile, names: tuple[str, str], recorded: Call) ->
         },
     }
     note = tr("Select a row to open its sentence, with the attention of both models.")
-    numbers = table["line"]
-    file.table(table, "test_set_lines", lambda row: file.open(ordered[int(numbers.iloc[row])]), note, **options)
+    file.table(result.table(), "test_set_lines", lambda row: file.open(result.ranked[row]), note, **options)
     downloads("compared-lines", call=lambda: recorded.then("table"))
-
-
-def by_line(lines: Sequence[TranslatedPair]) -> dict[int, TranslatedPair]:
-    """Return sentences by the number of their line."""
-    return {line.pair.number: line for line in lines}
 
 
 def result_call(file: ComparedFile) -> Call:

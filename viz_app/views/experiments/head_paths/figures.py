@@ -3,11 +3,8 @@
 The encoder is on the left of the decoder or, for narrow screens, below it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from core.analysis.composition.edge_effects import EdgeFlow
 from core.analysis.composition.edges import (
     EMBEDDINGS,
     Edge,
@@ -20,16 +17,10 @@ from core.analysis.composition.edges import (
 )
 from core.analysis.composition.survey import Survey
 from core.analysis.interventions.pair_runs import Metric, PairRuns
-from core.analysis.pictures import Cell, Grid, effect_cells, effect_ends, effect_limit
-from core.analysis.tokens.words import readable_all
 from core.trace import STACKS, Stack
 from viz_app.drawing.display_text import decimal
-from viz_app.drawing.head_names import head_title
 from viz_app.drawing.theme import Dash, Theme
-from viz_app.language import marked, tr
-
-if TYPE_CHECKING:
-    import pandas as pd
+from viz_app.language import marked, tr, translated
 
 LABEL, COLUMN, ROW, GAP, TOP, BOTTOM = (
     62.0,
@@ -49,15 +40,7 @@ NAMES = {
 }
 LETTERS: dict[Input, str] = {"query": "Q", "key": "K", "value": "V", "input": ""}
 DASHES: dict[Input, Dash] = {"query": "dash", "key": "dot", "value": "solid", "input": "solid"}
-INPUT_NAMES: dict[Input, str] = {"query": marked("query"), "key": marked("key"), "value": marked("value"), "input": ""}
 PLACE_NAMES = {"source": marked("source"), "target": marked("target"), "logit": marked("logit")}
-NODE_TITLES = {
-    "source": marked("Source embedding"),
-    "target": marked("Target embedding"),
-    "logit": marked("Logit"),
-    "encoder_feed_forward": marked("Encoder L{layer} network"),
-    "decoder_feed_forward": marked("Decoder L{layer} network"),
-}
 SIDE_NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 EFFECTS: dict[Metric, str] = {
     "difference": marked("effect on A minus B in nats; thick: strong"),
@@ -79,75 +62,12 @@ class Point(NamedTuple):
 Curve = tuple[Point, Point, Point, Point]
 
 
-@dataclass(frozen=True, kw_only=True)
-class GraphNode:
-    """A node in its place.
+class PathGraph(NamedTuple):
+    """A graph: its data, see `Graph` in path_graph.js, and what its nodes and edges (the weakest first) stand for."""
 
-    Attributes:
-        label: Written in it.
-        name: For screen readers and on hover.
-        used: Whether an edge that is drawn leads to it or away from it.
-        selected: Whether it is selected.
-    """
-
-    node: Node
-    at: Point
-    label: str
-    name: str
-    used: bool
-    selected: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class GraphEdge:
-    """An edge as a cubic curve.
-
-    Attributes:
-        curve: Start, two control points, and end.
-        letter: Of the input that it leads to; "" for inputs of networks and of the logit.
-        name: For screen readers and on hover.
-    """
-
-    edge: Edge
-    curve: Curve
-    share: float
-    color: str
-    dash: Dash
-    letter: str
-    name: str
-    selected: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class PathGraph:
-    """Nodes, edges (the weakest first), and names of rows and sides with their places.
-
-    Attributes:
-        effect: Name of the quantity that the effects change.
-        ends: Names of both colours: of effects below 0 and above.
-    """
-
-    width: float
-    height: float
-    nodes: Sequence[GraphNode]
-    edges: Sequence[GraphEdge]
-    rows: Sequence[tuple[str, Point]]
-    titles: Sequence[tuple[str, Point]]
-    effect: str
-    ends: tuple[str, str]
-
-
-def node_title(node: Node) -> str:
-    """Return a node's name: `Cross L5 H3`, `Encoder L2 network`, `Source embedding`."""
-    if head := node.as_head:
-        return head_title(head)
-    return tr(NODE_TITLES[node.part], layer=0 if node.layer is None else node.layer + 1)
-
-
-def edge_title(edge: Edge) -> str:
-    """Return an edge's name: `Encoder L1 H2 → Cross L5 H3, value`."""
-    which = "" if edge.input == "input" else f", {tr(INPUT_NAMES[edge.input])}"
-    return f"{node_title(edge.sender)} \u2192 {node_title(edge.receiver)}{which}"
+    data: dict[str, Any]
+    nodes: list[Node]
+    edges: list[Edge]
 
 
 def path_graph(
@@ -160,56 +80,68 @@ def path_graph(
     *,
     is_narrow: bool = False,
 ) -> PathGraph:
-    """Return the graph of the strongest edges.
+    """Return the graph of the strongest edges, with numbers rounded to tenths of a pixel.
 
     Args:
-        count: Edges to draw.
-        edge, node: The selected ones.
-        is_narrow: Whether the encoder is below the decoder; the order of nodes and edges stays the same.
+        count: of edges to draw.
+        edge, node: the selected ones.
+        is_narrow: whether the encoder is below the decoder; the order of nodes and edges stays the same.
     """
     places, rows, titles, size = _layout(runs, is_narrow)
-    drawn = [each for each in survey.ranked()[:count] if survey.effect(each)]
+    drawn = [each for each in survey.ranked()[:count] if survey.effect(each)][::-1]
     largest = max((abs(survey.effect(each)) for each in drawn), default=1.0)
     used = {end for each in drawn for end in (each.edge.sender, each.edge.receiver)}
-    edges: list[GraphEdge] = []
-    for each in reversed(drawn):
-        effect, is_exact = survey.effect(each), each.edge in survey.effects
-        share = abs(effect) / largest
-        color = theme.diverging[-1 if effect > 0 else 0]
-        number, title = decimal(effect, 3, sign=True), edge_title(each.edge)
+    ends = theme.diverging[0], theme.diverging[-1]  # colours of effects below 0 and above
+    edges: list[dict[str, Any]] = []
+    for each in drawn:
+        sender, receiver, which = each.edge
+        curve, effect = (
+            _curve(sender, receiver, places[sender], places[receiver], size.y, is_narrow),
+            survey.effect(each),
+        )
+        number, title = decimal(effect, 3, sign=True), translated(each.edge.title)
+        is_exact = each.edge in survey.effects
         edges.append(
-            GraphEdge(
-                edge=each.edge,
-                curve=_curve(*each.edge[:2], places[each.edge.sender], places[each.edge.receiver], size.y, is_narrow),
-                share=share,
-                color=color,
-                dash=DASHES[each.edge.input],
-                letter=LETTERS[each.edge.input],
-                name=f"{title}: {number}" if is_exact else tr("{edge}: {effect}, estimated", edge=title, effect=number),
-                selected=each.edge == edge,
-            )
+            {
+                "curve": [_rounded(point) for point in curve],
+                "share": round(abs(effect) / largest, 4),
+                "color": ends[effect > 0],
+                "dash": DASHES[which],
+                "letter": LETTERS[which],
+                "letterAt": _rounded(_letter_place(curve)),
+                "name": f"{title}: {number}"
+                if is_exact
+                else tr("{edge}: {effect}, estimated", edge=title, effect=number),
+                "selected": each.edge == edge,
+            }
         )
     nodes = [
-        GraphNode(
-            node=each,
-            at=at,
-            label=_label(each),
-            name=node_title(each),
-            used=each in used,
-            selected=each == node,
-        )
+        {
+            "at": _rounded(at),
+            "label": _label(each),
+            "name": translated(each.title),
+            "used": each in used,
+            "selected": each == node,
+        }
         for each, at in places.items()
     ]
-    return PathGraph(
-        width=size.x,
-        height=size.y,
-        nodes=nodes,
-        edges=edges,
-        rows=rows,
-        titles=titles,
-        effect=tr(EFFECTS[runs.metric]),
-        ends=(tr(ENDS[runs.metric][0]), tr(ENDS[runs.metric][1])),
-    )
+    data = {
+        "size": _rounded(size),
+        "radius": RADIUS,
+        "nodes": nodes,
+        "edges": edges,
+        "names": [[name, *_rounded(at)] for name, at in rows],
+        "titles": [[name, *_rounded(at)] for name, at in titles],
+        "legend": {
+            "title": tr(EFFECTS[runs.metric]),
+            "ends": list(zip(ends, map(tr, ENDS[runs.metric]), strict=True)),
+        },
+    }
+    return PathGraph(data, list(places), [each.edge for each in drawn])
+
+
+def _rounded(point: Point) -> list[float]:
+    return [round(number, 1) for number in point]
 
 
 def _label(node: Node) -> str:
@@ -276,57 +208,9 @@ def _curve(sender: Node, receiver: Node, start: Point, end: Point, height: float
     return one, Point(one.x, one.y - bend), Point(other.x, other.y + bend), other
 
 
-def letter_place(edge: GraphEdge) -> Point:
+def _letter_place(curve: Curve) -> Point:
     """Return the place of an edge's letter: on the curve, near its end."""
     t = 0.86
     weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3
-    x, y = (sum(w * point[axis] for w, point in zip(weights, edge.curve, strict=True)) for axis in (0, 1))
+    x, y = (sum(w * point[axis] for w, point in zip(weights, curve, strict=True)) for axis in (0, 1))
     return Point(x, y)
-
-
-def values_grid(flow: EdgeFlow, tokens: Sequence[str]) -> Grid:
-    """Return a grid with one row: the relative change of each token's value."""
-    limit = max(1.0, float(flow.values.max()))
-    cells = [
-        Cell(text=decimal(value, 2), says=decimal(value, 3), shade=value / limit) for value in flow.values.tolist()
-    ]
-    return Grid(
-        title=tr("Change of the values"),
-        legend=tr("change of the value, relative to it"),
-        ends=("0", decimal(limit, 1)),
-        columns=readable_all(tokens),
-        rows=[("", cells)],
-        width=6,
-    )
-
-
-def positions_grid(effects: Sequence[float], tokens: Sequence[str]) -> Grid:
-    """Return a grid with one row: the effect of the sender's output through an edge at each position."""
-    limit = effect_limit(effects)
-    return Grid(
-        title=tr("Effects by position of the sender"),
-        legend=tr("effect in nats"),
-        ends=effect_ends(limit),
-        scale="diverging",
-        columns=readable_all(tokens),
-        rows=[("", effect_cells(effects, limit))],
-        width=6,
-    )
-
-
-def readable_table(survey: Survey, count: int) -> "pd.DataFrame":
-    """Return the edges that are drawn, with names for people."""
-    import pandas as pd
-
-    edges = survey.ranked()[:count]
-    return pd.DataFrame(
-        {
-            "from": [node_title(each.edge.sender) for each in edges],
-            "to": [node_title(each.edge.receiver) for each in edges],
-            "input": [tr(INPUT_NAMES[each.edge.input]) for each in edges],
-            "effect": [survey.effects.get(each.edge) for each in edges],
-            "estimate": [each.estimate for each in edges],
-            "change": [each.change for each in edges],
-            "composition": [survey.scores.get(each.edge) for each in edges],
-        }
-    )

@@ -30,7 +30,7 @@ import { component, rootOf } from "../../../components/renderer.js";
  * @property {string} name
  * @property {boolean} selected
  *
- * @typedef {object} Graph See `graph_payload`.
+ * @typedef {object} Graph See figures.py.
  * @property {Point} size
  * @property {number} radius
  * @property {GraphNode[]} nodes

@@ -4,7 +4,8 @@ from functools import partial
 
 import streamlit as st
 
-from core.analysis.composition.edges import Edge, Input, sender_side
+from core.analysis.composition.edges import INPUT_NAMES, Edge, sender_side
+from core.analysis.composition.paths import HeadPaths, positions_grid, values_grid
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap
 from viz_app.components.picture import picture
@@ -15,7 +16,7 @@ from viz_app.controls.score_products import map_with_products
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
-from viz_app.language import joined, marked, tr
+from viz_app.language import joined, marked, tr, translated, translated_all
 from viz_app.page_list import script_of
 from viz_app.session import readings
 from viz_app.session.fields import part
@@ -45,7 +46,6 @@ ABOUT_WEIGHTS = marked(
     "Composition scores of Elhage et al. (2021) are products of the weights of two heads and know no sentence. "
     "Spearman's rank correlation with the measured change of the receiver's output, over all edges between two heads."
 )
-INPUTS: dict[Input, str] = {"query": marked("query"), "key": marked("key"), "value": marked("value")}
 
 
 @part
@@ -96,7 +96,7 @@ def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None
     drawn = figures.path_graph(*shown)
     left, right = st.container(key="side-by-side").columns([9, 5], gap="medium")
     with left:
-        path_graph(drawn, figures.path_graph(*shown, is_narrow=True), theme, state.select, key="path-graph")
+        path_graph(drawn, figures.path_graph(*shown, is_narrow=True), state.select, key="path-graph")
         recorded = paths_survey.survey_call(reading, survey)
         downloads(
             "paths",
@@ -107,18 +107,20 @@ def graph(reading: readings.Reading, survey: QuestionSurvey, count: int) -> None
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(tr("Click an edge to see what flows, a head to select it on the page Heads."), width="content")
             if state.node is not None and state.node.as_head is not None:
-                label = tr("{head} on Heads", head=figures.node_title(state.node))
+                label = tr("{head} on Heads", head=translated(state.node.title))
                 st.page_link(script_of("heads"), label=label, icon=":material/arrow_forward:", width="content")
     with right:
         if edge is not None and ranked:
             one_edge(reading, survey, edge)
+    if survey.job.finished:
+        st.caption(plain(translated(HeadPaths(survey.run, survey.found).answer())))
     st.caption(tr(NOT_MEANT))
     agreement(survey)
     with st.expander(tr("Table of the {count} strongest edges", count=min(count, len(ranked)))):
         table(survey, count)
     if checked is not None:
         name, gap = tr("an edge repeated with hooks"), checked[1]
-        detail = tr("{edge}, gap {gap:.1g} nats", edge=figures.edge_title(checked[0]), gap=gap)
+        detail = tr("{edge}, gap {gap:.1g} nats", edge=translated(checked[0].title), gap=gap)
         check_badge(name, True, tr(ABOUT_BADGE), detail)  # others are refused
 
 
@@ -126,7 +128,7 @@ def one_edge(reading: readings.Reading, survey: QuestionSurvey, edge: Edge) -> N
     """Draw the flow through an edge: its numbers, the receiver's map before and after, and effects by position."""
     theme, runs = page_theme(), survey.run.runs
     measured = next(each for each in survey.found.edges if each.edge == edge)
-    st.markdown(f"**{plain(figures.edge_title(edge))}**")
+    st.markdown(f"**{plain(translated(edge.title))}**")
     effect, exact = survey.found.effect(measured), edge in survey.found.effects
     values = {"effect": decimal(effect, 3, sign=True), "change": decimal(100 * measured.change, 1)}
     if exact:
@@ -144,8 +146,8 @@ def one_edge(reading: readings.Reading, survey: QuestionSurvey, edge: Edge) -> N
         keys = runs.fed_tokens if head.kind == "decoder_self" else source
         if edge.input == "value":
             st.caption(tr("The map of the receiver stays as it is; the values that it reads change:"))
-            picture(figures.values_grid(flow, keys), "paths-values")
-        title = figures.node_title(edge.receiver)
+            picture(values_grid(flow, keys), "paths-values")
+        title = translated(edge.receiver.title)
         names = (tr("Map of the receiver"),) if edge.input == "value" else (tr("Before"), tr("After the replacement"))
         for index, name in enumerate(names):
             st.caption(name)
@@ -154,7 +156,7 @@ def one_edge(reading: readings.Reading, survey: QuestionSurvey, edge: Edge) -> N
             of = flow_pass(reading, survey, edge, index, attention)
             map_with_products(attention, head.head, theme, of, key=f"paths-map-{index}", name=lambda *_: title)
     st.caption(tr("Effect by the position at which the sender's output is replaced"))
-    picture(figures.positions_grid(survey.by_position(edge), own), "paths-positions")
+    picture(positions_grid(survey.by_position(edge), own), "paths-positions")
 
 
 def flow_pass(
@@ -182,7 +184,9 @@ def agreement(survey: QuestionSurvey) -> None:
         st.caption(text)
     scores = survey.found.composition_agreement() if survey.found.scores else {}
     if scores:
-        parts = joined(f"{tr(INPUTS[which])} {decimal(value, 2, sign=True)}" for which, (_, value) in scores.items())
+        parts = joined(
+            f"{tr(INPUT_NAMES[which])} {decimal(value, 2, sign=True)}" for which, (_, value) in scores.items()
+        )
         st.caption(
             tr("Composition by weights alone and measured change, rank correlation: {values}.", values=parts),
             help=tr(ABOUT_WEIGHTS),
@@ -192,8 +196,14 @@ def agreement(survey: QuestionSurvey) -> None:
 def table(survey: QuestionSurvey, count: int) -> None:
     """Draw the edges as a table."""
     number = st.column_config.NumberColumn
+    edges, columns = [each.edge for each in survey.found.ranked()[:count]], survey.found.columns(count)
+    names = {
+        "from": translated_all(edge.sender.title for edge in edges),
+        "to": translated_all(edge.receiver.title for edge in edges),
+        "input": [tr(INPUT_NAMES[edge.input]) for edge in edges],
+    }
     show_table(
-        figures.readable_table(survey.found, count),
+        {**names, **{name: columns[name] for name in ("effect", "estimate", "change", "composition")}},
         height="content",
         column_config={
             "from": tr("From"),
