@@ -37,7 +37,7 @@ from core.analysis.sample_fan import sample_fan
 from core.analysis.score_decomposition import score_parts
 from core.analysis.token_path.token_walk import follow_token
 from core.analysis.training_step.training_step import TrainingStepOptions, training_step
-from core.analysis.two_models.buckets import by_length
+from core.analysis.two_models.buckets import buckets_grid, by_length
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
 from core.analysis.word_scores.scored_lines import score_lines, word_columns, worst_words
 from core.decoding import Sampling
@@ -286,7 +286,7 @@ def test_sets(of: Subject) -> Iterator[Drawn]:
     lines = [TranslatedPair(pair, sides[0], sides[1], (20.0, 80.0))]
     names = of.text, of.explanation.target
     yield test_set.sentences_figure(lines, names, of.theme)
-    yield test_set.buckets_figure(by_length(lines), names, of.text, of.text, of.theme)
+    yield picture_data(buckets_grid(by_length(lines), of.text, of.text, names), translated_all)
 
 
 def trees(of: Subject) -> Iterator[Drawn]:

@@ -92,7 +92,7 @@ class ComparedModels(PicturedResult):
     lengths: tuple[Bucket, ...]
     frequencies: tuple[Bucket, ...]
     signs: tuple[SignCount, ...] = ()
-    names: tuple[str, str] = (Phrase(marked("first")), Phrase(marked("second")))
+    names: tuple[str, str] = (Phrase(marked("first model")), Phrase(marked("second model")))
 
     @property
     def ranked(self) -> list[TranslatedPair]:

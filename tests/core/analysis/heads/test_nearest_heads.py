@@ -55,6 +55,11 @@ def test_each_head_of_a_model_is_nearest_to_itself(translator: Translator, words
         assert nearest.head == head
         assert nearest.correlation == pytest.approx(1, abs=1e-9)
         assert all(each.correlation < 0.999 for each in others)
+        (grid,) = found.pictures(head)
+        cells = {cell.head: cell for _, row in grid.rows for cell in row if cell}
+        assert {each for each, cell in cells.items() if cell.is_strong} == {each.head for each in others[:4]} | {head}
+        assert cells[head].shade == nearest.correlation
+        assert found.answer(head).startswith(f"{head.short} of the second attends most like {head.short}")
 
 
 def test_heads_in_another_order_are_found_again(translator: Translator) -> None:

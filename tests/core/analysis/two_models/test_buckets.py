@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from sacrebleu.metrics.chrf import CHRF
 
-from core.analysis.two_models.buckets import Bucket, by_frequency, by_length
+from core.analysis.two_models.buckets import Bucket, buckets_grid, by_frequency, by_length
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair
 
 
@@ -28,6 +28,16 @@ def test_sentences_are_grouped_by_the_words_of_their_source() -> None:
     for side, score in enumerate((found[0].first, found[0].second)):
         expected = CHRF().corpus_score([each.texts[side] for each in LINES[:2]], references).score
         assert score == pytest.approx(expected)
+
+
+def test_a_grid_has_a_row_for_each_model_and_their_difference() -> None:
+    found = by_length(LINES)
+    grid = buckets_grid(found, "words", "chrF", ("one", "two"))
+    assert grid.columns == ["1\u201310", "11\u201320", "\u2265 41"]
+    assert [name for name, _ in grid.rows] == ["one", "two", "Difference"]
+    texts = [[cell.text for cell in row if cell] for _, row in grid.rows]
+    rows = [[f"{each.first:.1f}", f"{each.second:.1f}", f"{each.first - each.second:+.1f}"] for each in found]
+    assert texts == [list(each) for each in zip(*rows, strict=True)]
 
 
 def test_words_are_grouped_by_their_occurrences_in_the_references() -> None:

@@ -9,7 +9,7 @@ from viz_app.controls.job_control import TURN
 from viz_app.drawing.theme import DARK, LIGHT
 from viz_app.views.compare.test_set import compared_file
 from viz_app.views.compare.test_set.compared_file import ComparedFile
-from viz_app.views.compare.test_set.figures import buckets_figure, marker_line, sentences_figure
+from viz_app.views.compare.test_set.figures import marker_line, sentences_figure
 
 TEXT = "A dog runs.\tEin Hund rennt.\nThe sea.\tDas Meer\nTwo men <b>sit</b>.\tZwei Männer sitzen."
 
@@ -79,8 +79,6 @@ def test_drawings(page: AppTest) -> None:
     for theme in (LIGHT, DARK):
         points = sentences_figure(result.lines, names, theme)
         assert list(points.data[1].x) == [line.chrf[0] for line in result.lines]
-        pairs = buckets_figure(result.frequencies, names, "words", "F", theme)
-        assert list(pairs.data[-1].y) == [each.second for each in result.frequencies]
     assert marker_line(result.lines, {"curve_number": 1, "point_index": 2}) is result.lines[2]
     assert marker_line(result.lines, {"curve_number": 0, "point_index": 1}) is None
     assert marker_line(result.lines, {"curve_number": 1, "point_index": 3}) is None
