@@ -6,7 +6,6 @@ from typing import Any
 import torch
 from playwright.sync_api import Page
 
-from core.analysis.heads.head import Head
 from core.analysis.pictures_data import picture_data
 from core.capture import AttentionMap
 from core.parsing.trees import read_trees
@@ -19,7 +18,6 @@ from viz_app.components import attention_lines, attention_map, head_grid, pictur
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.corpus import corpus_examples, parallel_coordinates
 from viz_app.views.experiments.head_paths import path_graph
-from viz_app.views.experiments.switches import head_switches
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.steps import step_walk
@@ -40,7 +38,6 @@ ATTENTION = AttentionMap(
     ("\u2581dog", "\u2581runs"),
     ("\u2581Ein", "\u2581Hund", "</s>"),
 )
-HEADS = [Head("cross", layer, head) for layer in range(2) for head in range(2)]
 EXPLANATION = Explanation("", "", ("\u2581A", "\u2581dog"), ("<s>",), ("</s>",), (0.0,), ((),), {})
 TRANSLATION = Explanation(
     source="A",
@@ -82,7 +79,6 @@ DRAWINGS: dict[str, tuple[ModuleType, Any]] = {
     "lines": (attention_lines, attention_lines.lines_payload(ATTENTION, [0], LIGHT, links=LINKS)),
     "map": (attention_map, attention_map.map_payload(ATTENTION, 0, LIGHT, links=LINKS)),
     "cells": (picture, {**picture_data(GRID), "clickable": True}),
-    "switches": (head_switches, head_switches.switchboard_payload(HEADS, {}, {}, LIGHT)),
     "tree": (constituency_tree, constituency_tree.tree_payload(TREE, 0, [0.5, 0.25, 0.25])),
     "ribbons": (
         alignment_ribbons,

@@ -7,29 +7,30 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.idle import open_page, wait_until_idle
 
 
-def switch(page: Page, name: str) -> Locator:
-    return page.get_by_role("button", name=name, exact=True)
+def switch(page: Page, layer: int, head: int) -> Locator:
+    return page.get_by_role("button", name=re.compile(rf"^L{layer}, Cross, H{head}: "))
 
 
 def test_heads_are_switched_off_and_back_on(page: Page, app: str) -> None:
     open_page(page, f"{app}/switches?text=Where%3F&beam_size=1")
-    expect(page.locator(".legend i")).to_be_visible()  # every head has been measured
-    expect(page.locator("div.legend")).to_contain_text("the scale is logarithmic")
-    expect(page.locator(".legend i s").filter(has_text="0")).to_have_count(1)
-    expect(switch(page, "Cross L2 H1")).to_have_text(re.compile(r"^[+\u2212]?(\d|\.\d|\d\.\d)"))
-    switch(page, "Cross L2 H1").click()
-    expect(switch(page, "Cross L2 H1")).to_have_text("off")
+    expect(page.get_by_text("The translation needs ")).to_be_visible()
+    expect(page.locator("div.legend").first).to_contain_text("the scale is logarithmic")
+    expect(switch(page, 2, 1)).to_have_attribute(
+        "aria-label", re.compile(r": on, off alone: [+\u2212]?\d\.\d{3} nats$")
+    )
+    switch(page, 2, 1).click()
+    expect(switch(page, 2, 1)).to_have_text("off")
     expect(page.get_by_text("a change of")).to_be_visible()
     wait_until_idle(page)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(switch(page, "Cross L2 H2")).to_have_attribute("aria-pressed", "true")
-    expect(switch(page, "Cross L2 H2")).to_be_focused()
+    expect(switch(page, 2, 2)).to_have_attribute("aria-pressed", "true")
+    expect(switch(page, 2, 2)).to_be_focused()
     expect(page.get_by_text("Cross: 2 changed")).to_be_visible()
     wait_until_idle(page)
-    page.get_by_role("button", name="All heads of Encoder L1").click()
+    page.get_by_role("button", name="L1, Encoder: All heads of this layer").click()
     expect(page.get_by_text("Encoder: 4 changed")).to_be_visible()
     wait_until_idle(page)
     page.get_by_role("button", name="All back on").click()
-    expect(page.locator(".cell.set")).to_have_count(0)
+    expect(page.locator(".cell.marked")).to_have_count(0)
     expect(page.get_by_test_id("stException")).to_have_count(0)

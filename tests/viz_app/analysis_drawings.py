@@ -21,7 +21,7 @@ from core.analysis.corpus.index import CorpusFacts, HeadExample, IndexedSentence
 from core.analysis.corpus.index_file import index_bytes, parse_index
 from core.analysis.corpus.recording import Neuron
 from core.analysis.declaration import FIRST
-from core.analysis.heads.ablation import gate_effect
+from core.analysis.heads.ablation import HeadsOff, gate_effect, token_changes
 from core.analysis.heads.bracket_attention import symbol_attention
 from core.analysis.heads.head import Head, all_heads
 from core.analysis.interventions.patch_results import PatchedComponents, PatchedHeads
@@ -54,7 +54,6 @@ from viz_app.views.corpus import corpus_examples
 from viz_app.views.corpus.figures import corpus, distributions, scatter
 from viz_app.views.corpus.figures import corpus_examples as example_figures
 from viz_app.views.experiments.head_paths import figures as head_paths
-from viz_app.views.experiments.switches import head_switches
 from viz_app.views.models.over_training import figures as over_training
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.models.parsing import figures as parsing_figures
@@ -106,12 +105,12 @@ def switches(of: Subject) -> Iterator[Drawn]:
     found = gate_effect(of.translator, of.text, of.target, gates)
     tokens, before = of.explanation.predicted_tokens, of.explanation.log_probs
     yield ablation.changed_tokens(tokens, before, found.changes, of.theme)
-    yield ablation.tokens_table(tokens, before, found.changes)
+    yield pd.DataFrame(token_changes(tokens, before, found.changes))
     old, new = (ablation.words_of(each) for each in (tokens, of.second.tokens))
     for words, marks in zip((old, new), ablation.difference(old, new), strict=True):
         yield ablation.marked_text(words, marks, "ins")
     effects = dict.fromkeys(everything, found.change)
-    yield head_switches.switchboard_payload(everything, gates, effects, of.theme)
+    yield picture_data(HeadsOff(everything, gates, effects).pictures()[0], translated_all)
 
 
 def written(of: Subject) -> Iterator[Drawn]:

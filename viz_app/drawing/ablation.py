@@ -3,11 +3,9 @@
 import html
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
-from core.analysis.attribution.gradients import normalised_by_layer
 from core.analysis.heads.head import Head
 from core.analysis.pictures import effect_limit, effect_share
 from core.analysis.tokens.words import JOINT, readable, text_word_groups, word
@@ -22,17 +20,7 @@ from viz_app.drawing.plotly_chart import bare_axis, empty_figure, with_layout
 from viz_app.drawing.theme import SMALL, Theme
 from viz_app.language import tr
 
-if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
-    import pandas as pd
-
-TICKS = (-10.0, -1.0, 0.0, 1.0, 10.0)  # nats, named on the scale where there is room
 MARKERS: dict[Kind, str] = {"encoder_self": "circle", "decoder_self": "square", "cross": "diamond"}
-
-
-def scale_ticks(limit: float) -> list[tuple[str, float]]:
-    """Name the effects of `TICKS` that are on the scale, but not near its ends, with their `effect_share`."""
-    shares = [(tick, effect_share(tick, limit)) for tick in TICKS]
-    return [(decimal(tick, 0, sign=bool(tick)), share) for tick, share in shares if abs(share) < 0.8]
 
 
 def effect_color(effect: float, limit: float, theme: Theme) -> str:
@@ -119,42 +107,6 @@ def changed_tokens(tokens: Sequence[str], before: Sequence[float], changes: Sequ
     return f'<p class="token-text"{_TURNED[line]}>{"".join(spans)}</p>'
 
 
-def tokens_table(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> "pd.DataFrame":
-    """Return a row for each token: its log-probability with all heads on, the change, and the result."""
-    import pandas as pd
-
-    after = [old + change for old, change in zip(before, changes, strict=True)]
-    return pd.DataFrame(
-        {
-            "token": [readable(token) for token in tokens],
-            "log_prob": before,
-            "change": changes,
-            "log_prob_switched": after,
-        }
-    )
-
-
-def effects_table(effects: Mapping[Head, float], importance: Mapping[Head, float]) -> "pd.DataFrame":
-    """Return a row for each head that was turned off alone, the most harmful first.
-
-    Args:
-        effects: Change of the log-probability when a head is off, in nats.
-        importance: Gradient importance of every head of the model, in nats a token; the table also has it
-            `normalised_by_layer`.
-    """
-    import pandas as pd
-
-    heads, within_layer = sorted(effects, key=lambda head: effects[head]), normalised_by_layer(importance)
-    return pd.DataFrame(
-        {
-            "head": [head_title(head) for head in heads],
-            "change": [effects[head] for head in heads],
-            "importance": [importance[head] for head in heads],
-            "within_layer": [within_layer[head] for head in heads],
-        }
-    )
-
-
 def effects_figure(
     effects: Mapping[Head, float], importance: Mapping[Head, float], theme: Theme, height: int = 420
 ) -> go.Figure:
@@ -195,18 +147,3 @@ def effects_figure(
     )
     figure.add_hline(y=0, line={"color": theme.hairline, "width": 1})
     return figure
-
-
-def switches_table(heads: Sequence[Head], gates: Mapping[Head, float], effects: Mapping[Head, float]) -> "pd.DataFrame":
-    """Return a row for each head, counted from 0: its gate (1: unchanged), and its effect where known."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            "kind": [head.kind for head in heads],
-            "layer": [head.layer for head in heads],
-            "head": [head.head for head in heads],
-            "gate": [gates.get(head, 1.0) for head in heads],
-            "change_when_off": [effects.get(head) for head in heads],
-        }
-    )

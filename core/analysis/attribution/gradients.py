@@ -1,6 +1,5 @@
 """Gradients of the output with respect to attention weights and heads."""
 
-import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -108,7 +107,7 @@ def head_importance(gradients: AttentionGradients) -> dict[Head, float]:
 
     After Michel et al. 2019: g_h is a gate on the head's output and the loss is -log p per token. The gate scales the
     head's weights, so by the chain rule d loss / d g = sum_ij a_ij * d loss / d a_ij. To compare heads of different
-    layers, see `normalised_by_layer`.
+    layers, see `heads.ablation.normalised_by_layer`.
     """
     importance: dict[Head, float] = {}
     for kind, layers in gradients.maps.items():
@@ -118,24 +117,9 @@ def head_importance(gradients: AttentionGradients) -> dict[Head, float]:
     return importance
 
 
-def normalised_by_layer(importance: Mapping[Head, float]) -> dict[Head, float]:
-    """Divide importances by the Euclidean norm of their layer (Molchanov et al. 2017).
-
-    Michel et al. 2019 rank heads so. A layer is one layer of one kind of attention; without the division, layers with
-    larger gradients rank first. For several sentences, take the mean before the norm.
-
-    Returns:
-        From 0 to 1, the squares of a layer summing to 1; a layer of zeros stays zero.
-    """
-    norms: defaultdict[tuple[Kind, int], float] = defaultdict(float)
-    for head, value in importance.items():
-        norms[head.kind, head.layer] = math.hypot(norms[head.kind, head.layer], value)
-    return {head: value / (norms[head.kind, head.layer] or 1.0) for head, value in importance.items()}
-
-
 def expected_importance(sentences: Iterable[Mapping[Head, float]]) -> dict[Head, float]:
     """Mean of `head_importance` over sentences, E_x |d loss / d g_h| of Michel et al. 2019, before
-    `normalised_by_layer`.
+    `heads.ablation.normalised_by_layer`.
 
     Raises:
         ValueError: there are no sentences.

@@ -3,18 +3,24 @@
 To search for a new translation under gates, or to explain one, see `heads.gated_translation` and `heads.gating`.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 import torch
 from torch import Tensor
 
+from core.analysis.declaration import Columns, PicturedResult
 from core.analysis.heads.gating import Gates, gated, head_gates
 from core.analysis.heads.head import all_heads
+from core.analysis.pictures import SMALLEST, Cell, Grid, effect_ends, effect_limit, effect_share
+from core.analysis.tokens.words import readable_all
 from core.decoding.text_codec import PassIds
 from core.model import Transformer
-from core.trace import Head
+from core.text.phrases import Number, Phrase, listed, marked
+from core.trace import KIND_NAMES, Head, Kind
 from core.translator import Translator
 
 BLOCK_TOKENS = 1024  # source and target tokens of a batch; limits how long other threads wait for the lock
@@ -36,6 +42,128 @@ class GateEffect:
     def change(self) -> float:
         """Change of the translation's log-probability, in nats."""
         return sum(self.changes)
+
+
+def token_changes(tokens: Sequence[str], before: Sequence[float], changes: Sequence[float]) -> Columns:
+    """A row for each token: its log-probability with all heads on, the change, and the result."""
+    after = [old + change for old, change in zip(before, changes, strict=True)]
+    return {"token": readable_all(tokens), "log_prob": before, "change": changes, "log_prob_switched": after}
+
+
+def normalised_by_layer(importance: Mapping[Head, float]) -> dict[Head, float]:
+    """Divide importances by the Euclidean norm of their layer (Molchanov et al. 2017).
+
+    Michel et al. 2019 rank heads so. A layer is one layer of one kind of attention; without the division, layers with
+    larger gradients rank first. For several sentences, take the mean before the norm.
+
+    Returns:
+        From 0 to 1, the squares of a layer summing to 1; a layer of zeros stays zero.
+    """
+    norms: defaultdict[tuple[Kind, int], float] = defaultdict(float)
+    for head, value in importance.items():
+        norms[head.kind, head.layer] = math.hypot(norms[head.kind, head.layer], value)
+    return {head: value / (norms[head.kind, head.layer] or 1.0) for head, value in importance.items()}
+
+
+@dataclass(frozen=True)
+class HeadsOff(PicturedResult):
+    """Change of the log-probability of a translation, in nats, with each head turned off alone.
+
+    Attributes:
+        heads: all of the model, layer by layer.
+        gates: what the output of the heads is multiplied by that are switched now, 0 to 1; they are named.
+        changes: of the heads that are measured.
+        importance: of each head by the gradient, in nats a token; None if it is not known.
+    """
+
+    heads: Sequence[Head]
+    gates: Mapping[Head, float]
+    changes: Mapping[Head, float]
+    importance: Mapping[Head, float] | None = None
+
+    @property
+    def ranked(self) -> list[Head]:
+        """The measured heads, the most harmful to turn off first."""
+        return sorted(self.changes, key=self.changes.__getitem__)
+
+    @property
+    def importance_in_layer(self) -> Mapping[Head, float]:
+        """Importance divided by the Euclidean norm of its layer's; empty if it is not known."""
+        return normalised_by_layer(self.importance) if self.importance else {}
+
+    def table(self) -> Columns:
+        """A row for each head, counted from 0: its gate (1: unchanged), and what is known of it."""
+        known: dict[str, Mapping[Head, float]] = {"change_when_off": self.changes}
+        if self.importance is not None:
+            known |= {"importance": self.importance, "within_layer": self.importance_in_layer}
+        columns: dict[str, Sequence[object]] = {
+            name: [getattr(head, name) for head in self.heads] for name in ("kind", "layer", "head")
+        }
+        columns["gate"] = [self.gates.get(head, 1.0) for head in self.heads]
+        return columns | {name: [values.get(head) for head in self.heads] for name, values in known.items()}
+
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """A row for each layer: of each kind a cell that stands for all heads, and one for each of them."""
+        limit, kinds = effect_limit(list(self.changes.values())), dict.fromkeys(head.kind for head in self.heads)
+        widths = {kind: 1 + max(head.head for head in self.heads if head.kind == kind) for kind in kinds}
+        rows: list[tuple[str, list[Cell | None]]] = []
+        for layer in range(1 + max(head.layer for head in self.heads)):
+            cells = {head: self._cell(head, limit) for head in self.heads if head.layer == layer}
+            row: list[Cell | None] = []
+            for kind, width in widths.items():
+                of_kind = [cells.get(Head(kind, layer, head)) for head in range(width)]
+                row += [_ALL if any(of_kind) else None, *of_kind]
+            rows.append((f"L{layer + 1}", row))
+        words = marked("change of the log-probability in nats with this head alone off; the scale is logarithmic")
+        ends = effect_ends(limit)
+        grid = Grid(
+            title=Phrase(marked("Switches")),
+            legend=Phrase(words),
+            ends=(
+                Phrase(marked("less probable {limit}"), limit=ends[0]),
+                Phrase(marked("{limit} more probable"), limit=ends[1]),
+            ),
+            scale="diverging",
+            columns=[each for width in widths.values() for each in ("", *(f"H{head + 1}" for head in range(width)))],
+            rows=rows,
+            groups=[(Phrase(KIND_NAMES[kind]), 1 + width) for kind, width in widths.items()],
+        )
+        return (grid,)
+
+    def heads_at(self, place: tuple[int, int]) -> list[Head]:
+        """The head of a cell, or all heads of the layer of one that stands for them."""
+        row, column = place
+        cells = self.pictures()[0].rows[row][1]
+        if (cell := cells[column]) and cell.head:
+            return [cell.head]
+        after = cells[column + 1]
+        return [head for head in self.heads if after and after.head and head[:2] == after.head[:2]]
+
+    def _cell(self, head: Head, limit: float) -> Cell:
+        gate, change = self.gates.get(head, 1.0), self.changes.get(head)
+        text = says = Phrase(marked("off"))
+        if gate:
+            text = Number(gate, ".1f")
+            says = Phrase(marked("scaled by {factor}"), factor=Number(gate, ".2f"))
+        if gate == 1:
+            text, says = (
+                "" if change is None or abs(change) < SMALLEST else Number(change, "+.1f"),
+                Phrase(marked("on")),
+            )
+        if change is not None:
+            says = listed((says, Phrase(marked("off alone: {effect} nats"), effect=Number(change, "+.3f"))))
+        return Cell(text=text, says=says, shade=effect_share(change or 0.0, limit), head=head, is_strong=gate != 1)
+
+    def answer(self, at: Head | None = None) -> str:
+        """The head without which the translation is least probable."""
+        if not self.changes:
+            return Phrase(marked("No head is measured yet."))
+        head = self.ranked[0]
+        words = marked("The translation needs {head} most: without it, its log-probability changes by {change} nats.")
+        return Phrase(words, head=head.title, change=Number(self.changes[head], "+.2f"))
+
+
+_ALL = Cell(text=Phrase(marked("all")), says=Phrase(marked("All heads of this layer")), shade=0.0)
 
 
 def gate_effect(translator: Translator, source: str, target: str | Sequence[int], gates: Gates) -> GateEffect:

@@ -36,14 +36,6 @@ def test_one_large_effect_leaves_colours_to_the_others(theme: Theme) -> None:
     assert shares[1] < -0.4  # ten times smaller, but well apart from 0
 
 
-def test_the_scale_is_named_where_there_is_room() -> None:
-    assert [name for name, _ in ablation.scale_ticks(20.4)] == ["\u22121", "0", "+1"]
-    assert [name for name, _ in ablation.scale_ticks(0.1)] == ["0"]
-    assert all(
-        share == effect_share(float(name.replace("\u2212", "-")), 500.0) for name, share in ablation.scale_ticks(500.0)
-    )
-
-
 @pytest.mark.parametrize(
     ("old", "new", "of_old", "of_new"),
     [
@@ -100,14 +92,6 @@ def test_tokens_stand_on_the_colour_of_their_change() -> None:
     assert f"background: {LIGHT.background}" in text
     assert f"background: {LIGHT.diverging[0]}" in text
     assert "Hund: log-probability \u22121.000 before, \u22123.000 now, change \u22122.000" in text
-
-
-def test_the_table_begins_with_the_greatest_loss() -> None:
-    table = ablation.effects_table(EFFECTS, IMPORTANCE)
-    assert table["head"].tolist() == ["Encoder L1 H3", "Decoder L1 H2", "Cross L2 H1"]
-    assert table["change"].tolist() == [-2.0, 0.0, 0.5]
-    assert table["importance"].tolist() == [0.3, 0.0, 0.02]
-    assert table["within_layer"].tolist() == [1.0, 0.0, 1.0]  # each the only head of its layer here
 
 
 def test_the_figure_has_a_mark_for_every_head() -> None:

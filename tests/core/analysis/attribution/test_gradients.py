@@ -11,8 +11,8 @@ from core.analysis.attribution.gradients import (
     expected_importance,
     gradient_maps,
     head_importance,
-    normalised_by_layer,
 )
+from core.analysis.heads.ablation import normalised_by_layer
 from core.analysis.heads.gating import gated
 from core.analysis.heads.head import all_heads
 from core.capture import AttentionMap, attention_path, capture_attention

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.analysis.attribution.gradients import attention_gradients, head_importance
-from core.analysis.heads.ablation import GateEffect, ablate_each_head, gate_effect, head_changes
+from core.analysis.heads.ablation import GateEffect, HeadsOff, ablate_each_head, gate_effect, head_changes
 from core.analysis.heads.gated_translation import translate_gated
 from core.analysis.heads.head import Head, all_heads
 from core.analysis.recorded_call import Call
@@ -54,16 +54,19 @@ def effect_call(about: Reading, gates: HeadGates) -> Call:
     return Call("effect", gate_effect, (*python_code.sentence(about), dict(gates)))
 
 
+def heads_off_call(about: Reading, gates: Mapping[Head, float], measured: "HeadsOffJob", weighed: bool = False) -> Call:
+    """Return the call of what is measured of each head so far, with its importance by the gradient if it is wanted."""
+    heads = Call("heads", all_heads, (Call("model", ".model", (python_code.translator(about.model),)),))
+    changes = Call("changes", head_changes, (*python_code.sentence(about), len(measured.changes)))
+    known = heads.returning(measured.heads), dict(gates), changes.returning(dict(measured.changes))
+    weights = (importance_call(about).returning(importance(about)),) if weighed else ()
+    return Call("result", HeadsOff, (*known, *weights))
+
+
 def importance_call(about: Reading) -> Call:
     """Return the call that measures every head's importance by the gradient of the target's log-probability."""
     gradients = Call("gradients", attention_gradients, python_code.sentence(about))
     return Call("importance", head_importance, (gradients,))
-
-
-def changes_call(about: Reading, changes: Mapping[Head, float]) -> Call:
-    """Return the call that turned heads off alone, with the changes measured so far."""
-    known = dict(changes)
-    return Call("changes", head_changes, (*python_code.sentence(about), len(known))).returning(known)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=READING_HASH)
@@ -79,7 +82,7 @@ def importance(about: Reading) -> Mapping[Head, float]:
 
 
 @dataclass
-class HeadsOff:
+class HeadsOffJob:
     """The effect of each head off alone on the log-probability of a hypothesis.
 
     Attributes:
@@ -91,11 +94,11 @@ class HeadsOff:
     job: Job
 
 
-class HeadsOffSlot(JobSlot[HeadsOff]):
+class HeadsOffSlot(JobSlot[HeadsOffJob]):
     """The session's measurement."""
 
 
-def heads_off(about: Reading, start: bool) -> HeadsOff:
+def heads_off(about: Reading, start: bool) -> HeadsOffJob:
     """Return the session's measurement of this hypothesis.
 
     Args:
@@ -104,7 +107,7 @@ def heads_off(about: Reading, start: bool) -> HeadsOff:
     return session_object(HeadsOffSlot).of(about.identity, lambda: _measurement(about, start))
 
 
-def _measurement(about: Reading, start: bool) -> HeadsOff:
+def _measurement(about: Reading, start: bool) -> HeadsOffJob:
     translator, changes = about.model.translator, dict[Head, float]()
 
     def steps() -> Iterator[int]:
@@ -113,4 +116,4 @@ def _measurement(about: Reading, start: bool) -> HeadsOff:
             yield 1
 
     heads = all_heads(translator.model)
-    return HeadsOff(heads, changes, Job(steps(), len(heads), marked("heads"), start))
+    return HeadsOffJob(heads, changes, Job(steps(), len(heads), marked("heads"), start))

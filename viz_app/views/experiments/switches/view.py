@@ -1,27 +1,30 @@
 """Switches: turn heads off or down, and see how the translation changes."""
 
 import math
+from collections import Counter
 from functools import partial
 
 import streamlit as st
 
 from core.analysis.correlation import spearman
-from core.analysis.heads.head import all_heads
+from core.analysis.heads.ablation import HeadsOff, token_changes
 from core.analysis.recorded_call import Call
+from core.trace import KIND_NAMES
+from viz_app.components.picture import picture
 from viz_app.controls.changed_translation import changed_translation
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing import ablation
-from viz_app.drawing.display_text import decimal, sentence_case
-from viz_app.language import marked, tr
+from viz_app.drawing.display_text import decimal, plain, sentence_case
+from viz_app.drawing.head_names import head_titles
+from viz_app.language import joined, marked, tr, translated
 from viz_app.session import address, python_code, readings
 from viz_app.session.state import session_object
 from viz_app.session.switches import Switches
 from viz_app.views.experiments.switches import switched_heads
-from viz_app.views.experiments.switches.head_switches import switchboard
 from viz_app.views.experiments.switches.switched_heads import HeadGates
 
 MEASURED_AT_ONCE = 80  # tokens of source and target together up to which measuring starts by itself
@@ -66,16 +69,19 @@ def page(reading: readings.Reading) -> None:
             help=tr(HOW_TO_READ),
         )
         st.button(tr("All back on"), on_click=switches.switch, args=(model, list(set_to), 1.0), disabled=not set_to)
-    theme = page_theme()
-    switchboard(measured.heads, set_to, measured.changes, theme, lambda heads: switches.switch(model, heads, gate))
-    heads = Call("heads", all_heads, (Call("model", ".model", (python_code.translator(model),)),))
-    changes = switched_heads.changes_call(reading, measured.changes)
-    downloads(
-        "switches",
+    recorded = switched_heads.heads_off_call(reading, set_to, measured)
+    found: HeadsOff = recorded.run()
+    picture(
+        found.pictures()[0],
         "switchboard",
-        title=tr("Change of the log-probability with each head alone off"),
-        call=lambda: Call("table", ablation.switches_table, (heads, dict(set_to), changes)),
+        frozenset(set_to),
+        on_place=lambda place: switches.switch(model, found.heads_at(place), gate),
     )
+    changed = Counter(head.kind for head in set_to)
+    counts = (tr("{name}: {count} changed", name=tr(KIND_NAMES[kind]), count=changed[kind]) for kind in changed)
+    st.caption(joined(counts) if changed else plain(translated(found.answer())))
+    title = tr("Change of the log-probability with each head alone off")
+    downloads("switches", "switchboard", title=title, call=lambda: recorded.then("table"))
     outcome(reading, gates)
     effects(reading, measured)
 
@@ -133,7 +139,7 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
             "switched-tokens",
             "switched-changes",
             title=tr("Change of the log-probability with {count} changed heads", count=len(gates)),
-            call=lambda: Call("table", ablation.tokens_table, shown),
+            call=lambda: Call("table", token_changes, shown),
         )
 
 
@@ -144,8 +150,15 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
         job_control(measured.job, "measure", tr("Measure every head"))
     if not measured.changes:
         return
-    importance = switched_heads.importance(reading)
-    table = ablation.effects_table(measured.changes, importance)
+    recorded = switched_heads.heads_off_call(reading, {}, measured, weighed=True)
+    found: HeadsOff = recorded.run()
+    heads, importance = found.ranked, switched_heads.importance(reading)
+    table = {
+        "head": head_titles(heads),
+        "change": list(map(found.changes.__getitem__, heads)),
+        "importance": list(map(importance.__getitem__, heads)),
+        "within_layer": list(map(found.importance_in_layer.__getitem__, heads)),
+    }
     left, right = st.container(key="switch-effects").columns(2, gap="large")
     with left:
         show_table(
@@ -153,17 +166,13 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
             height=420,
             column_config={
                 "head": st.column_config.TextColumn(tr("Head off")),
-                "change": st.column_config.NumberColumn(
-                    tr("Change when off"),
-                    **decimals(3),
-                    help=tr("Of the log-probability of the translation, in nats."),
+                "change": number_column(
+                    tr("Change when off"), 3, help=tr("Of the log-probability of the translation, in nats.")
                 ),
-                "importance": st.column_config.NumberColumn(
-                    tr("Importance by gradient"), **decimals(3), help=tr("In nats per token.")
-                ),
-                "within_layer": st.column_config.NumberColumn(
+                "importance": number_column(tr("Importance by gradient"), 3, help=tr("In nats per token.")),
+                "within_layer": number_column(
                     tr("Within its layer"),
-                    **decimals(2),
+                    2,
                     help=tr("The importance divided by the Euclidean norm of its layer's (Michel et al. 2019)."),
                 ),
             },
@@ -172,22 +181,20 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
         theme = page_theme()
         figure = ablation.effects_figure(measured.changes, importance, theme)
         show_chart(figure, "effects", tr("Change when off by importance, a mark for every head"))
-        changes = switched_heads.changes_call(reading, measured.changes)
-        weighed = switched_heads.importance_call(reading).returning(importance)
         downloads(
             "heads-off",
             "effects",
             title=tr("Change of the log-probability with each head off, by its importance by gradient"),
-            call=lambda: Call("table", ablation.effects_table, (changes, weighed)),
+            call=lambda: recorded.then("table"),
         )
-        correlation = spearman(table["change"].abs(), table["importance"])
+        correlation = spearman(list(map(abs, table["change"])), table["importance"])
         if not math.isnan(correlation):
             st.caption(
                 tr(
                     "Rank correlation between the size of the change and the importance by gradient: {value}, over "
                     "{count} heads.",
                     value=decimal(correlation, 2),
-                    count=len(table),
+                    count=len(heads),
                 )
             )
 

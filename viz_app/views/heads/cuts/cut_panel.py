@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.interventions.cuts import Cut
@@ -133,7 +132,7 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
             change=change,
         )
     )
-    downloads("cut-tokens", "cut-changes", lambda: ablation.tokens_table(tokens, before, effect.changes))
+    downloads("cut-tokens", "cut-changes", effect.table)
     st.markdown(tr("**Translation**: without cuts and with them"))
     changed_translation(
         reading.translation.hypotheses[0].tokens,
@@ -144,7 +143,7 @@ def _effect(reading: readings.Reading, cuts: tuple[Cut, ...]) -> None:
     gap = effect.gap(cuts)
     found = tr("largest difference {gap:.1g}", gap=gap)
     check_badge(marked("weights as set"), True, ABOUT_BADGE, found)  # others are refused
-    downloads("cuts", table=lambda: pd.DataFrame({"cut": list(map(str, cuts))}))
+    downloads("cuts", table=lambda: {"cut": list(map(str, cuts))})
 
 
 def _search(reading: readings.Reading, kind: Kind) -> None:
