@@ -29,8 +29,8 @@ from viz_app.views.experiments.switches.switched_heads import HeadGates
 
 MEASURED_AT_ONCE = 80  # tokens of source and target together up to which measuring starts by itself
 HOW_TO_READ = marked("""
-Click a head to switch it, click it again to switch it back; click the name of a layer for all its heads. A head's
-output is multiplied by the value of the slider: 0 turns it off, 1 leaves it unchanged.
+Click a head to switch it, click it again to switch it back; click “all” for all heads of a layer. A head's output is
+multiplied by the value of the slider: 0 turns it off, 1 leaves it unchanged.
 
 The number in a cell is the change of the log-probability of the translation above when **only that head** is off, in
 nats: -0.7 makes it half as probable. The colours have a logarithmic scale, linear below 0.1 nats, so that heads beside
