@@ -23,12 +23,8 @@ def changed_translation(
 ) -> None:
     """Draw a translation and, below it, that of the changed model, with words marked that only one of them has.
 
-    Args:
-        tokens: of the translation.
-        translate: searches with the changed model; None while it is not changed.
-        search: identifies the computation of `translate`; an equal one stays stopped.
-        key: of the buttons that stop the search and start it again.
-        unchanged: text below while the model is not changed.
+    `translate` searches with the changed model; while it is None, the text `unchanged` stands there. `search`
+    identifies it, as an equal one stays stopped; the key is that of the buttons that stop it and start it again.
     """
     # three places: a container that takes the place of another one would take over its buttons
     before, waiting, below = st.empty(), st.empty(), st.container()

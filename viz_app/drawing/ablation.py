@@ -44,11 +44,7 @@ def words_of(tokens: Sequence[str]) -> list[str]:
 
 
 def difference(old: Sequence[str], new: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Mark the words that are not in the longest common runs of two texts.
-
-    Returns:
-        Marks of the old words, and of the new ones.
-    """
+    """Mark the words, of the old text and of the new one, that are not in their longest common runs."""
     marks = [True] * len(old), [True] * len(new)
     for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
         marks[0][block.a : block.a + block.size] = [False] * block.size

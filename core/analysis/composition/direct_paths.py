@@ -55,12 +55,7 @@ def sender_index(runs: PairRuns, side: Stack, sender: Node) -> int:
 
 
 def receiver_outputs(run: Replacement, model: Transformer, side: Stack, changes: Changes) -> Iterator[ReceiverOutputs]:
-    """Outputs of every sub-layer that reads one side's stream after the first change, computed by the model's modules.
-
-    Args:
-        model: held by this thread.
-        changes: of W scenarios.
-    """
+    """Outputs of every sub-layer that reads one side's stream after the first of W changes, by the model's modules."""
     runs, steps = run.runs, sublayers(run.runs, side)
     first, norm_first = min(changes), model.config.norm == "pre"
     of_memory = [place for place in sublayers(runs, "decoder") if place.component == "cross"] * (side == "encoder")
@@ -105,9 +100,7 @@ def _attention(
 ) -> Iterator[ReceiverOutputs]:
     """Outputs of heads whose queries, keys or values come from other states, one of these at a time.
 
-    Args:
-        queries, memory: None where they do not change.
-        heads: outputs of the heads in the last pass of each layer, by place.
+    Queries or a memory of None do not change; `heads` are their outputs in the last pass of each layer, by place.
     """
     recorded, name = runs.of_heads(*place)[0].transpose(0, 1), component_place(*place, "heads")  # [H, L, d_v]
     read, own = recorded_inputs(runs, model, place)

@@ -67,14 +67,8 @@ def record_replacement(
 ) -> Replacement:
     """Record the run of a sentence up to a predicted token, and the values that replace the outputs of its components.
 
-    Args:
-        source, target: as for `Translator.explain`.
-        position: of the predicted token, from 0; the tokens before it are the prefix.
-        by: `mean` over the positions of the run; `zero`; or `sentence`: the outputs of a second source of equal length
-            in tokens.
-        second: that source.
-        token, against: ids of A and B; by default the predicted token, and the most probable other one (of the second
-            source if there is one).
+    These are the means over the positions of the run, zeros, or the outputs of a second source of as many tokens. A is
+    by default the predicted token, B the most probable other one (of the second source if there is one).
 
     Raises:
         ValueError: as `Translator.explain`; there is no such position or token, A is B, or `second` is missing, not

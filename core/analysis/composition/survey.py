@@ -100,12 +100,7 @@ class Survey:
 
 
 def survey_steps(run: Replacement, count: int, result: Survey) -> Iterator[int]:
-    """Estimate all edges and measure the strongest, yielding 1 after each of `num_steps` steps.
-
-    Args:
-        count: edges to measure.
-        result: takes the results.
-    """
+    """Estimate all edges and measure `count` of them, the strongest, yielding 1 after each of `num_steps` steps."""
     for part in estimated_edges(run):
         result.edges += part
         yield 1
@@ -125,11 +120,7 @@ def num_steps(run: Replacement, count: int) -> int:
 
 
 def survey(run: Replacement, count: int = 200) -> Survey:
-    """Estimate all edges and measure the strongest.
-
-    Args:
-        count: edges to measure.
-    """
+    """Estimate all edges and measure `count` of them, the strongest."""
     result = Survey()
     for _ in survey_steps(run, count, result):
         pass

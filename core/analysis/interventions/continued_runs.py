@@ -40,13 +40,10 @@ class SharedMemory:
 def logits_after(
     runs: PairRuns, model: Transformer, base: int, side: Stack, layer: int, states: Tensor, start: int = 0
 ) -> Tensor:
-    """Logits of the next token if a run has other states after a layer: [W, V].
+    """Logits [W, V] of the next token if run 0 or 1 has other states after a layer.
 
-    Args:
-        model: held by this thread.
-        base: number of the run, 0 or 1.
-        side, layer: of the states; layer -1 is the input of the first one.
-        states: [W, L - start, D] at positions from `start` on, which is 0 in the encoder.
+    Layer -1 is the input of the first one. The states are [W, L - start, D] at positions from `start` on, which is 0 in
+    the encoder.
     """
     x, memory, following = states, runs.memory[base : base + 1], layer + 1
     if side == "encoder":
@@ -70,11 +67,9 @@ def _decoder_layer(
     start: int,
     is_unchanged: bool,
 ) -> Tensor:
-    """Output of a decoder layer, the last one at the last position only: [W, T - start or 1, D].
+    """Output of a decoder layer, the last one at the last position only.
 
-    Args:
-        x: [1 or W, T - start, D]
-        is_unchanged: whether self-attention is the recorded one.
+    [1 or W, T - start, D] -> [W, T - start or 1, D].
     """
     block, norm_first = block_of(model, "decoder", index), model.config.norm == "pre"
     assert isinstance(block, DecoderLayer)
@@ -128,14 +123,9 @@ def after_self_attention(
 def changed_layer(
     runs: PairRuns, model: Transformer, base: int, side: Stack, layer: int, x: Tensor, attended: Tensor, change: Change
 ) -> Tensor:
-    """States after a layer whose sub-layers change, each position by itself: [W, L, D].
+    """States [W, L, D] after a layer of run 0 or 1 whose sub-layers are replaced by `change`, each position by itself.
 
-    Args:
-        model: held by this thread.
-        base: number of the run, 0 or 1.
-        x: [W, L, D] that enters the layer.
-        attended: [W, L, D] recorded output of self-attention at the same positions; it is not computed again.
-        change: returns another sub-layer in place of one.
+    `attended` is the recorded output of self-attention at the same positions, which is not computed again.
     """
     own: Component = "encoder_self" if side == "encoder" else "decoder_self"
     block = block_of(model, side, layer)
@@ -154,13 +144,7 @@ def block_of(model: Transformer, side: Stack, layer: int) -> EncoderLayer | Deco
 
 
 def logits_with_patches(runs: PairRuns, model: Transformer, base: int, patches: Sequence[Patch]) -> Tensor:
-    """Logits of the next token with one patch at one position in each row: [W, V].
-
-    Args:
-        model: held by this thread.
-        base: number of the run, 0 or 1.
-        patches: of one layer of one side, in the order of their positions.
-    """
+    """Logits [W, V] of the next token with one patch in each row, all in one layer, in the order of their positions."""
     side, layer = side_of(patches[0].component), patches[0].layer
     positions = torch.tensor([patch.position for patch in patches], device=runs.fed.device)
     changed = _states_with_patches(runs, model, base, patches, positions)

@@ -61,14 +61,8 @@ def find_cuts(
 ) -> Iterator[CutSearch]:
     """Search for few weights that change a predicted token when cut, see the module docstring.
 
-    Stop iterating to cancel the rest. The lock on the model is released between rounds.
-
-    Args:
-        source, target: as for `Translator.explain`; the tokens before the position stay as they are.
-        position: of the predicted token, from 0.
-        kinds: attention whose weights may be cut.
-        renormalise: as in `Cut`.
-        max_cuts: largest number of cuts to try.
+    The tokens before its position, counted from 0, stay as they are. Stop iterating to cancel the rest. The lock on the
+    model is released between rounds.
 
     Yields:
         A state after each round, the last one minimal if the token has changed. If no cut lowers the margin any more or
@@ -167,14 +161,7 @@ class _Goal:
 
 
 def first_order_effects(weights: Tensor, gradient: Tensor, renormalise: bool) -> Tensor:
-    """Change of an output by cutting each weight alone, to first order.
-
-    Args:
-        weights, gradient: [H, Q, K] attention weights, and the gradient of the output by them.
-
-    Returns:
-        [H, Q, K]
-    """
+    """Change of an output by cutting each weight alone, to first order, from its gradient: all are [H, Q, K]."""
     products = weights * gradient
     if not renormalise:
         return -products

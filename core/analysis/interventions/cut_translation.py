@@ -24,11 +24,7 @@ def translate_cut(
 
     The search is that of `Translator.translate`, but every step is a whole pass over the prefix, where rows and columns
     are positions. A row of the decoder is a step of the search, whatever token has been fed there. Between two steps,
-    other threads may use the model.
-
-    Args:
-        text, beam_size, length_penalty, constraints: as for `Translator.translate`.
-        progress: called after each position with the position and the limit.
+    other threads may use the model. `progress` is called after each position with the position and the limit.
 
     Raises:
         ValueError: as `Translator.translate` and `cut_attention`.

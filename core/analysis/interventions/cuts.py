@@ -114,16 +114,9 @@ def parse_cut(name: str) -> Cut:
 
 
 def apply_cuts(weights: Tensor, cuts: Sequence[Cut], visible: Tensor) -> Tensor:
-    """Set the weights of one head.
+    """A copy of the weights [..., Q, K] of one head with those of its cuts set; `visible` [Q, K] marks allowed keys.
 
     Cuts apply in their order; after them all, the rows to renormalise are scaled where no cut has set a weight.
-
-    Args:
-        weights: [..., Q, K]
-        visible: [Q, K] boolean, True where the query may attend to the key.
-
-    Returns:
-        [..., Q, K], a copy.
     """
     changed, (num_rows, num_keys) = weights.clone(), weights.shape[-2:]
     is_set = torch.zeros_like(visible)
@@ -145,12 +138,10 @@ def apply_cuts(weights: Tensor, cuts: Sequence[Cut], visible: Tensor) -> Tensor:
 
 @contextmanager
 def cut_attention(model: Transformer, *cuts: Sequence[Cut]) -> Generator[None]:
-    """Set attention weights inside the block, in whole passes without a cache.
+    """Set attention weights inside the block, in whole passes without a cache; no other thread may use the model.
 
-    Args:
-        model: used by one thread only; see `cut_translator` for the model of a translator.
-        cuts: for each sentence of a batch, or one for all. Positions beyond a pass are ignored: in a search, row t is
-            that of its t-th step.
+    There are cuts for each sentence of a batch, or one list for all. Positions beyond a pass are ignored: in a search,
+    row t is that of its t-th step.
 
     Raises:
         ValueError: the model has no such head.
@@ -264,9 +255,6 @@ def _overlap(one: Cut, other: Cut) -> bool:
 
 def cut_effect(translator: Translator, source: str, target: str | Sequence[int], cuts: Sequence[Cut]) -> CutEffect:
     """Score a given translation with and without cuts.
-
-    Args:
-        source, target: as for `Translator.explain`.
 
     Raises:
         ValueError: as `Translator.explain` and `cut_attention`; a position of a cut is beyond the sentence.

@@ -123,11 +123,7 @@ def num_parts(runs: PairRuns) -> int:
 def patching_map(
     runs: PairRuns, into: Into = "corrupted", parts: Iterable[PatchedPart] | None = None
 ) -> dict[Component, Effects]:
-    """Effects of all single patches, [layers, S or T] for each component.
-
-    Args:
-        parts: those measured so far, NaN elsewhere; None to measure all.
-    """
+    """Effects of all single patches, [layers, S or T] for each component; of those in `parts` alone, if any."""
     metrics: dict[Component, Tensor] = {
         component: torch.full(
             (runs.num_layers(component), runs.num_positions(component)), torch.nan, dtype=torch.float64
@@ -215,12 +211,9 @@ def blocks(runs: PairRuns, rows: int) -> Iterator[slice]:
 
 
 def logits_from(runs: PairRuns, model: Transformer, base: int, rows: int, first: dict[Stack, int]) -> Tensor:
-    """Logits of the next token of `rows` copies of a run, computed again from a layer on: [W, V].
+    """Logits [W, V] of the next token of `rows` copies of run 0 or 1, computed again from the first layers on.
 
-    Args:
-        model: held by this thread; its hooks make the copies differ.
-        base: number of the run, 0 or 1.
-        first: layer of each side to begin with; without one for the encoder, the memory is the recorded one.
+    Hooks of the held model make the copies differ. Without one of the encoder, the memory is the recorded one.
     """
     memory, start = runs.memory[base : base + 1], first.get("decoder", 0)
     if "encoder" in first:

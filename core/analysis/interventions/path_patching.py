@@ -103,12 +103,10 @@ def path_effects(
     positions: Sequence[int | None] = (None,),
     hold_networks: bool = False,
 ) -> Effects:
-    """Effects of heads through the direct paths to receivers: [senders, positions].
+    """Effects of heads through the direct paths to receivers, which change together: [senders, positions].
 
-    Args:
-        receivers: heads whose queries, keys or values change together, at all positions.
-        positions: of the sender's output, each patched alone; None for all at once.
-        hold_networks: whether feed-forward networks stay those of the base on the way.
+    Positions are those of the sender's output, each patched alone; None for all at once. With `hold_networks`,
+    feed-forward networks stay those of the base on the way.
 
     Raises:
         ValueError: there is no such head or position, or no direct path from a sender to a receiver.

@@ -31,14 +31,10 @@ def record_runs(
     against: int | None = None,
     metric: Metric = "difference",
 ) -> PairRuns:
-    """Run a clean and a corrupted source with one target prefix, and record all components' outputs.
+    """Run two sources of equal length in tokens with one target prefix, and record all components' outputs.
 
-    Args:
-        clean, corrupted: sources of equal length in tokens.
-        target: as for `Translator.explain`.
-        position: of the predicted token, from 0; the tokens before it are the prefix.
-        token: id of A; None for the predicted token.
-        against: id of B; None for the corrupted run's most probable token other than A.
+    The prefix is what comes before a predicted position, counted from 0. A is by default the predicted token, B the
+    corrupted run's most probable other one; both are ids.
 
     Raises:
         ValueError: as `Translator.explain`; the sources have different lengths, are the same, or hardly differ in the
@@ -71,12 +67,7 @@ def recorded_passes(
     against: int | None,
     metric: Metric,
 ) -> PairRuns:
-    """Run two sources of equal length with the same prefix, and record all components' outputs.
-
-    Args:
-        texts, sources: both sources, and their token ids.
-        fed: tokens fed to the decoder.
-        token, against: as for `record_runs`.
+    """Run two sources of equal length with the same fed tokens, and record all components' outputs, see `record_runs`.
 
     Raises:
         ValueError: there is no such token, or A is B.

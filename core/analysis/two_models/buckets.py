@@ -44,12 +44,7 @@ class Bucket:
 
 
 def buckets_grid(buckets: Sequence[Bucket], by: str, score: str, names: Sequence[str]) -> Grid:
-    """A grid with a row for each model, and one for their difference.
-
-    Args:
-        by, score: what the buckets count, and their scores.
-        names: of the models.
-    """
+    """A grid with the scores of each model, and one row for their difference; `by` is what the buckets count."""
     limit = max(1.0, *(abs(each.first - each.second) for each in buckets), 0.0)
 
     def cell(value: float, count: int) -> Cell:
@@ -92,10 +87,7 @@ def by_frequency(lines: Sequence[TranslatedPair], language: str = "") -> list[Bu
     """Words of the references by how often they occur in all of them; buckets without any are left out.
 
     A word is right if the reference of the sentence has it, as often as it does. Words that no reference has are in no
-    bucket.
-
-    Args:
-        language: code of the references' language, for the words: those of BLEU, see `bleu_tokenizer`.
+    bucket. They are split as BLEU does for the code of the references' language, see `bleu_tokenizer`.
     """
     from sacrebleu.metrics.bleu import BLEU
 

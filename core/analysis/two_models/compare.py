@@ -184,10 +184,7 @@ def compared(
     options: CompareOptions = CompareOptions(),
     thresholds: Thresholds = (None, None),
 ) -> ComparedModels:
-    """Score the translations of two models.
-
-    Args:
-        thresholds: of the signs of both models.
+    """Score the translations of two models, with the thresholds of the signs of both.
 
     Raises:
         ValueError: there are none.

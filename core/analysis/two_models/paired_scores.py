@@ -57,9 +57,8 @@ def paired_scores(
 ) -> list[PairedScore]:
     """Score two lists of translations, and test whether they differ.
 
-    Args:
-        samples: of the test, by default 1,000 resamples of a bootstrap or 10,000 trials of a randomisation.
-        language: code of the references' language, for the tokenizer of BLEU: see `bleu_tokenizer`.
+    A bootstrap has 1,000 samples by default, a randomisation 10,000. The code of the references' language is for the
+    tokenizer of BLEU, see `bleu_tokenizer`.
 
     Raises:
         ValueError: the lists have different lengths, or none.

@@ -12,11 +12,7 @@ from core.translator import Translator
 
 @dataclass(frozen=True)
 class TestPair:
-    """A sentence of a test set with its reference.
-
-    Attributes:
-        number: of its line, from 1.
-    """
+    """A sentence of a test set with its reference, and the number of its line, from 1."""
 
     number: int
     source: str

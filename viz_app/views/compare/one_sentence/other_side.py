@@ -33,11 +33,7 @@ CHECKPOINT = Widget[str]("second_checkpoint")  # digest of an open model
 
 @dataclass(frozen=True)
 class ComparedSide:
-    """One of the two sides: the text of its target, a model, a source and a target.
-
-    Attributes:
-        is_by_model: whether the two sides differ in their model.
-    """
+    """One of the two sides: the text of its target, a model, a source and a target; and whether the model differs."""
 
     text: str
     model: models.Model
@@ -61,11 +57,7 @@ class ComparedSide:
 
 
 def select_other(reading: readings.Reading, against: Against, place: "DeltaGenerator") -> ComparedSide | None:
-    """Select the second side; None, with the reason on the page, while there is none.
-
-    Args:
-        place: of the widgets.
-    """
+    """Select the second side by widgets in a place; None, with the reason on the page, while there is none."""
     waiting = st.empty()
     try:
         with place:
@@ -157,9 +149,6 @@ def translated(
     model: models.Model, search: readings.Search, waiting: "DeltaGenerator", is_by_model: bool = False
 ) -> ComparedSide | None:
     """Translate for the second side; None if the search was stopped.
-
-    Args:
-        is_by_model: see `ComparedSide`.
 
     Raises:
         ValueError: as `Search.run`.

@@ -103,11 +103,7 @@ def page() -> None:
 
 
 def side_title(which: str, title: str) -> DeltaGenerator:
-    """Draw the title of a side, cut where it is too long, and return the place beside it.
-
-    Args:
-        which: "first" or "second".
-    """
+    """Draw the title of the "first" or "second" side, cut where it is too long, and return the place beside it."""
     row = st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"side-title-{which}")
     row.markdown(title, width="stretch")
     return row
@@ -122,9 +118,7 @@ def difference_part(
 ) -> None:
     """Draw first minus second for the selected heads, the ranking of all heads, and the nearest ones.
 
-    Args:
-        heads: of the first and of the second side.
-        options: of the selected words, see `Selection.drawing_options`.
+    Options of drawings are those of the selected words, see `Selection.drawing_options`.
     """
     left, right = st.container(key="difference").columns([3, 2], gap="large")
     with left:
@@ -177,12 +171,7 @@ def layer_call(side: ComparedSide, view: CompareView, layer: int) -> Call:
 def one_side(
     which: str, side: ComparedSide, attention: AttentionMap, head: int, view: CompareView, options: dict[str, Any]
 ) -> None:
-    """Draw one of the two sides.
-
-    Args:
-        which: "first" or "second".
-        options: of the selected words, see `Selection.drawing_options`.
-    """
+    """Draw the "first" or the "second" side."""
     theme, name, key = page_theme(), view.weights.name, f"compare_{which}_{attention.kind}"
     if view.view == "Lines":
         payload = lines_payload(attention, [head], theme, name=name, **options)

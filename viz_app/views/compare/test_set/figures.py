@@ -15,11 +15,7 @@ from viz_app.language import tr
 def sentences_figure(
     lines: Sequence[TranslatedPair], names: tuple[str, str], theme: Theme, height: int = 420
 ) -> go.Figure:
-    """Plot each sentence: chrF of the first model to the right, of the second upwards; a dotted line where equal.
-
-    Args:
-        names: of both models.
-    """
+    """Plot each sentence: chrF of the first model to the right, of the second upwards; a dotted line where equal."""
     figure = empty_figure(theme, height, (52, 28, 12, 44))
     figure.add_scatter(
         x=[0, 100],

@@ -82,10 +82,7 @@ def path_graph(
 ) -> PathGraph:
     """Return the graph of the strongest edges, with numbers rounded to tenths of a pixel.
 
-    Args:
-        count: of edges to draw.
-        edge, node: the selected ones.
-        is_narrow: whether the encoder is below the decoder; the order of nodes and edges stays the same.
+    On a narrow screen the encoder is below the decoder; the order of nodes and edges stays the same.
     """
     places, rows, titles, size = _layout(runs, is_narrow)
     drawn = [each for each in survey.ranked()[:count] if survey.effect(each)][::-1]

@@ -10,13 +10,7 @@ _component = component_beside(__file__)
 
 
 def path_graph(graph: PathGraph, narrow: PathGraph, on_click: Callable[[Node | Edge], None], *, key: str) -> None:
-    """Draw a graph on the page.
-
-    Args:
-        narrow: the same graph for a narrow screen.
-        on_click: called with a clicked node or edge, before the page runs again.
-        key: of the component, as for any widget.
-    """
+    """Draw a graph, or the same one for a narrow screen; a clicked node or edge is sent before the page runs again."""
     draw(_component, [graph.data, narrow.data], key, "place", lambda value: clicked_place(value, graph), on_click)
 
 

@@ -61,11 +61,7 @@ class EdgeQuestion:
 
 @dataclass
 class QuestionSurvey:
-    """The survey of one question.
-
-    Attributes:
-        known: effects by sender position, and flows, by edge.
-    """
+    """The survey of one question, with effects by sender position, and flows, of the edges that were looked at."""
 
     question: EdgeQuestion
     run: Replacement

@@ -124,11 +124,7 @@ class Patching:
 
 @dataclass
 class Paths:
-    """The effects of all heads through the paths to one receiver.
-
-    Attributes:
-        found: mean metric [senders, 1], NaN where not measured yet.
-    """
+    """The effects of all heads on one receiver: the mean metric [senders, 1], NaN where not measured yet."""
 
     senders: list[Head]
     found: Effects

@@ -76,11 +76,7 @@ def proposals(model: Model, source: str) -> list[MinimalPair]:
 
 
 def sentence_box(about: Reading) -> tuple[str, list[MinimalPair]]:
-    """Select the second sentence.
-
-    Returns:
-        The sentence, "" if there is none, and other proposals for the same words.
-    """
+    """Select the second sentence, "" if there is none, and return it with other proposals for the same words."""
     source = about.translation.source
     proposed = proposals(about.model, source)
     first = next((pair for pair in proposed if pair.contrast == "noun"), proposed[0] if proposed else None)
@@ -157,10 +153,7 @@ def _reason(pair: MinimalPair) -> str:
 def question_boxes(
     about: Reading, corrupted: str, others: list[MinimalPair], view_box: Callable[[], T]
 ) -> tuple[PatchingQuestion, T]:
-    """Select the tokens to compare, what is drawn, the metric, the direction, and the averaging over several pairs.
-
-    Args:
-        view_box: draws the widget that selects what is drawn.
+    """Select the tokens to compare, what is drawn (by `view_box`), the metric, the direction, and averaging over pairs.
 
     Raises:
         ValueError: as `model_passes.explanation`.

@@ -95,11 +95,7 @@ def view_box() -> str:
 
 
 def headline(title: str, patched: Patching, help: str | None = None) -> None:
-    """Draw the title of the first picture, and beside it the measure with its value in both runs.
-
-    Args:
-        help: about the picture.
-    """
+    """Draw the title of the first picture, with help, and beside it the measure with its value in both runs."""
     runs, question = patched.pairs[0], patched.question
     first, second = (
         plain(isolated(readable(each))) for each in map(runs.translator.codec.piece, (runs.token, runs.against))
@@ -162,12 +158,7 @@ def components(patched: Patching) -> None:
 
 
 def drawn(name: str, recorded: Call, title: str, number: int = 0, selected: Mark | None = None, **clicks: Any) -> None:
-    """Draw a grid of a result with its files.
-
-    Args:
-        title: of slides.
-        clicks: what `picture` handles.
-    """
+    """Draw a grid of a result, whose clicks are those of `picture`, with its files; the title is that of slides."""
     picture(recorded.run().pictures()[number], name, selected, **clicks)
     downloads(name, name, title=title, call=lambda: recorded.then("table"))
 

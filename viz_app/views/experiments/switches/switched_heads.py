@@ -83,11 +83,7 @@ def importance(about: Reading) -> Mapping[Head, float]:
 
 @dataclass
 class HeadsOffJob:
-    """The effect of each head off alone on the log-probability of a hypothesis.
-
-    Attributes:
-        changes: of the log-probability, in nats, of the heads measured so far.
-    """
+    """The change of a hypothesis's log-probability, in nats, with each head off alone, of those measured so far."""
 
     heads: Sequence[Head]
     changes: dict[Head, float]
@@ -99,11 +95,7 @@ class HeadsOffSlot(JobSlot[HeadsOffJob]):
 
 
 def heads_off(about: Reading, start: bool) -> HeadsOffJob:
-    """Return the session's measurement of this hypothesis.
-
-    Args:
-        start: whether a new one is running from the beginning.
-    """
+    """Return the session's measurement of this hypothesis; a new one runs from the beginning if it is to start."""
     return session_object(HeadsOffSlot).of(about.identity, lambda: _measurement(about, start))
 
 

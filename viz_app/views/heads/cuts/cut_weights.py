@@ -89,11 +89,7 @@ def cut_translation(
 
 @dataclass
 class FoundCuts:
-    """A search for few cuts that change a token.
-
-    Attributes:
-        states: after each round.
-    """
+    """A search for few cuts that change a token, by its state after each round."""
 
     states: list[CutSearch]
     job: Job
