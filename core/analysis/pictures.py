@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.text.phrases import Number, numbers
+from core.text.phrases import Number, Phrase, marked, numbers
 from core.trace import Head
 
 Scale = Literal["sequential", "diverging", "greys"]  # of colours, from 0 to 1 or from -1 to 1
@@ -209,3 +209,17 @@ def effect_cells(effects: Sequence[float], limit: float, heads: Sequence[Head | 
 def effect_ends(limit: float) -> tuple[str, str]:
     """Texts at the ends of that scale."""
     return Number(-limit, ".1f"), Number(limit, "+.1f")
+
+
+def effects_row(title: str, columns: Sequence[str], effects: Sequence[float]) -> Grid:
+    """A grid with one row of effects in nats."""
+    limit = effect_limit(effects)
+    return Grid(
+        title=title,
+        legend=Phrase(marked("effect in nats")),
+        ends=effect_ends(limit),
+        scale="diverging",
+        columns=columns,
+        rows=[("", effect_cells(effects, limit))],
+        width=6,
+    )

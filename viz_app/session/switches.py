@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from core.analysis.heads.head import Head, all_heads
+from core.trace import HEAD_PATTERN
 from viz_app.language import tr
 from viz_app.session.address import SWITCHED
 from viz_app.session.models import Model
 
-_HEAD_GATE = re.compile(r"(encoder|decoder|cross) L(\d{1,3}) H(\d{1,3})(?: (0(?:\.\d{1,2})?))?")
+_HEAD_GATE = re.compile(rf"({HEAD_PATTERN})(?: (0(?:\.\d{{1,2}})?))?")
 
 
 @dataclass
@@ -71,8 +72,7 @@ def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
                     name=name,
                 )
             )
-        head = heads.get(f"{parts[1]} L{int(parts[2])} H{int(parts[3])}")
-        if head is None:
+        if (head := heads.get(parts[1])) is None:
             raise ValueError(
                 tr(
                     "the address switches {name}, which {model} does not have: all heads are on",
@@ -80,5 +80,5 @@ def _parsed_gates(model: Model, text: str) -> dict[Head, float]:
                     model=model.name,
                 )
             )
-        gates[head] = float(parts[4] or 0)
+        gates[head] = float(parts[2] or 0)
     return gates

@@ -9,7 +9,7 @@ from core.analysis.composition.replacement import ReplacedBy, Replacement, recor
 from core.analysis.composition.survey import Survey, survey
 from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.interventions.pair_runs import Metric
-from core.analysis.pictures import Cell, Grid, effect_cells, effect_ends, effect_limit
+from core.analysis.pictures import Cell, Grid, effect_cells, effect_ends, effect_limit, effects_row
 from core.analysis.subject import piece_id, predicted_position
 from core.analysis.tokens.words import readable_all
 from core.files.number_range import COUNTED_FROM_1, FROM_1
@@ -129,16 +129,7 @@ def values_grid(flow: EdgeFlow, tokens: Sequence[str]) -> Grid:
 
 def positions_grid(effects: Sequence[float], tokens: Sequence[str]) -> Grid:
     """A grid with one row: the effect of the sender's output through an edge at each position."""
-    limit = effect_limit(effects)
-    return Grid(
-        title=Phrase(marked("Effects by position of the sender")),
-        legend=Phrase(marked("effect in nats")),
-        ends=effect_ends(limit),
-        scale="diverging",
-        columns=readable_all(tokens),
-        rows=[("", effect_cells(effects, limit))],
-        width=6,
-    )
+    return effects_row(Phrase(marked("Effects by position of the sender")), readable_all(tokens), effects)
 
 
 def paths(translator: Translator, source: str, target: str | Sequence[int], options: PathsOptions) -> HeadPaths:

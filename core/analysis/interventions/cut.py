@@ -3,20 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.analysis.declaration import Analysis, Columns, option, print_table
+from core.analysis.declaration import Analysis, Columns, PicturedResult, option, print_table
 from core.analysis.interventions.cut_search import MAX_CUTS, CutSearch, find_cuts
 from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
+from core.analysis.pictures import Grid, effects_row
 from core.analysis.subject import Sentence, predicted_position
+from core.analysis.tokens.words import readable_all
 from core.files.console import show
 from core.files.number_range import COUNTED_FROM_1
 from core.results import ScoredText
-from core.trace import KINDS, Kind
+from core.text.phrases import Number, Phrase, marked
+from core.trace import KINDS, Head, Kind
 from core.translator import Translator
 
 
 @dataclass(frozen=True)
-class CutTranslation:
+class CutTranslation(PicturedResult):
     """Effect of cuts on a translation, and the best translation under them."""
 
     effect: CutEffect
@@ -26,13 +29,24 @@ class CutTranslation:
         """A row for each predicted token."""
         return self.effect.table()
 
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """The change of the log-probability of each token."""
+        tokens = readable_all(self.effect.before.predicted_tokens)
+        title = Phrase(marked("Change of the log-probability of each token"))
+        return (effects_row(title, tokens, self.effect.changes),)
+
+    def answer(self, at: Head | None = None) -> str:
+        """The change of the whole translation, and the best one under the cuts."""
+        words = marked("The log-probability changes by {change} nats; the translation becomes \u201c{text}\u201d.")
+        return Phrase(words, change=Number(self.effect.change, "+.2f"), text=self.found.text)
+
     def summary(self) -> str:
         """Both translations."""
         return f"before: {self.effect.before.target}\nafter:  {self.found.text}"
 
 
 @dataclass(frozen=True)
-class FoundCuts:
+class FoundCuts(PicturedResult):
     """Cuts that change a predicted token, counted from 0, from one piece to another."""
 
     search: CutSearch
@@ -43,6 +57,17 @@ class FoundCuts:
     def table(self) -> Columns:
         """A row for each cut, by its name."""
         return {"cut": [*map(str, self.search.cuts)]}
+
+    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
+        """None: the cuts are few."""
+        return ()
+
+    def answer(self, at: Head | None = None) -> str:
+        """The token before and after the cuts."""
+        token = Number(self.position + 1, "d")
+        return Phrase(
+            marked("Token {token}: {before} becomes {after}."), token=token, before=self.before, after=self.after
+        )
 
     def summary(self) -> str:
         """The token before and after the cuts."""

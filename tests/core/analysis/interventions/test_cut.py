@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from core.analysis.interventions.cut import CUT
 from core.analysis.interventions.cuts import cut_effect, parse_cut
 from core.cli.commands import main
 from core.translator import Translator
@@ -24,6 +25,10 @@ def test_the_table_is_the_effect(sentence: list[str], tiny_checkpoint: Path, cap
     effect = cut_effect(translator, "A dog runs.", "Ein Hund.", [parse_cut(name), parse_cut("decoder L1 H1")])
     assert [float(row["change"]) for row in rows] == pytest.approx(list(effect.changes), abs=1e-6)
     assert printed.err.startswith("before: Ein Hund.\nafter:  ")
+    found = CUT(translator, "A dog runs.", "Ein Hund.", cut=(parse_cut(name), parse_cut("decoder L1 H1")), beam_size=1)
+    (grid,) = found.pictures()
+    assert [cell.says for cell in grid.rows[0][1] if cell] == [f"{each:+.3f}" for each in effect.changes]
+    assert found.answer().startswith(f"The log-probability changes by {effect.change:+.2f} nats; the translation")
 
 
 def test_found_cuts_can_be_given_back(sentence: list[str], capsys: pytest.CaptureFixture[str]):
