@@ -62,10 +62,7 @@ class LineReader:
         length_penalty: float = LENGTH_PENALTY,
         progress: Progress | None = None,
     ) -> list[ScoredText]:
-        """Read many images, batched by width; results are in input order.
-
-        Args:
-            progress: called after each batch with the number of images done and their total.
+        """Read many images, batched by width, and report the number done and their total after each batch.
 
         Raises:
             ValueError: as `read`.
@@ -89,10 +86,7 @@ class LineReader:
     def explain(self, image: Pixels, token_ids: Sequence[int], num_alternatives: int = 5) -> Explanation:
         """Log-probabilities, alternatives and all heads' attention for given characters, from one teacher-forced pass.
 
-        The source tokens are the patches, by `patch_name`.
-
-        Args:
-            token_ids: characters as a search returns them; a final `</s>` is optional.
+        The source tokens are the patches, by `patch_name`; a final `</s>` of the characters is optional.
 
         Raises:
             ValueError: as `read`, or a token id is unknown.

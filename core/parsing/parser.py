@@ -98,11 +98,7 @@ class Prefix:
         return replace(self, to_close=self.to_close[:-1], is_empty=False)
 
     def allowed(self, room: int, brackets: Brackets, eos_id: int) -> list[int]:
-        """Tokens that may come next.
-
-        Args:
-            room: number of tokens that may still be written, `</s>` included.
-        """
+        """Tokens that may come next where `room` tokens may still be written, `</s>` included."""
         if self.to_spell:
             return [self.to_spell[0]]
         if not self.to_close and not self.is_empty:
@@ -221,11 +217,7 @@ class Parser:
         length_penalty: float = LENGTH_PENALTY,
         progress: Progress | None = None,
     ) -> Parse:
-        """Parse one sentence.
-
-        Args:
-            sentence: a text, which is split by `treebank_words`, or a sequence of words.
-            progress: called after each position with the position and the limit.
+        """Parse one sentence: a text, which is split by `treebank_words`, or a sequence of words.
 
         Raises:
             ValueError: the sentence is empty or too long, or a value is out of range.
@@ -287,12 +279,7 @@ class Parser:
         progress: Progress | None = None,
         packed: bool = True,
     ) -> list[Parse]:
-        """Search for the trees of some sentences.
-
-        Args:
-            progress: as for `parse`, of a single sentence.
-            packed: as for `SharedModel.next_logits`.
-        """
+        """Search for the trees of some sentences; `progress` is of a single one."""
         next_logits, device = self._next_logits(words, sources, limits, packed), self.translator.model.device
         if progress:
             steps = beam_steps(next_logits, limits, options, device)

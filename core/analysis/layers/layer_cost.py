@@ -86,12 +86,7 @@ def measure(wanted: Iterable[tuple[str, Sizes]], device: str = "cpu", seconds: f
     """Measure layers one after the other, in float32 without gradients.
 
     On a single CPU thread, processor time is measured, which is independent of other processes; otherwise wall-clock
-    time.
-
-    Args:
-        wanted: keys of `LAYER_TYPES` with sizes, such as from `grid`.
-        device: `cpu`, or `cuda` if available.
-        seconds: time for each layer; at least `LEAST_RUNS` passes.
+    time. `wanted` is as `grid` returns it; each layer takes `seconds`, and at least `LEAST_RUNS` passes.
     """
     for name, sizes in wanted:
         layer_type = LAYER_TYPES[name]

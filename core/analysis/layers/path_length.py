@@ -54,12 +54,7 @@ def measure_path_length(layer_type: LayerType, sizes: Sizes) -> PathLength:
 
 
 def dependence(layer: Callable[[Sequence[Tensor]], Sequence[Tensor]], inputs: Sequence[Tensor]) -> Tensor:
-    """Dependence of outputs on inputs, by gradients: boolean [outputs, inputs].
-
-    Args:
-        layer: function of n tensors that returns n tensors.
-        inputs: n tensors that require gradients.
-    """
+    """Dependence of n outputs on n inputs, which require gradients, by these: boolean [outputs, inputs]."""
     outputs = layer(inputs)
     # One backward pass for all outputs: in row i, the gradient of every output but the i-th is zero.
     rows = torch.zeros(len(outputs), len(outputs), *outputs[0].shape, dtype=outputs[0].dtype)

@@ -63,13 +63,9 @@ def role(card: ScoreCard) -> str | None:
 
 
 def settled_at(values: Sequence[float], tolerance: float = TOLERANCE) -> int | None:
-    """Number of the first value from which on all are within a tolerance of the last.
+    """Number of the first value from which on all are within a tolerance of the last; None if that is NaN.
 
-    Args:
-        values: at each snapshot, at least one; NaN is within no tolerance.
-
-    Returns:
-        None if the last value is NaN.
+    NaN is within no tolerance.
     """
     if math.isnan(values[-1]):
         return None
@@ -79,11 +75,7 @@ def settled_at(values: Sequence[float], tolerance: float = TOLERANCE) -> int | N
 def taken_at(cards: Cards) -> int | None:
     """Number of the first snapshot from which on a head keeps its last role, always meeting the criterion.
 
-    Args:
-        cards: of one head, at each snapshot.
-
-    Returns:
-        None if it has no role at the last snapshot.
+    None if it has no role at the last snapshot; the cards are of one head, at each snapshot.
     """
     last = role(cards[-1])
     if last is None:
@@ -94,11 +86,7 @@ def taken_at(cards: Cards) -> int | None:
 def developments(
     cards: Sequence[Cards], score: str, tolerance: float = TOLERANCE, kind: Kind | None = None
 ) -> list[Development]:
-    """Follow one score and the role of every head, or of those of a kind.
-
-    Args:
-        cards: of all heads, in one order, for each snapshot in the order of the training.
-        score: one of `SCORES`.
+    """Follow one of `SCORES` and the role of every head, or of those of a kind, over the snapshots in their order.
 
     Raises:
         ValueError: there is no such score, or no snapshot.

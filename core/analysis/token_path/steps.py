@@ -243,11 +243,7 @@ class TokenPath:
         return tuple(steps.kind for steps in self.parts.values() if isinstance(steps, AttentionSteps))
 
     def table(self, part: str | None = None, quantities: tuple[str, ...] = ()) -> Columns:
-        """All numbers, one per row, counted from 0.
-
-        Args:
-            part: name of a part; None: all.
-            quantities: of the part; empty: all.
+        """All numbers, or those of a part, or some quantities of it, one per row, counted from 0.
 
         Returns:
             `part`, `quantity`, `row` (the key, the head or the token of a matrix, else None), `index` (the dimension,

@@ -283,11 +283,7 @@ def _linear(layer: nn.Linear, x: Tensor) -> Tensor:
 
 
 def _output(model: Transformer, state: Tensor, own: Tensor, predicted: int, count: int) -> OutputSteps:
-    """Logits of the most probable tokens and of the predicted one.
-
-    Args:
-        own: [V] logits of the model itself: they select the tokens and give the sum over all.
-    """
+    """Logits of the tokens that are most probable by the model's own, [V], and of the predicted one."""
     token_ids = own.topk(min(count, len(own))).indices.tolist()
     if predicted not in token_ids:
         token_ids.append(predicted)

@@ -22,11 +22,7 @@ def first_adam_step(gradient: Tensor, rate: float) -> AdamNumbers:
     """Kingma & Ba 2015, algorithm 1, with t = 1 and moments of 0 before.
 
     m = b1 * 0 + (1 - b1) g, v = b2 * 0 + (1 - b2) g^2, corrected by 1 - b1^t and 1 - b2^t; the weight changes by
-    -rate m^ / (sqrt(v^) + epsilon).
-
-    Args:
-        gradient: of any shape.
-        rate: learning rate.
+    -rate m^ / (sqrt(v^) + epsilon). The gradient has any shape.
     """
     beta1, beta2 = ADAM_BETAS
     moment, square = (1 - beta1) * gradient, (1 - beta2) * gradient.square()

@@ -133,11 +133,7 @@ class _Step:
     options: TrainingStepOptions
 
     def run(self, own: Sequence[float]) -> TrainingStep:
-        """Take the step.
-
-        Args:
-            own: log-probabilities of the labels by the model itself.
-        """
+        """Take the step; `own` are the log-probabilities of the labels by the model itself."""
         options, length = self.options, len(self.ids.fed)
         name, index = parse_weight(options.weight or self._output_matrix(), self.model)
         parameters = trained_parameters(self.model.requires_grad_(True))

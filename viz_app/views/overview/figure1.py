@@ -22,13 +22,7 @@ _component = component_beside(__file__)
 def figure1_payload(
     content: Mapping[str, Any], theme: Theme, links: Mapping[str, str], selected: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return the data of the figure, see `Data` in figure1.js.
-
-    Args:
-        content: See `figure1_content`.
-        links: Addresses of the pages that explain the parts, see `part_links`.
-        selected: Names of the selected words.
-    """
+    """Return the data of the figure with its links and the names of selected words, see `Data` in figure1.js."""
     return {**content, "scale": theme.sequential[::4], "links": dict(links), "selected": sorted(selected)}
 
 

@@ -50,12 +50,9 @@ def step_walk(
     *,
     key: str = "step_walk",
 ) -> None:
-    """Draw the steps on the page.
+    """Draw the steps on the page, see `walk_payload`.
 
-    Args:
-        on_place: Called with the step that is shown, shortly after the visitor moved there, before the page runs again.
-        name, about, place, request: See `walk_payload`.
-        key: Key of the component, as for any widget.
+    `on_place` gets the step that is shown, shortly after the visitor moved there, before the page runs again.
     """
     payload = walk_payload(views, name, about, place, request, theme)
     draw(_component, payload, key, "place", lambda value: sent_place(value, views), on_place)

@@ -53,12 +53,7 @@ class RoundedSnapshot:
         return save(self.tensors, self.metadata)
 
     def difference(self, before: "RoundedSnapshot", name: str) -> bytes:
-        """Return a safetensors file of the differences from another snapshot.
-
-        Args:
-            before: of the same model and tokenizer.
-            name: of `before`, which `plus` must be given.
-        """
+        """Return a safetensors file of the differences from another snapshot of this model, of a name for `plus`."""
         changed = {each: self.tensors[each] - predicted for each, predicted in self._predicted(before).items()}
         return save(self.tensors | changed, {**self.metadata, DIFFERENCE_FROM: name})
 
@@ -82,10 +77,7 @@ class RoundedSnapshot:
         return predicted
 
     def write_checkpoint(self, output: Path) -> None:
-        """Write the snapshot as a checkpoint in bfloat16.
-
-        Args:
-            output: not checked further: `load_checkpoint` does.
+        """Write the snapshot as a checkpoint in bfloat16, which `load_checkpoint` checks.
 
         Raises:
             NotWrittenError: it cannot be written.
@@ -101,11 +93,7 @@ class RoundedSnapshot:
 
 
 def to_eight_bits(path: Path) -> RoundedSnapshot:
-    """Round a checkpoint.
-
-    Args:
-        path: of the checkpoint, whose parameters are finite.
-    """
+    """Round a checkpoint, whose parameters are finite."""
     tensors, metadata = _read(path)
     stored: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
@@ -119,12 +107,7 @@ def to_eight_bits(path: Path) -> RoundedSnapshot:
 
 
 def read_eight_bits(path: Path, before: RoundedSnapshot | None = None, before_name: str = "") -> RoundedSnapshot:
-    """Read a file of `RoundedSnapshot.to_bytes` or `difference`.
-
-    Args:
-        path: untrusted.
-        before: the snapshot before it, of which differences are taken.
-        before_name: its name.
+    """Read an untrusted file of `RoundedSnapshot.to_bytes`, or of its `difference` from the snapshot `before`.
 
     Raises:
         CheckpointError: the file is damaged, a matrix lacks the exponents of its rows, or it is the difference from

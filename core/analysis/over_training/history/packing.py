@@ -21,14 +21,9 @@ SUFFIX = ".zip"
 
 
 def pack_history(source: str | Path, output: str | Path) -> History:
-    """Write the snapshots of a run, rounded to 8 bits, and its thinned log to one file.
+    """Write the snapshots of a run, rounded to 8 bits, and its thinned log to one `.zip` file, and open that.
 
-    Args:
-        source: as for `open_history`.
-        output: ends in `.zip`; replaces an existing file.
-
-    Returns:
-        The history in the new file.
+    An existing file is replaced; `source` is as for `open_history`.
 
     Raises:
         CheckpointError, FileNotFoundError: as `open_history`.

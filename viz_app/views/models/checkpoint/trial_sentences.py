@@ -34,11 +34,7 @@ DEFAULT = "en"
 
 
 def sentences_in(language: str) -> tuple[tuple[str, str, str], bool]:
-    """Return three sentences in a language, or else in English, and whether they are in that language.
-
-    Args:
-        language: code such as `de`, `deu` or `de_DE`; "" if it is not known.
-    """
+    """Return three sentences in a language (`de`, `deu` or `de_DE`), or else in English, and whether they are in it."""
     code = language.lower().replace("_", "-").split("-")[0]
     code = ISO_639_3.get(code, code)
     return SENTENCES.get(code, SENTENCES[DEFAULT]), code in SENTENCES

@@ -11,12 +11,7 @@ _component = component_beside(__file__)
 
 
 def tree_payload(tree: Tree, selected: int, weights: Sequence[float]) -> dict[str, Any]:
-    """Return the data of the tree, see `Data` in constituency_tree.js.
-
-    Args:
-        selected: Index of a node, in the order of the sequence.
-        weights: Attention to each word.
-    """
+    """Return the data of the tree with its words' weights and the index of a node, see constituency_tree.js."""
     nodes = tree_nodes(tree)
     return {
         "nodes": [
@@ -46,13 +41,7 @@ def clicked_node(value: object, tree: Tree) -> int | None:
 def tree_drawing(
     tree: Tree, on_click: Callable[[int], None], *, selected: int, weights: Sequence[float], key: str = "tree"
 ) -> None:
-    """Draw the tree on the page.
-
-    Args:
-        on_click: Called with the clicked node, before the page runs again.
-        selected, weights: See `tree_payload`.
-        key: Key of the component, as for any widget.
-    """
+    """Draw the tree on the page, see `tree_payload`; `on_click` gets the clicked node before the page runs again."""
     draw(
         _component,
         tree_payload(tree, selected, weights),

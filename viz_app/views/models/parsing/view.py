@@ -233,11 +233,7 @@ def heads_map(model: Model, parse: Parse, position: int, shown: SymbolAttention)
 def heads_files(
     model: Model, parse: Parse, position: int, shown: SymbolAttention, written: str, is_drawn: bool
 ) -> None:
-    """Offer the attention of all heads as files.
-
-    Args:
-        written: the symbol, for a title.
-    """
+    """Offer the attention of all heads when a symbol was written as files."""
     downloads(
         "bracket",
         "bracket_map" if is_drawn else None,

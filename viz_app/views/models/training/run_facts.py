@@ -25,11 +25,7 @@ class RunRecordError(Exception):
 
 
 def checked_facts(facts: Mapping[str, Any], file: str) -> dict[str, Any]:
-    """Return the facts of a run, after checking the settings that the page needs as numbers.
-
-    Args:
-        facts: untrusted.
-        file: that has them, for the message.
+    """Return the untrusted facts of a run, in a file of this name, after checking that the settings are numbers.
 
     Raises:
         RunRecordError: one is not.
@@ -65,12 +61,7 @@ def checked_facts(facts: Mapping[str, Any], file: str) -> dict[str, Any]:
 def start_note(facts: dict[str, Any], last_step: int) -> str:
     """Say in a sentence which checkpoint a run started from and, if the log has them, at which steps its runs began.
 
-    Args:
-        facts: of the run.
-        last_step: of its log.
-
-    Returns:
-        "" if it started from random parameters.
+    "" if it started from random parameters.
     """
     starts = run_starts(facts)
     if len(starts) < 2:

@@ -56,8 +56,7 @@ class Run:
 def shipped_run(model: models.Model) -> Run:
     """Read the records of a shipped checkpoint, which have its name with other suffixes.
 
-    Args:
-        model: if it is not a shipped one, the records are of the checkpoint that the app starts with.
+    Those of another model are of the checkpoint that the app starts with.
 
     Raises:
         RunRecordError: a file is damaged.

@@ -24,10 +24,6 @@ def appendix_payload(
 
     Where only some queries have lines, each key also has a square for each head, with their mean weight as opacity.
 
-    Args:
-        name: Of the figure, for screen readers.
-        head: Name of a head, from its layer and its number.
-
     Raises:
         ValueError: There are no panels, a layer lacks a head, or a sentence lacks a word.
     """

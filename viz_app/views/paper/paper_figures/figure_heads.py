@@ -162,15 +162,10 @@ def antecedent_pair(explanation: Explanation) -> WordPair | None:
 
 
 def sharpest_heads(attention: AttentionMap, query: int | None, count: int | None) -> list[int]:
-    """Choose heads by their weights, as the heads of another model have other numbers than the paper's.
+    """Choose so many heads, or all, by their weights: those of another model have other numbers than the paper's.
 
-    Args:
-        query: the word whose lines are drawn; None: all words.
-        count: number of heads; None: all.
-
-    Returns:
-        The heads whose largest weight is the greatest: that of `query`, or the mean over all words. Weights on special
-        tokens and on the word itself do not count.
+    They are those whose largest weight is the greatest: that of `query`, or the mean over all words. Weights on special
+    tokens and on the word itself do not count.
     """
     if count is None:
         return list(range(attention.num_heads))

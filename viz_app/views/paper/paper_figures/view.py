@@ -193,11 +193,7 @@ def figure_title(figure: str, panels: Sequence[LinePanel]) -> str:
 
 
 def panels_call(panels: Sequence[LinePanel], maps: Call) -> Call:
-    """Return the call of the table of some panels.
-
-    Args:
-        maps: of which the panels have one each.
-    """
+    """Return the call of the table of some panels, each of one of the maps."""
     drawn = [
         Call(
             "panel",
@@ -254,8 +250,7 @@ def paper_figure(figure: str, tokens: TokenView) -> tuple[list[LinePanel], str, 
 def word_box(attention: AttentionMap, default: str, number: str, row: int | None = None) -> int:
     """Select the word whose lines are drawn, as a position; at first the paper's word, if the sentence has it.
 
-    Args:
-        row: of the word to select now.
+    A `row` is selected now.
     """
     texts = [readable(token) for token in attention.query_tokens]
     names = [text if text not in texts[:place] else f"{text} ({place + 1})" for place, text in enumerate(texts)]
@@ -275,10 +270,8 @@ def heads_box(
     about: Hashable,
     linking: Sequence[int] = (),
 ) -> list[int]:
-    """Select heads, counted from 0; at first, and whenever `about` changes, the sharpest ones.
-
-    Args:
-        linking: heads that link the two words of an answer, best first, which are selected instead.
+    """Select heads, counted from 0; at first, and whenever `about` changes, those `linking` two words, best first, or
+    else the sharpest ones.
     """
     names = [head_names.name_of(attention.layer, head) for head in range(attention.num_heads)]
     widget = address.PAPER_HEADS[number]

@@ -86,11 +86,7 @@ def begin(at: Sizes) -> None:
 
 
 def machine_text(hardware: str) -> str:
-    """Return the description of a machine in the visitor's language.
-
-    Args:
-        hardware: as `core` describes it, and measurements have it.
-    """
+    """Return the description of a machine, which measurements have, in the visitor's language."""
     clocks = (marked("processor time"), marked("wall-clock time"))
 
     def translated(part: str) -> str:

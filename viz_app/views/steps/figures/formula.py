@@ -36,11 +36,8 @@ _TOKEN = re.compile(r"\\([a-zA-Z]+|,)|(\d+(?:(?:\.|\{,\})\d+)?)|([a-zA-Z])|([{}_
 
 
 def math_tree(latex: str) -> MathTree:
-    r"""Return a formula as a tree.
-
-    Args:
-        latex: letters, numbers (a decimal comma is `{,}`), operators, `_`, `^`, `{}`, `\frac`, `\sqrt`, `\hat`,
-            `\mathrm`, and the names above.
+    r"""Return a formula as a tree: of letters, numbers (a decimal comma is `{,}`), operators, `_`, `^`, `{}`, `\frac`,
+    `\sqrt`, `\hat`, `\mathrm`, and the names above.
 
     Raises:
         ValueError: something else is in it.
@@ -55,9 +52,7 @@ def math_tree(latex: str) -> MathTree:
 def math_number(value: float, digits: int = 4, *, in_product: bool = False) -> str:
     r"""Return a number as a formula in the visitor's language, such as `1{,}2 \cdot 10^{5}` in German.
 
-    Args:
-        digits: Significant ones.
-        in_product: Whether it stands after an operator, where a negative one needs brackets.
+    Its digits are significant ones; in a product, after an operator, a negative number has brackets.
     """
     written, power = _written(value, digits)
     number = _signed(written.replace(MINUS, "-").replace(",", "{,}"))

@@ -148,11 +148,7 @@ def numbers_of(values: Tensor) -> Vector:
 
 
 def named(label: str, values: Tensor, **options: Any) -> VectorRow:
-    """Return a vector with a name.
-
-    Args:
-        options: other attributes of `VectorRow`.
-    """
+    """Return a vector with a name, and other attributes of `VectorRow`."""
     return VectorRow(label=label, values=numbers_of(values), **options)
 
 

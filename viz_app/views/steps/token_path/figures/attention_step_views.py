@@ -54,11 +54,7 @@ Numbers = Sequence[float | None]
 
 
 def attention_views(path: TokenPath, steps: AttentionSteps, width: int) -> list[StepView]:
-    """Return the steps of one head, from its query to the output matrix.
-
-    Args:
-        width: Cells of a line.
-    """
+    """Return the steps of one head, from its query to the output matrix, in lines of `width` cells."""
     views = _HeadViews(path, steps, width)
     before = [views.query(), views.keys(), views.scores(), views.mask(), views.softmax(), views.scaling()]
     return [*before, views.values(), views.weighted_sum(), views.concatenation(), views.output()]

@@ -52,11 +52,7 @@ def output_views(path: TokenPath, steps: OutputSteps, piece: Piece, width: int) 
 
 
 def _logits_view(steps: OutputSteps, tokens: Sequence[str], width: int) -> StepView:
-    """Return the logits, each with the products that sum to it.
-
-    Args:
-        tokens: Those with a logit.
-    """
+    """Return the logits of some tokens, each with the products that sum to it."""
     logits, products = steps.logits.tolist(), steps.state * steps.vectors
     return StepView(
         name="output-logits",
@@ -119,11 +115,7 @@ def _softmax_view(steps: OutputSteps, tokens: Sequence[str]) -> StepView:
 
 
 def beam_view(path: TokenPath, tree: BeamTree, target: Sequence[int]) -> StepView:
-    """Return the candidates of the beam search at this position.
-
-    Args:
-        target: Token ids of the translation.
-    """
+    """Return the candidates of the beam search at this position; `target` are the ids of the translation."""
     own = tree.node(target[: path.position + 1])
     candidates = tree.steps[path.position] if path.position < len(tree.steps) else ()
     live = sum(node.fate == "live" for node in candidates)

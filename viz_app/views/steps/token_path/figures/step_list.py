@@ -34,13 +34,7 @@ WIDTHS = range(16, 65)  # cells of a line, if a head is as wide; otherwise 32
 def step_list(
     path: TokenPath, piece: Piece, tree: BeamTree | None = None, target: Sequence[int] = ()
 ) -> list[StepView]:
-    """Return the views of all steps, in the model's own order.
-
-    Args:
-        piece: Piece of the target vocabulary by its id.
-        tree: The beam search for the translation; None without one.
-        target: Token ids of the translation.
-    """
+    """Return the views of all steps, in the model's own order, with the beam search for the translation `target`."""
     first = path.attention(path.kinds[0])
     width = len(first.head_output) if len(first.head_output) in WIDTHS else 32
     views: list[StepView] = []

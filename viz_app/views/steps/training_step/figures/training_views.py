@@ -19,11 +19,7 @@ VISIBLE = 0.4  # value of a cell of the mask, for a calm colour
 
 
 def training_views(found: TrainingStep, d_model: int) -> list[StepView]:
-    """Return the steps in their order.
-
-    Args:
-        d_model: of the model, on which the learning rate depends.
-    """
+    """Return the steps in their order; the learning rate depends on `d_model`."""
     before = [_shifted_view(found), _mask_view(found), _label_view(found), _loss_view(found)]
     return [*before, *weight_views(found, d_model), _result_view(found)]
 

@@ -25,11 +25,7 @@ BARS = 60  # of the curve of the learning rate
 
 
 def weight_views(found: TrainingStep, d_model: int) -> list[StepView]:
-    """Return the steps in their order.
-
-    Args:
-        d_model: of the model, on which the learning rate depends.
-    """
+    """Return the steps in their order; the learning rate depends on `d_model`."""
     views = [_gradient_view(found), _moments_view(found), _correction_view(found)]
     return [*views, _rate_view(found, d_model), _update_view(found)]
 
