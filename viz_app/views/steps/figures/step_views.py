@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from core.analysis.tokens.words import readable
+from viz_app.language import tr
+
 Vector = NDArray[np.float64]
 Scale = Literal["signed", "positive", "share"]  # of a bar: to both sides of 0, from 0 to the largest, from 0 to 1
+VISIBLE = 0.4  # value of a cell of the mask, for a calm colour
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +99,18 @@ class Block:
         if self.columns[column].scale == "share":
             return 1.0
         return max((abs(row.numbers[column] or 0) for row in self.rows), default=0) or 1.0
+
+
+def mask_block(queries: Sequence[str], keys: Sequence[str], visible: Tensor, marked_row: int) -> Block:
+    """Return the mask [Q, K] of an attention."""
+    rows = [
+        VectorRow(
+            label=token, is_token=True, values=np.where(seen, VISIBLE, np.nan), is_marked=row == marked_row, limit=1.0
+        )
+        for row, (token, seen) in enumerate(zip(queries, visible.numpy(), strict=True))
+    ]
+    title = tr("rows may attend to the coloured columns")
+    return Block(title=title, rows=rows, width=len(keys), names=[readable(key) for key in keys])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,7 +12,16 @@ from core.analysis.tokens.words import readable
 from core.capture import Kind
 from viz_app.drawing.display_text import decimal
 from viz_app.language import marked, tr
-from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, Vector, VectorRow, named, token_rows
+from viz_app.views.steps.figures.step_views import (
+    Block,
+    NumberColumn,
+    StepView,
+    Vector,
+    VectorRow,
+    mask_block,
+    named,
+    token_rows,
+)
 
 GROUPS: dict[Kind, str] = {
     "encoder_self": marked("Self-attention"),
@@ -49,7 +57,6 @@ UNDIVIDED = (
     NumberColumn(title=marked("its gradient"), scale="share"),
 )
 HALVES = marked("Figure 2, left"), marked("Figure 2, right")  # a head (3.2.1), and all heads (3.2.2)
-VISIBLE = 0.4  # value of a cell of the mask, for a calm colour
 Numbers = Sequence[float | None]
 
 
@@ -185,30 +192,13 @@ class _HeadViews:
                 token=self._token,
                 count=len(self._keys),
             )
-        rows = [
-            VectorRow(
-                label=token,
-                is_token=True,
-                values=np.where(seen, VISIBLE, np.nan),
-                is_marked=row == self._row,
-                limit=1.0,
-            )
-            for row, (token, seen) in enumerate(zip(attention.query_tokens, attention.visible.numpy(), strict=True))
-        ]
         return self._view(
             ("scores", "allowed"),
             title=marked("Mask"),
             section="3.2.3",
             formula=r"s_j = -\infty \, (j > t)" if kind == "decoder_self" else r"s_j \leftarrow s_j",
             text=text,
-            blocks=[
-                Block(
-                    title=tr("rows may attend to the coloured columns"),
-                    rows=rows,
-                    width=len(self._keys),
-                    names=[readable(token) for token in self._keys],
-                )
-            ],
+            blocks=[mask_block(attention.query_tokens, self._keys, attention.visible, self.path.position)],
         )
 
     def softmax(self) -> StepView:
@@ -355,11 +345,7 @@ class _HeadViews:
 
     @property
     def _token(self) -> str:
-        return readable(self.path.tokens[self._row])
-
-    @property
-    def _row(self) -> int:
-        return self.path.position
+        return readable(self.path.tokens[self.path.position])
 
     @property
     def _keys(self) -> tuple[str, ...]:

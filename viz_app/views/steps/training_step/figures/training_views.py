@@ -2,20 +2,17 @@
 
 import math
 
-import numpy as np
-
 from core.analysis.tokens.words import readable
 from core.analysis.training_step.step_numbers import TrainingStep, smoothed_label
 from core.model.training import LABEL_SMOOTHING
 from viz_app.drawing.display_text import decimal
 from viz_app.language import localized, marked, tr
 from viz_app.views.steps.figures.formula import math_number, number_text
-from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow, token_rows
+from viz_app.views.steps.figures.step_views import Block, NumberColumn, StepView, VectorRow, mask_block, token_rows
 from viz_app.views.steps.training_step.figures.weight_views import weight_views
 
 PAIR, LOSS, RESULT = marked("Training pair"), marked("Loss"), marked("Result")
 PROBABILITY = NumberColumn(title=marked("probability"), scale="share")
-VISIBLE = 0.4  # value of a cell of the mask, for a calm colour
 
 
 def training_views(found: TrainingStep, d_model: int) -> list[StepView]:
@@ -60,23 +57,10 @@ def _shifted_view(found: TrainingStep) -> StepView:
 
 
 def _mask_view(found: TrainingStep) -> StepView:
-    names = [readable(token) for token in found.fed_tokens]
-    rows = [
-        VectorRow(
-            label=token,
-            is_token=True,
-            values=np.where(seen, VISIBLE, np.nan),
-            is_marked=row == found.position,
-            limit=1.0,
-        )
-        for row, (token, seen) in enumerate(zip(found.fed_tokens, found.mask.numpy(), strict=True))
-    ]
     text = tr(
         "Each position sees itself and those before it. Without the mask it would see the token that it is to predict, "
         "which goes in one position later."
     )
-    title = tr("rows may attend to the coloured columns")
-    blocks = [Block(title=title, rows=rows, width=len(names), names=names)]
     return StepView(
         part="mask",
         name="mask",
@@ -85,7 +69,7 @@ def _mask_view(found: TrainingStep) -> StepView:
         section="3.2.3",
         formula=r"s_j = -\infty \, (j > t)",
         text=text,
-        blocks=blocks,
+        blocks=[mask_block(found.fed_tokens, found.fed_tokens, found.mask, found.position)],
     )
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -89,6 +90,19 @@ def _scaled(values: Sequence[float]) -> tuple[list[float], str]:
     return [value / 10.0**power for value in values], f" (\u00d7 {power_of_10(power)})" if power else ""
 
 
+def _adam_view(name: str, title: str, formula: str, text: str, **options: Any) -> StepView:
+    return StepView(
+        part="adam",
+        name=name,
+        group=tr(STEP),
+        title=tr(title),
+        section="5.3",
+        formula=formula,
+        text=text,
+        **options,
+    )
+
+
 def _moments_view(found: TrainingStep) -> StepView:
     beta1, beta2 = map(math_number, ADAM_BETAS)
     rest1, rest2 = (math_number(1 - beta) for beta in ADAM_BETAS)
@@ -97,14 +111,11 @@ def _moments_view(found: TrainingStep) -> StepView:
         "Adam keeps two running means for every weight: of its gradients, and of their squares. Both are 0 here before "
         "the step, as at the beginning of a training: a checkpoint does not keep those of its own."
     )
-    return StepView(
-        part="adam",
-        name="moments",
-        group=tr(STEP),
-        title=tr("Moments"),
-        section="5.3",
-        formula=r"m_1 = \beta_1 m_0 + (1 - \beta_1) g, \, v_1 = \beta_2 v_0 + (1 - \beta_2) g^2",
-        text=text,
+    return _adam_view(
+        "moments",
+        marked("Moments"),
+        r"m_1 = \beta_1 m_0 + (1 - \beta_1) g, \, v_1 = \beta_2 v_0 + (1 - \beta_2) g^2",
+        text,
         numbers=[
             rf"m_1 = {beta1} \cdot 0 + {rest1} \cdot {gradient} = {math_number(found.adam.moment.item())}",
             rf"v_1 = {beta2} \cdot 0 + {rest2} \cdot {gradient}^2 = {math_number(found.adam.square.item())}",
@@ -118,14 +129,11 @@ def _correction_view(found: TrainingStep) -> StepView:
         "Means that begin at 0 are too small at first; dividing by 1 \u2212 \u03b2 to the power of the number of steps "
         "makes up for it. After this first one they are the gradient and its square again."
     )
-    return StepView(
-        part="adam",
-        name="correction",
-        group=tr(STEP),
-        title=tr("Bias correction"),
-        section="5.3",
-        formula=r"\hat m_t = \frac{m_t}{1 - \beta_1^t}, \, \hat v_t = \frac{v_t}{1 - \beta_2^t}",
-        text=text,
+    return _adam_view(
+        "correction",
+        marked("Bias correction"),
+        r"\hat m_t = \frac{m_t}{1 - \beta_1^t}, \, \hat v_t = \frac{v_t}{1 - \beta_2^t}",
+        text,
         numbers=[
             rf"\hat m_1 = \frac{{{math_number(adam.moment.item())}}}{{1 - {beta1}^1}} = "
             rf"{math_number(adam.corrected_moment.item())}",
@@ -147,15 +155,12 @@ def _rate_view(found: TrainingStep, d_model: int) -> StepView:
         rate=number_text(found.rate),
     )
     half, more = (rf"^{{\mathrm{{{each}}}}}" for each in (math_number(-0.5), math_number(-1.5)))
-    return StepView(
-        part="adam",
-        name="rate",
-        group=tr(STEP),
-        title=tr("Learning rate"),
-        section="5.3",
-        formula=r"\mathrm{rate} = d_{\mathrm{model}}^{\mathrm{-0.5}} \cdot "
+    return _adam_view(
+        "rate",
+        marked("Learning rate"),
+        r"\mathrm{rate} = d_{\mathrm{model}}^{\mathrm{-0.5}} \cdot "
         r"\min(n^{\mathrm{-0.5}}, n \cdot w^{\mathrm{-1.5}})",
-        text=text,
+        text,
         numbers=[
             rf"\mathrm{{rate}} = {d_model}{half} \cdot \min({found.step}{half}, {found.step} \cdot {WARMUP}{more}) = "
             rf"{math_number(found.rate)}"
@@ -185,14 +190,11 @@ def _update_view(found: TrainingStep) -> StepView:
         rf"\frac{{{math_number(adam.corrected_moment.item())}}}"
         rf"{{\sqrt{{{math_number(adam.corrected_square.item())}}} + 10^{{\mathrm{{-9}}}}}} = {math_number(after, 6)}"
     )
-    return StepView(
-        part="adam",
-        name="update",
-        group=tr(STEP),
-        title=tr("Step of Adam"),
-        section="5.3",
-        formula=r"w \leftarrow w - \mathrm{rate} \cdot \frac{\hat m_1}{\sqrt{\hat v_1} + \epsilon}",
-        text=text,
+    return _adam_view(
+        "update",
+        marked("Step of Adam"),
+        r"w \leftarrow w - \mathrm{rate} \cdot \frac{\hat m_1}{\sqrt{\hat v_1} + \epsilon}",
+        text,
         numbers=[numbers],
         facts=[(tr("change"), number_text(adam.change.item()))],
     )
