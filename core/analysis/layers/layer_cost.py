@@ -3,23 +3,29 @@
 import csv
 import io
 import json
+import math
 import platform
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import pairwise, product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from core.analysis.csv_output import without_formula
-from core.analysis.declaration import Columns
-from core.analysis.layers.layer_types import LAYER_TYPES, SequenceLayer, Sizes
+from core.analysis.declaration import Columns, PicturedResult
+from core.analysis.layers.layer_curves import Along, layer_curves
+from core.analysis.layers.layer_types import LAYER_TYPES, SequenceLayer, Sizes, compared_multiplications
 from core.analysis.layers.live_memory import LiveMemory
+from core.analysis.pictures import Curve, Curves
 from core.files.strict_json import json_text
+from core.text.phrases import marked
+from core.trace import Head
 
+Quantity = Literal["operations", "milliseconds", "megabytes"]
 SECONDS = 0.1  # spent on timing one layer; more if `LEAST_RUNS` passes take longer
 LEAST_RUNS = 2  # timed passes, after a first one that measures memory and warms up
 
@@ -46,8 +52,15 @@ class Cost:
     peak_bytes: int
 
 
+VALUES: Mapping[Quantity, tuple[str, Callable[[Cost], float]]] = {  # with their units
+    "operations": (marked("multiplications"), lambda cost: cost.operations),
+    "milliseconds": (marked("milliseconds"), lambda cost: cost.seconds * 1e3),
+    "megabytes": (marked("megabytes"), lambda cost: cost.peak_bytes / 1e6),
+}
+
+
 @dataclass(frozen=True)
-class CostTable:
+class CostTable(PicturedResult):
     """Measurements, and the machine they were made on."""
 
     hardware: str
@@ -58,6 +71,88 @@ class CostTable:
         rows = [{**asdict(cost), "hardware": self.hardware} for cost in self.costs]
         return {name: [row[name] for row in rows] for name in (*COLUMNS, "hardware")}
 
+    def pictures(self, at: Head) -> tuple[Curves]:
+        """The times over n, at the largest sizes."""
+        return (self.curves("milliseconds", self._largest, "n"),)
+
+    def answer(self, at: Head) -> str:
+        """Which of self-attention and recurrence needs fewer multiplications at the largest sizes."""
+        return compared_multiplications(self._largest)
+
+    @property
+    def _largest(self) -> Sizes:
+        n, d, k, r = (max(getattr(cost, size) or 1 for cost in self.costs) for size in ("n", "d", "k", "r"))
+        return Sizes(n=n, d=d, k=k, r=r)
+
+    def matching(self, layer: str, at: Sizes, along: Along | None = None) -> list[Cost]:
+        """The measurements of a layer at these sizes, in order; n (or d) may differ with `along` "n" (or "d")."""
+
+        def fits(cost: Cost) -> bool:
+            return (
+                cost.layer == layer
+                and (along == "n" or cost.n == at.n)
+                and (along == "d" or cost.d == at.d)
+                and cost.k in (None, at.k)
+                and cost.r in (None, at.r)
+            )
+
+        return sorted(filter(fits, self.costs), key=lambda cost: (cost.n, cost.d))
+
+    def points(self, at: Sizes, along: Along) -> Columns:
+        """A row for each point of `curves`, with the O() prediction."""
+        costs = [cost for layer in LAYER_TYPES for cost in self.matching(layer, at, along)]
+        return {
+            "layer": [LAYER_TYPES[cost.layer].name for cost in costs],
+            **{name: [getattr(cost, name) for cost in costs] for name in ("n", "d", "k", "r")},
+            "within_O": [LAYER_TYPES[cost.layer].bound(replace(at, n=cost.n, d=cost.d)) for cost in costs],
+            **{quantity: [value(cost) for cost in costs] for quantity, (_, value) in VALUES.items()},
+        }
+
+    def curves(self, quantity: Quantity, at: Sizes, along: Along) -> Curves:
+        """One quantity of all layers over n or d; a line where n = d, and one at the size itself.
+
+        Beside milliseconds there is the O() prediction; `operations` are counted by it.
+        """
+        unit, value = VALUES[quantity]
+        points = {
+            layer: [(replace(at, n=cost.n, d=cost.d), value(cost)) for cost in self.matching(layer, at, along)]
+            for layer in LAYER_TYPES
+        }
+        bound = (lambda layer: layer.bound) if quantity == "milliseconds" else None
+        drawn = layer_curves(points, along, unit, bound)
+        values = [value for own in points.values() for _, value in own]
+        here, equal = (at.n, at.d) if along == "n" else (at.d, at.n)
+        lines = [
+            Curve(
+                name=name,
+                places=[math.log2(place)] * 2,
+                values=[min(values), max(values)],
+                color=None,
+                dash=dash,
+                width=1,
+            )
+            for name, place, dash in (("n = d", equal, "dot"), (f"{along} = {here}", here, "solid"))
+            if values and (place != equal or dash == "dot")
+        ]
+        return replace(drawn, curves=[*drawn.curves, *lines])
+
+    def meeting(self, at: Sizes, along: Along) -> float | None:
+        """The n (or d) at which self-attention and recurrence took the same time.
+
+        Interpolated on a logarithmic scale; None where the curves do not cross exactly once.
+        """
+        attention, recurrent = (
+            {getattr(cost, along): cost.seconds for cost in self.matching(layer, at, along)}
+            for layer in ("self_attention", "recurrent")
+        )
+        places = sorted(attention.keys() & recurrent.keys())
+        ahead = [(place, math.log(attention[place] / recurrent[place])) for place in places]
+        crossed = [(one, two) for one, two in pairwise(ahead) if one[1] * two[1] <= 0 and one[1] != two[1]]
+        if len(crossed) != 1:
+            return None
+        (left, before), (right, after) = crossed[0]
+        return left * (right / left) ** (before / (before - after))
+
 
 def grid(ns: Sequence[int], ds: Sequence[int], ks: Sequence[int], rs: Sequence[int]) -> list[tuple[str, Sizes]]:
     """Every layer at every size that it depends on, fewest operations first.
@@ -66,20 +161,10 @@ def grid(ns: Sequence[int], ds: Sequence[int], ks: Sequence[int], rs: Sequence[i
         ValueError: a size is not a positive integer.
     """
     wanted = {
-        (name, Sizes(n=n, d=d, k=k if takes_k(name) else 1, r=r if takes_r(name) else 1))
-        for name, n, d, k, r in product(LAYER_TYPES, ns, ds, ks, rs)
+        (name, Sizes(n=n, d=d, k=k if layer.depends_on("k") else 1, r=r if layer.depends_on("r") else 1))
+        for (name, layer), n, d, k, r in product(LAYER_TYPES.items(), ns, ds, ks, rs)
     }
     return sorted(wanted, key=lambda one: (LAYER_TYPES[one[0]].operations(one[1]), one[0]))
-
-
-def takes_k(layer: str) -> bool:
-    """Whether the layer has a kernel."""
-    return layer in ("convolutional", "separable")
-
-
-def takes_r(layer: str) -> bool:
-    """Whether the layer has a neighbourhood."""
-    return layer == "restricted"
 
 
 def measure(wanted: Iterable[tuple[str, Sizes]], device: str = "cpu", seconds: float = SECONDS) -> Iterator[Cost]:
@@ -100,8 +185,8 @@ def measure(wanted: Iterable[tuple[str, Sizes]], device: str = "cpu", seconds: f
             layer=name,
             n=sizes.n,
             d=sizes.d,
-            k=sizes.k if takes_k(name) else None,
-            r=sizes.r if takes_r(name) else None,
+            k=sizes.k if layer_type.depends_on("k") else None,
+            r=sizes.r if layer_type.depends_on("r") else None,
             operations=layer_type.operations(sizes),
             seconds=fastest,
             peak_bytes=memory.peak,

@@ -7,6 +7,7 @@ products to both), and no layer has a bias, a residual connection or a norm.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,7 @@ from torch.nn import functional as F
 
 from core.files.number_range import FROM_1
 from core.model.restricted_attention import centred_neighbourhood, restricted_attention
-from core.text.phrases import marked
+from core.text.phrases import Number, Phrase, marked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +136,10 @@ class LayerType:
     build: Callable[[Sizes, int], SequenceLayer]
     causal: bool = False
 
+    def depends_on(self, size: Literal["k", "r"]) -> bool:
+        """Whether the layer has a kernel of k positions, or a neighbourhood of r."""
+        return size in self.complexity
+
 
 def _dilation(sizes: Sizes, depth: int) -> int:
     """1, k, k^2, ... while below the number of positions, then from 1 again.
@@ -215,3 +220,18 @@ LAYER_TYPES: dict[str, LayerType] = {
         build=lambda sizes, _: RestrictedSelfAttention(sizes.r),
     ),
 }
+
+
+def compared_multiplications(at: Sizes) -> Phrase:
+    """Compare the multiplications of self-attention and recurrence in a sentence."""
+    words = {
+        0: marked("At n = d = {n}, self-attention and a recurrent layer make the same number of multiplications."),
+        -1: marked(
+            "At n = {n} < d = {d}, self-attention makes {factor} times fewer multiplications than a recurrent layer."
+        ),
+        1: marked(
+            "At n = {n} > d = {d}, a recurrent layer makes {factor} times fewer multiplications than self-attention."
+        ),
+    }[(at.n > at.d) - (at.n < at.d)]
+    factor = Number(max(at.n, at.d) / min(at.n, at.d), ".3g")
+    return Phrase(words, n=Number(at.n, ","), d=Number(at.d, ","), factor=factor)

@@ -5,14 +5,24 @@ the backward pass. The counts are exact, and feasible for small n.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from core.analysis.layers.layer_types import LayerType, SequenceLayer, Sizes
+from core.analysis.declaration import Columns
+from core.analysis.layers.layer_curves import layer_curves
+from core.analysis.layers.layer_types import LAYER_TYPES, LayerType, SequenceLayer, Sizes
+from core.analysis.pictures import Curves
+from core.text.phrases import marked
+
+Counted = Literal["sequential", "path"]
+UNITS: dict[Counted, str] = {
+    "sequential": marked("sequential products"),
+    "path": marked("products between the two farthest positions"),
+}
 
 PRODUCTS = ("MmBackward", "AddmmBackward", "BmmBackward", "BaddbmmBackward", "ConvolutionBackward")
 TRACED_WIDTH = 4  # d of the traced layers; counts do not depend on it
@@ -32,6 +42,48 @@ class PathLength:
     sequential: int
     depth: int | None
     path: int | None
+
+
+@dataclass(frozen=True)
+class PathCounts:
+    """Counts of small instances of every layer type.
+
+    Attributes:
+        counts: by layer type and n.
+        at: the other sizes.
+    """
+
+    counts: Mapping[tuple[str, int], PathLength]
+    at: Sizes
+
+    def table(self) -> Columns:
+        """A row for each layer and n, with the O() predictions; None where there is no path."""
+        rows = [(LAYER_TYPES[layer], replace(self.at, n=n), count) for (layer, n), count in self.counts.items()]
+        counts = [count for _, _, count in rows]
+        return {
+            "layer": [layer.name for layer, _, _ in rows],
+            "n": [sizes.n for _, sizes, _ in rows],
+            "k": [self.at.k if layer.depends_on("k") else None for layer, _, _ in rows],
+            "r": [self.at.r if layer.depends_on("r") else None for layer, _, _ in rows],
+            "sequential": [count.sequential for count in counts],
+            "sequential_within_O": [layer.sequential_bound(sizes) for layer, sizes, _ in rows],
+            "layers": [count.depth for count in counts],
+            "path": [count.path for count in counts],
+            "path_within_O": [layer.path_bound(sizes) for layer, sizes, _ in rows],
+        }
+
+    def curves(self, counted: Counted) -> Curves:
+        """One of the counts over n, with the O() prediction."""
+        found = {key: getattr(count, counted) for key, count in self.counts.items()}
+        points = {
+            layer: [
+                (replace(self.at, n=n), value)
+                for (name, n), value in found.items()
+                if name == layer and value is not None
+            ]
+            for layer in LAYER_TYPES
+        }
+        return layer_curves(points, "n", UNITS[counted], lambda layer: getattr(layer, f"{counted}_bound"))
 
 
 def measure_path_length(layer_type: LayerType, sizes: Sizes) -> PathLength:

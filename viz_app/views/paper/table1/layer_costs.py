@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from core.analysis.layers.layer_cost import Cost, CostTable, from_json, grid, hardware, measure
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes
-from core.analysis.layers.path_length import PathLength, measure_path_length
+from core.analysis.layers.path_length import PathCounts, measure_path_length
 from viz_app.language import joined, marked, tr, tr_count
 from viz_app.session import address
 from viz_app.session.jobs import Job
@@ -35,13 +35,15 @@ def shipped_costs() -> CostTable:
 
 
 @cache
-def path_lengths(k: int, r: int, dilated: bool) -> dict[tuple[str, int], PathLength]:
+def path_lengths(k: int, r: int, dilated: bool) -> PathCounts:
     """Count sequential operations and path length of every layer at n in `TRACED`."""
-    return {
-        (layer, n): measure_path_length(layer_type, Sizes(n=n, d=1, k=k, r=r, dilated=dilated))
+    at = Sizes(n=max(TRACED), d=1, k=k, r=r, dilated=dilated)
+    counts = {
+        (layer, n): measure_path_length(layer_type, replace(at, n=n))
         for layer, layer_type in LAYER_TYPES.items()
         for n in TRACED
     }
+    return PathCounts(counts, at)
 
 
 @dataclass

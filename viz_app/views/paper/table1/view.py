@@ -1,30 +1,29 @@
 """Table 1 of the paper, why self-attention, and measured costs of types of layers."""
 
 from dataclasses import replace
-from functools import partial
 
-import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
-from core.analysis.layers.layer_cost import CostTable
-from core.analysis.layers.layer_types import Sizes
+from core.analysis.declaration import Columns
+from core.analysis.layers.layer_cost import CostTable, Quantity
+from core.analysis.layers.layer_curves import Along
+from core.analysis.layers.layer_types import Sizes, compared_multiplications
+from core.analysis.layers.path_length import Counted
 from core.analysis.recorded_call import Call
-from viz_app.controls.charts import show_chart
+from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, segments, setting_segments
+from viz_app.controls.widgets import segments, setting_segments
 from viz_app.drawing.display_text import sentence_case
-from viz_app.drawing.theme import Theme
-from viz_app.language import marked, tr, tr_values
+from viz_app.language import marked, tr, tr_values, translated
 from viz_app.session import address
 from viz_app.session.fields import page_address
-from viz_app.views.paper.table1 import figures as layer_types
 from viz_app.views.paper.table1 import layer_costs
-from viz_app.views.paper.table1.figures import Along, Counted, Quantity
 from viz_app.views.paper.table1.layer_costs import DS, KS, NS, RS
+from viz_app.views.paper.table1.layer_table import table_1
 
+HEIGHT = 430  # pixels of a table
 TIME, OPERATIONS, MEMORY, SEQUENTIAL, PATH = VIEWS = (
     marked("Time"),
     marked("Multiplications"),
@@ -77,17 +76,16 @@ of the neighbourhood. The separable convolution is from the section's text, not 
 
 def page() -> None:
     """Draw the table, and one picture below it."""
-    theme = page_theme()
     st.markdown(
         tr("**Table 1**: the cost of one layer, and the length of paths. Bold: the fewest multiplications."),
         help=" ".join(tr(ABOUT).split()),
     )
     at = sizes()
     measured = measurements(at)
-    st.html(layer_types.table_1(measured.costs, at))
+    st.html(table_1(measured, at))
     link = page_address("heads", {"checkpoint": "reverse-r4", "text": "h e a d", "kind": "encoder_self"})
     model = tr("Restricted to 4 positions: the model [reverse-r4]({address}).", address=link)
-    st.markdown(f"{layer_types.crossover(at)} {model}")
+    st.markdown(f"{translated(compared_multiplications(at))} {model}")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         view = setting_segments(address.WHY_VIEW, tr("Picture"), {each: tr(each) for each in VIEWS}, hide_label=True)
         along = setting_segments(
@@ -96,30 +94,29 @@ def page() -> None:
         as_table = address.WHY_TABLE.draw(st.toggle, tr("Table"))
     about = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
     st.markdown(about, help=" ".join(tr(HOW_TO_READ[view]).split()))
-    figure, table = picture(view, measured, at, along, theme)
-    if as_table:
-        show_table(table, height=layer_types.HEIGHT)
+    shipped = layer_costs.shipped_costs()
+    if view in COUNTED:
+        with st.spinner(tr("Counting"), show_time=False):
+            counts = Call("counts", layer_costs.path_lengths, (at.k, at.r, at.dilated))
+            drawn, table = counts.run().curves(COUNTED[view]), counts.then("table")
     else:
-        show_chart(figure, f"why_{view}", tr(TEXTS[view]))
-    captions(view, table, measured, at, along)
-    is_shipped = view in COUNTED or measured is layer_costs.shipped_costs()
+        drawn = measured.curves(QUANTITIES[view], at, along)
+        table = Call("costs", layer_costs.shipped_costs).returning(measured).then("points", at, along)
+    columns: Columns = table.run()
+    if as_table:
+        show_table({**columns, "layer": [tr(str(layer)) for layer in columns["layer"]]}, height=HEIGHT)
+    else:
+        picture(drawn, f"why_{view}")
+    captions(view, columns, measured, at, along)
+    is_shipped = view in COUNTED or measured is shipped
     downloads(
         f"layers-{view.lower().replace(' ', '-')}",
         None if as_table else f"why_{view}",
-        None if is_shipped else lambda: table,
+        None if is_shipped else lambda: columns,
         title=tr("Layers of Table 1: {text}", text=tr(TEXTS[view]).rstrip(".\u3002")),
         of_sentence=False,
-        call=partial(table_call, view, at, along) if is_shipped else None,
+        call=(lambda: table) if is_shipped else None,
     )
-
-
-def table_call(view: str, at: Sizes, along: Along) -> Call:
-    """Return the call of the table of a view, with the shipped measurements."""
-    if view in COUNTED:
-        traces = Call("traces", layer_costs.path_lengths, (at.k, at.r, at.dilated))
-        return Call("table", layer_types.traces_table, (traces, at))
-    costs = Call("costs", ".costs", (Call("shipped", layer_costs.shipped_costs),))
-    return Call("table", layer_types.costs_table, (costs, at, along))
 
 
 def sizes() -> Sizes:
@@ -177,20 +174,9 @@ def requested_sizes() -> Sizes | None:
         return None
 
 
-def picture(view: str, measured: CostTable, at: Sizes, along: Along, theme: Theme) -> tuple[go.Figure, pd.DataFrame]:
-    """Return the drawing of a view, and the table of its numbers."""
-    if view in COUNTED:
-        with st.spinner(tr("Counting"), show_time=False):
-            traces = layer_costs.path_lengths(at.k, at.r, at.dilated)
-        return layer_types.growth_curves(traces, COUNTED[view], at, theme), layer_types.traces_table(traces, at)
-    return layer_types.cost_curves(measured.costs, QUANTITIES[view], at, along, theme), layer_types.costs_table(
-        measured.costs, at, along
-    )
-
-
-def captions(view: str, table: pd.DataFrame, measured: CostTable, at: Sizes, along: Along) -> None:
+def captions(view: str, table: Columns, measured: CostTable, at: Sizes, along: Along) -> None:
     """Draw notes about the picture."""
-    crossing = layer_types.measured_crossover(measured.costs, at, along) if view == TIME else None
+    crossing = measured.meeting(at, along) if view == TIME else None
     if crossing is not None:
         meet = at.d if along == "n" else at.n
         text = tr(
@@ -201,9 +187,9 @@ def captions(view: str, table: pd.DataFrame, measured: CostTable, at: Sizes, alo
             crossing=crossing,
         )
         st.caption(text)
-    if view in QUANTITIES and table.empty:
+    if view in QUANTITIES and not table["layer"]:
         st.caption(tr("There are no measurements at these sizes. Measure on this machine, or select the shipped ones."))
-    if view == PATH and any(path is pd.NA for path in table["path"]):
+    if view == PATH and None in table["path"]:
         st.caption(tr("Some stacks never connect all positions, however deep: they have no path length."))
 
 

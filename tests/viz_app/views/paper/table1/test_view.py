@@ -41,7 +41,7 @@ def test_what_is_shipped_was_measured_at_everything_the_sliders_offer() -> None:
 
 def test_every_picture_and_the_table_behind_it(why: AppTest) -> None:
     healthy(why.run())
-    assert len(why.get("plotly_chart")) == 1
+    assert len(picture_files(why)) == 1
     assert any("n = 64 < d = 512, self-attention makes 8 times fewer" in text.value for text in why.markdown)
     assert any("same number of multiplications at n = 512" in text.value for text in why.caption)
     for view in ("Multiplications", "Memory", "Sequential steps", "Path length"):
