@@ -129,11 +129,11 @@ def _is_drawn(picture: Curves, value: float) -> bool:
 
 
 def _spoken(picture: Curves, curve: Curve) -> Iterator[Phrase]:
-    """Ends and range of a curve of the legend, for screen readers."""
+    """Ends and range of a curve of the legend, for screen readers; nothing of faint lines, which help the eye."""
     points = [
         (value, place) for place, value in zip(curve.places, curve.values, strict=True) if _is_drawn(picture, value)
     ]
-    if not curve.name or not points:
+    if not curve.name or curve.color is None or not points:
         return
     (low, low_place), (high, high_place) = min(points), max(points)
     names, form = dict(picture.names), ".1%" if picture.scale == "share" else ".3g"

@@ -118,14 +118,15 @@ function extremes(numbers) {
 }
 
 /**
- * 1, 2 and 5 times the powers of ten between two numbers.
+ * The powers of ten between two numbers, and 2 and 5 times these if there are few.
  * @param {number} least
  * @param {number} most
  */
 function powers(least, most) {
+  const factors = most / least < 1000 ? [1, 2, 5] : [1];
   const first = Math.floor(Math.log10(least));
   const places = Array.from({ length: Math.ceil(Math.log10(most)) - first + 1 }, (_, number) =>
-    [1, 2, 5].map((factor) => factor * 10 ** (first + number)),
+    factors.map((factor) => factor * 10 ** (first + number)),
   ).flat();
   return places
     .filter((place) => least <= place && place <= most)

@@ -25,12 +25,14 @@ export function decimal(value, digits, sign = "auto") {
 }
 
 /**
- * A number as text with four digits that count, as a share in percent.
+ * A number as text with four digits that count, as a share in percent; a large one with a unit, as in 13.1M.
  * @param {number} value
  * @param {boolean} [isShare]
  * @returns {string}
  */
 export function significant(value, isShare = false) {
   const style = isShare ? "percent" : "decimal";
-  return new Intl.NumberFormat(language(), { style, maximumSignificantDigits: 4 }).format(value).replace("-", "\u2212");
+  const notation = Math.abs(value) < 1e5 ? "standard" : "compact";
+  const format = new Intl.NumberFormat(language(), { style, notation, maximumSignificantDigits: 4 });
+  return format.format(value).replace("-", "\u2212");
 }

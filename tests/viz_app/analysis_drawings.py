@@ -29,8 +29,9 @@ from core.analysis.interventions.patching import head_effects, patching_map
 from core.analysis.interventions.recorded_runs import record_runs
 from core.analysis.lens.decoder_lens import EncoderLens, encoder_translations
 from core.analysis.lens.logit_lens import logit_lens
+from core.analysis.over_training.followed_sentence import FollowedSentence, OverTrainingOptions
 from core.analysis.over_training.roles import developments
-from core.analysis.over_training.snapshot_reading import read_snapshot
+from core.analysis.over_training.snapshot_reading import level_grid, read_snapshot
 from core.analysis.panels import PANELS
 from core.analysis.pictures_data import picture_data
 from core.analysis.sample_fan import sample_fan
@@ -54,7 +55,7 @@ from viz_app.views.corpus import corpus_examples
 from viz_app.views.corpus.figures import corpus, distributions, scatter
 from viz_app.views.corpus.figures import corpus_examples as example_figures
 from viz_app.views.experiments.head_paths import figures as head_paths
-from viz_app.views.models.over_training import figures as over_training
+from viz_app.views.models.over_training.snapshot_view import maps_table
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.models.parsing import figures as parsing_figures
 from viz_app.views.models.picture import figures as picture_attention
@@ -236,12 +237,12 @@ def training(of: Subject) -> Iterator[Drawn]:
     ids = of.translator.token_ids(of.text, of.target).predicted
     reading = read_snapshot(of.translator, 0, of.text, ids, 1)
     readings = [reading, read_snapshot(of.translator, 9, of.text, ids, 1)]
-    yield over_training.lens_grid(readings)
-    yield over_training.lens_table(readings)
-    yield over_training.translations_table(readings)
-    yield over_training.maps_table({each.step: each.explanation.maps[of.kind][0] for each in readings}, 0)
-    found = developments([each.cards for each in readings], "confidence")
-    yield over_training.roles_grid(found, [0, 9], "confidence")
+    yield picture_data(level_grid(readings), translated_all)
+    yield pd.DataFrame(FollowedSentence(readings, OverTrainingOptions()).table())
+    yield maps_table({each.step: each.explanation.maps[of.kind][0] for each in readings}, 0)
+    found = developments([0, 9], [each.cards for each in readings], "confidence")
+    for picture in found.pictures(FIRST):
+        yield picture_data(picture, translated_all)
 
 
 def examples(of: Subject) -> Iterator[Drawn]:

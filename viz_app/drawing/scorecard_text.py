@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from core.analysis.heads.labels import DEFINITIONS, head_labels
+from core.analysis.heads.labels import DEFINITIONS, SHORT_NAMES, head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from viz_app.drawing.head_names import LayerHead, name_of
 from viz_app.language import joined, language, localized, marked, tr, translated
@@ -97,22 +97,6 @@ MEASURES: tuple[CardMeasure, ...] = (
     CardMeasure(marked("Linked like other heads"), marked("share of words"), lambda card: _number(card.agreement)),
     CardMeasure(marked("Alignment errors (AER)"), marked("0 is best"), lambda card: _number(card.alignment_error_rate)),
 )
-SHORT_NAMES: dict[str, str] = {  # captions in the grid, whose cells are small
-    marked("aligns words"): marked("aligns"),
-    marked("previous word"): marked("before"),
-    marked("next word"): marked("after"),
-    marked("itself"): marked("itself"),
-    marked("same position"): marked("place"),
-    marked("fixed distance"): marked("fixed"),
-    marked("same word"): marked("same"),
-    marked("rarest word"): marked("rarest"),
-    marked("end mark"): marked("end"),
-    marked("first word"): marked("first"),
-    marked("punctuation"): marked("punct."),
-    marked("marks"): marked("marks"),
-    marked("one word at a time"): marked("one"),
-    marked("spread out"): marked("spread"),
-}
 
 
 def head_does(card: ScoreCard) -> str:

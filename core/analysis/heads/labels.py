@@ -79,6 +79,22 @@ DEFINITIONS: dict[str, Phrase] = {
         "the entropy is above {broad} of its maximum (Clark et al. 2019)", broad=Number(BROAD, ".0%")
     ),
 }
+SHORT_NAMES: dict[str, str] = {  # for cells of grids, which are small
+    marked("aligns words"): marked("aligns"),
+    marked("previous word"): marked("before"),
+    marked("next word"): marked("after"),
+    marked("itself"): marked("itself"),
+    marked("same position"): marked("place"),
+    marked("fixed distance"): marked("fixed"),
+    marked("same word"): marked("same"),
+    marked("rarest word"): marked("rarest"),
+    marked("end mark"): marked("end"),
+    marked("first word"): marked("first"),
+    marked("punctuation"): marked("punct."),
+    marked("marks"): marked("marks"),
+    marked("one word at a time"): marked("one"),
+    marked("spread out"): marked("spread"),
+}
 """Criterion of each name, in order of precedence: the most specific first."""
 
 

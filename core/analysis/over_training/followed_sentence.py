@@ -5,13 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.analysis.declaration import Analysis, option
+from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.over_training.history.snapshots import History, open_history
-from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
-from core.analysis.over_training.snapshot_reading import SnapshotReading, last_target, read_snapshots, sentence_cards
+from core.analysis.over_training.roles import SCORES, TOLERANCE, Developments, developments
+from core.analysis.over_training.snapshot_reading import (
+    SnapshotReading,
+    last_target,
+    level_grid,
+    read_snapshots,
+    sentence_cards,
+)
+from core.analysis.pictures import Picture
 from core.analysis.subject import Subject
 from core.decoding.states import BEAM_SIZES, LENGTH_PENALTIES
 from core.files.number_range import NumberRange
+from core.text.phrases import Number, Phrase, marked
+from core.trace import Head, Kind
 
 TOLERANCES = NumberRange(float, 0, 1)  # as the scores
 
@@ -43,30 +52,50 @@ class OverTrainingOptions:
 
 
 @dataclass(frozen=True)
-class FollowedSentence:
-    """A sentence at all snapshots, in the order of the training."""
+class FollowedSentence(PicturedResult):
+    """A sentence at all snapshots, in the order of the training.
+
+    `log_prob`, lens and scores are of the translation of the last snapshot, which is fed to all snapshots.
+    """
 
     readings: Sequence[SnapshotReading]
     options: OverTrainingOptions
 
-    def table(self) -> dict[str, list[object]]:
-        """Translations, the scores of all heads, or the logit lens, at every snapshot.
-
-        `log_prob`, lens and scores are of the translation of the last snapshot, which is fed to all snapshots.
-        """
-        steps, score = [each.step for each in self.readings], self.options.score
-        if score is not None:
-            heads = developments(sentence_cards(self.readings), score, self.options.tolerance)
-            return development_columns(steps, heads)
+    def table(self) -> Columns:
+        """Translations, the scores of all heads, or the logit lens, at every snapshot."""
+        if heads := self._heads(None):
+            return heads.table()
         if self.options.lens:
             tables = [(each.step, each.lens.table()) for each in self.readings]
             columns = {name: [value for _, table in tables for value in table[name]] for name in tables[0][1]}
             return {"step": [step for step, table in tables for _ in table["level"]], **columns}
         return {
-            "step": [*steps],
-            "log_prob": [each.log_prob for each in self.readings],
+            "step": [each.step for each in self.readings],
             "translation": [each.translation.text for each in self.readings],
+            "log_prob": [each.log_prob for each in self.readings],
         }
+
+    def pictures(self, at: Head) -> tuple[Picture, ...]:
+        """Roles and scores of the heads of a kind, or how probable each layer finds the last translation."""
+        return heads.pictures(at) if (heads := self._heads(at.kind)) else (level_grid(self.readings),)
+
+    def answer(self, at: Head) -> Phrase:
+        """When the heads have their roles, or how many snapshots translate the sentence as the last one."""
+        if heads := self._heads(at.kind):
+            return heads.answer(at)
+        texts = [each.translation.text for each in self.readings]
+        return Phrase(
+            marked("{count} of {all} snapshots have the last translation, the first of them at step {step}."),
+            count=str(texts.count(texts[-1])),
+            all=str(len(texts)),
+            step=Number(self.readings[texts.index(texts[-1])].step, ","),
+        )
+
+    def _heads(self, kind: Kind | None) -> Developments | None:
+        if self.options.score is None:
+            return None
+        steps, cards = [each.step for each in self.readings], sentence_cards(self.readings)
+        return developments(steps, cards, self.options.score, self.options.tolerance, kind)
 
 
 def follow_sentence(

@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.analysis.alignment.first_head import AgreementTally
+from core.analysis.declaration import Columns
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Maps
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.heads.scorer import Frequencies, Scorer
-from core.analysis.lens.logit_lens import LogitLens, logit_lens
+from core.analysis.lens.logit_lens import LogitLens, level_name, logit_lens
 from core.analysis.over_training.history import History
+from core.analysis.pictures import Cell, Grid
 from core.results import Explanation, ScoredText
+from core.text.phrases import Number, Phrase, marked, numbers
 from core.translator import Translator
 
 BATCH_SIZE = 8  # sentences
@@ -83,6 +86,28 @@ def read_snapshot(
     best = translation or translator.translate(source, beam_size, length_penalty, 1).hypotheses[0]
     lens = logit_lens(translator, source, target, 1)
     return SnapshotReading(step, best, lens, tuple(cards_of([lens.explanation.maps], frequencies)))
+
+
+def level_grid(readings: Sequence[SnapshotReading]) -> Grid:
+    """The `level_probabilities`, a row for each level of the decoder, the last on top, a column for each snapshot."""
+
+    def cell(value: float) -> Cell:
+        return Cell(text=Number(value, ".2f") if value >= 0.005 else "", says=Number(value, ".4f"), shade=value)
+
+    levels = range(readings[0].lens.num_layers, -1, -1)
+    return Grid(
+        title=Phrase(marked("Probabilities by layer and step")),
+        legend=Phrase(marked("probability of a token of the last translation, geometric mean")),
+        columns=numbers([each.step for each in readings], ","),
+        rows=[(level_name(level), [cell(each.level_probabilities[level]) for each in readings]) for level in levels],
+        width=6,
+    )
+
+
+def level_columns(readings: Sequence[SnapshotReading]) -> Columns:
+    """A row for each snapshot and level."""
+    rows = [(each.step, level, value) for each in readings for level, value in enumerate(each.level_probabilities)]
+    return dict(zip(("step", "level", "probability"), map(list, zip(*rows, strict=True)), strict=True))
 
 
 def last_target(history: History, source: str, beam_size: int = 4, length_penalty: float = 0.6) -> Sequence[int]:

@@ -245,7 +245,7 @@ def test_imports_of_the_other_pages_are_made_in_advance(monkeypatch: pytest.Monk
         "streamlit",
         "core.capture",
         "viz_app.views.heads.grid.head_detail",
-        "viz_app.views.models.figures.training_curves",
+        "viz_app.views.models.parsing.figures",
         "viz_app.views.paper.positions.score_decomposition",
     } <= {*imported}
 

@@ -1,5 +1,6 @@
 """One snapshot: its translation, all heads of a kind, and the selected head, large and with its score-card."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -7,6 +8,7 @@ import streamlit as st
 from core.analysis.heads.head import Head
 from core.analysis.over_training.snapshot_reading import SnapshotReading
 from core.analysis.recorded_call import Call
+from core.capture import AttentionMap
 from viz_app.components.head_grid import grid_payload, head_grid
 from viz_app.controls.downloads import downloads
 from viz_app.controls.score_products import map_with_products
@@ -16,11 +18,10 @@ from viz_app.drawing import ablation
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.head_names import LayerHead
 from viz_app.drawing.scorecard_text import MEASURES, head_does, notes
-from viz_app.drawing.weight_tables import grid_table
-from viz_app.language import marked, tr
+from viz_app.drawing.weight_tables import grid_table, lines_table
+from viz_app.language import localized, marked, tr
 from viz_app.session.state import session_object
-from viz_app.views.models.over_training import figures, measurement
-from viz_app.views.models.over_training.figures import step_name
+from viz_app.views.models.over_training import measurement
 from viz_app.views.models.over_training.histories import OpenedTraining
 from viz_app.views.models.over_training.measurement import Measurement
 from viz_app.views.models.over_training.selection import SelectedHeads
@@ -39,7 +40,7 @@ def translation_note(now: SnapshotReading, last: SnapshotReading) -> None:
     """Say whether the translation is that at the end, and how probable that is here and at the end."""
     here, end = (ablation.words_of(each.translation.tokens) for each in (now, last))
     numbers = {
-        "step": step_name(now.step),
+        "step": localized(now.step),
         "here": decimal(now.log_prob, 2),
         "end": decimal(last.log_prob, 2),
     }
@@ -72,7 +73,7 @@ def overview(training: OpenedTraining, measured: Measurement, now: SnapshotReadi
     downloads(
         f"snapshot-heads-{kind}",
         f"trained_heads_{kind}",
-        title=tr("All heads at step {step}", step=step_name(now.step)),
+        title=tr("All heads at step {step}", step=localized(now.step)),
         call=lambda: Call("table", grid_table, (measurement.maps_call(training, measured, now.step, kind), heads)),
     )
 
@@ -81,7 +82,7 @@ def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading,
     """Draw the selected head at a snapshot, beside the same head at the last one."""
     theme, name, last = page_theme(), ablation.head_title(head), measured.last
     pair = [(each.step, each.explanation.maps[head.kind][head.layer]) for each in (now, last)]
-    names = {"head": name, "step": step_name(now.step), "last": step_name(last.step)}
+    names = {"head": name, "step": localized(now.step), "last": localized(last.step)}
     titles = tr("**{head}** at step {step}", **names), tr("**{head}** at the end, step {last}", **names)
     columns = st.container(key="trained-maps").columns(2)
     for column, key, title, (step, attention) in zip(columns, ("now", "end"), titles, pair, strict=True):
@@ -94,7 +95,7 @@ def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading,
     def table() -> Call:
         maps = {step: measurement.maps_call(training, measured, step, head.kind) for step in shown}
         of_layer = {step: Call("layer", "[]", (each, head.layer)) for step, each in maps.items()}
-        return Call("table", figures.maps_table, (of_layer, head.head))
+        return Call("table", maps_table, (of_layer, head.head))
 
     downloads(
         f"snapshot-head-{head.kind}",
@@ -104,14 +105,26 @@ def large(training: OpenedTraining, measured: Measurement, now: SnapshotReading,
     )
 
 
+def maps_table(maps: Mapping[int, AttentionMap], head: int) -> "pd.DataFrame":
+    """Return every weight of one head at each step of `maps`."""
+    import pandas as pd
+
+    tables: list[pd.DataFrame] = []
+    for step, attention in maps.items():
+        table = lines_table(attention, [head])
+        table.insert(0, "step", step)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
 def card(measured: Measurement, step: int, head: Head, on_sample: bool) -> None:
     """Draw the score-card of the selected head at a snapshot and at the last one."""
     by_step = dict(zip(measured.steps, measured.cards(on_sample), strict=True))
     now, end = (next(card for card in by_step[at] if card.head == head) for at in (step, measured.steps[-1]))
     does = {
         "head": ablation.head_title(head),
-        "now": head_does(now) or tr(figures.MIXED),
-        "end": head_does(end) or tr(figures.MIXED),
+        "now": head_does(now) or tr("mixed"),
+        "end": head_does(end) or tr("mixed"),
     }
     st.caption(
         tr("**{head}** on the sample: {now}; at the end: {end}", **does)

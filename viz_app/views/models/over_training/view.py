@@ -7,27 +7,27 @@ import streamlit as st
 
 from core.analysis.declaration import FIRST
 from core.analysis.heads.head import Head
-from core.analysis.over_training.roles import SCORES, TOLERANCE, development_columns, developments
+from core.analysis.over_training.followed_sentence import FollowedSentence, OverTrainingOptions
+from core.analysis.over_training.roles import SCORES, TOLERANCE, developments
+from core.analysis.over_training.snapshot_reading import level_columns, level_grid
 from core.analysis.recorded_call import Call
+from core.analysis.training_log import log_columns, log_curves
 from core.capture import Kind
 from viz_app.components.picture import picture
-from viz_app.controls.charts import show_chart
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.tables import decimals, show_table
 from viz_app.controls.toolbar import kind_box
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing import ablation
 from viz_app.drawing.display_text import plain
-from viz_app.language import marked, tr, tr_values, translated
+from viz_app.language import capital, localized, marked, tr, translated
 from viz_app.session import address, readings
 from viz_app.session.fields import part
 from viz_app.session.language_codes import codes_of, with_code
 from viz_app.session.state import session_object
-from viz_app.views.models.figures import training_curves
-from viz_app.views.models.over_training import figures, histories, measurement, snapshot_view
-from viz_app.views.models.over_training.figures import step_name
+from viz_app.views.models.over_training import histories, measurement, snapshot_view
 from viz_app.views.models.over_training.histories import OpenedTraining
 from viz_app.views.models.over_training.measurement import Measurement
 from viz_app.views.models.over_training.selection import (
@@ -142,7 +142,7 @@ def snapshots(training: OpenedTraining, measured: Measurement) -> None:
             st.selectbox,
             tr("Score"),
             SCORES,
-            format_func=tr_values(figures.SCORE_NAMES).__getitem__,
+            format_func=lambda name: capital(tr(SCORES[name])),
             label_visibility="collapsed",
             disabled=not of_heads,
             width=260,
@@ -180,7 +180,7 @@ def step_and_kind(measured: Measurement) -> tuple[int, Kind]:
             tr("Training steps"),
             steps,
             default=steps[-1],
-            format_func=step_name,
+            format_func=localized,
             help=tr(HOW_TO_READ),
         )
         kind = kind_box()
@@ -189,7 +189,7 @@ def step_and_kind(measured: Measurement) -> tuple[int, Kind]:
         st.rerun()  # `run_every` is set where the fragment is called
     if step in measured.steps or step == steps[-1]:
         return step, kind
-    st.caption(tr("Step {step} is not measured yet: the last one is shown.", step=step_name(step)))
+    st.caption(tr("Step {step} is not measured yet: the last one is shown.", step=localized(step)))
     return steps[-1], kind
 
 
@@ -197,46 +197,40 @@ def heads(
     training: OpenedTraining, measured: Measurement, step: int, head: Head, score: str, view: str, on_sample: bool
 ) -> None:
     """Draw the roles, or one score, of all heads of a kind over the snapshots."""
-    theme, steps, kind = page_theme(), measured.steps, head.kind
+    steps, kind = measured.steps, head.kind
     if score == "agreement" and kind != "cross":
         st.caption(tr("Self-attention links no words: select another score, or cross-attention."))
         return
-    all_heads = developments(measured.cards(on_sample), score, kind=kind)
-    selected = next(each for each in all_heads if each.head == head)
-    st.markdown(f"**{figures.roles_text(all_heads, steps)}**", help=tr(ABOUT_ROLES, tolerance=TOLERANCE))
-    st.caption(tr("{head}: {text}.", head=ablation.head_title(head), text=figures.head_text(selected, steps)))
-    title = tr("{score} of all heads over training", score=tr(figures.SCORE_NAMES[score]))
+    found = developments(steps, measured.cards(on_sample), score, kind=kind)
+    selected = next(each for each in found.heads if each.head == head)
+    st.markdown(f"**{translated(found.answer(head))}**", help=tr(ABOUT_ROLES, tolerance=TOLERANCE))
+    st.caption(tr("{head}: {text}.", head=ablation.head_title(head), text=translated(found.says(selected))))
+    key, title = "trained_roles" if view == ROLES else "trained_curves", tr("When heads take their roles")
     if view == ROLES:
-        grid = figures.roles_grid(all_heads, steps, score)
 
         def click(place: tuple[int, int]) -> None:
-            session_object(SelectedHeads).select(kind, all_heads[place[0]].head[1:])
+            session_object(SelectedHeads).select(kind, found.heads[place[0]].head[1:])
             STEP.set(steps[place[1]])
 
-        picture(grid, "trained_roles", (all_heads.index(selected), steps.index(step)), on_place=click)
+        picture(found.roles(), key, (found.heads.index(selected), steps.index(step)), on_place=click)
     else:
-        chart = figures.score_curves(all_heads, steps, selected, step, score, theme)
-        show_chart(chart, "trained_curves", title)
+        curves = found.curves(head, step)
+        title = translated(curves.title)
+        picture(curves, key)
 
     def table() -> Call:
         cards = measurement.cards_call(training, measured, on_sample)
-        heads = Call("heads", developments, (cards, score), {"kind": kind}).returning(all_heads)
         of_steps = Call("steps", ".steps", (measurement.history_call(training),)).returning(steps)
-        return Call("columns", development_columns, (of_steps, heads))
+        return Call("heads", developments, (of_steps, cards, score), {"kind": kind}).returning(found).then("table")
 
-    downloads(
-        f"trained-{view.lower()}-{kind}",
-        "trained_roles" if view == ROLES else "trained_curves",
-        title=tr("When heads take their roles") if view == ROLES else title,
-        call=table,
-    )
+    downloads(f"trained-{view.lower()}-{kind}", key, title=title, call=table)
 
 
 def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
     """Draw the logit lens of the selected snapshot, and of all; a click selects a step."""
     lens = measured.sentence.readings[step].lens
     st.markdown(
-        tr("**The most probable token after each layer**, at step {step}", step=step_name(step)), help=tr(ABOUT_LENS)
+        tr("**The most probable token after each layer**, at step {step}", step=localized(step)), help=tr(ABOUT_LENS)
     )
     (at_step,) = lens.pictures(FIRST)
     picture(at_step, "trained_lens")
@@ -244,12 +238,12 @@ def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
     downloads(
         "trained-lens",
         "trained_lens",
-        title=tr("Most probable token after each layer, at step {step}", step=step_name(step)),
+        title=tr("Most probable token after each layer, at step {step}", step=localized(step)),
         call=lambda: Call("lens", ".lens", (measurement.reading_call(training, measured, step),)).then("table"),
     )
     shown = [measured.sentence.readings[each] for each in measured.steps]
     st.markdown(tr("**How probable each layer finds the last translation**"), help=tr(ABOUT_LAYERS))
-    grid = figures.lens_grid(shown)
+    grid = level_grid(shown)
     column = measured.steps.index(step)
     marked = {(row, column) for row in range(len(grid.rows))}
     picture(grid, "trained_layers", marked, on_place=lambda place: STEP.set(measured.steps[place[1]]))
@@ -257,21 +251,22 @@ def layers(training: OpenedTraining, measured: Measurement, step: int) -> None:
         "trained-layers",
         "trained_layers",
         title=tr("Probability by layer over training"),
-        call=lambda: Call("table", figures.lens_table, (measurement.readings_call(training, measured),)),
+        call=lambda: Call("table", level_columns, (measurement.readings_call(training, measured),)),
     )
 
 
 def translations(training: OpenedTraining, measured: Measurement) -> None:
     """Draw the translations of all snapshots."""
-    table = figures.translations_table([measured.sentence.readings[each] for each in measured.steps])
+    options = OverTrainingOptions()
+    shown = FollowedSentence([measured.sentence.readings[each] for each in measured.steps], options)
     config = {
         "step": st.column_config.NumberColumn(tr("Step"), format="localized", width=80),
         "translation": st.column_config.TextColumn(tr("Own translation")),
         "log_prob": st.column_config.NumberColumn(tr("Log-probability of the last one"), **decimals(2), width=200),
     }
-    show_table(table, height="content", column_config=config)
-    recorded = Call("table", figures.translations_table, (measurement.readings_call(training, measured),))
-    downloads("trained-translations", call=lambda: recorded.returning(table))
+    show_table(shown.table(), height="content", column_config=config)
+    recorded = Call("sentence", FollowedSentence, (measurement.readings_call(training, measured), options))
+    downloads("trained-translations", call=lambda: recorded.returning(shown).then("table"))
 
 
 def loss(training: OpenedTraining, measured: Measurement, step: int) -> None:
@@ -281,16 +276,14 @@ def loss(training: OpenedTraining, measured: Measurement, step: int) -> None:
         st.info(tr("These snapshots have no log: open the run's folder, or a file of `python -m train history`."))
         return
     st.markdown(tr("**Loss of the run**: a line at each snapshot, the strong one at the selected step"))
-    chart = figures.loss(lines, measured.steps, step, page_theme())
-    title = tr(training_curves.MEASURES["nll"])
-    show_chart(chart, "trained_loss", title)
+    picture(replace(log_curves(lines, "nll"), rules=measured.steps, current=step), "trained_loss")
     log = Call("log", ".log", (measurement.history_call(training),))
     downloads(
         "trained-loss",
         "trained_loss",
         title=tr("Loss of a training run, and its snapshots"),
         of_sentence=False,
-        call=lambda: Call("table", training_curves.curves_table, (log,)),
+        call=lambda: Call("table", log_columns, (log,)),
     )
 
 

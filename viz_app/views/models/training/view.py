@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 import streamlit as st
 
+from core.analysis.declaration import Columns
 from core.analysis.recorded_call import Call
+from core.analysis.training_log import MEASURES, Schedule, log_columns, log_curves, schedule_columns, schedule_curves
 from core.files.runlog import of_kind, read_log
 from core.model.preset_configs import PRESETS
-from viz_app.controls.charts import show_chart
+from viz_app.components.picture import picture
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
-from viz_app.controls.widgets import page_theme, setting_segments
+from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, shortened
 from viz_app.language import localized, marked, tr
 from viz_app.page_list import script_of
 from viz_app.session import address, model_paths, python_code, readings
 from viz_app.session.fields import part
 from viz_app.session.models import ModelError
-from viz_app.views.models.figures import training_curves
 from viz_app.views.models.path_box import link_note, path_box
 from viz_app.views.models.training import run_facts, run_records
 
@@ -113,7 +114,6 @@ def heading(view: str) -> None:
 
 def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
     """Read a run and show it; repeated every few seconds while it is in progress."""
-    theme = page_theme()
     heading(view)
     try:
         run = run_records.run_in(folder) if folder else run_records.shipped_run(readings.model())
@@ -131,9 +131,9 @@ def show_run(view: str, folder: Path | None, in_progress: bool) -> None:
         if view != CARD and (note := run_facts.start_note(facts_of(run), run.step)):
             st.caption(plain(note))
         if view == CURVES:
-            curves(run, theme)
+            curves(run)
         elif view == RATE:
-            rate(run, theme)
+            rate(run)
         elif view == SAMPLES:
             samples(run)
         else:
@@ -178,15 +178,11 @@ def has_log(run: run_records.Run) -> bool:
     return False
 
 
-def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
+def curves(run: run_records.Run) -> None:
     """Draw one quantity of the run over the steps."""
     if not has_log(run):
         return
-    measures = [
-        name
-        for name in training_curves.MEASURES
-        if any(training_curves.values(run.lines, kind, name)[0] for kind in ("train", "valid"))
-    ]
+    measures = [name for name in MEASURES if log_curves(run.lines, name).curves]
     if not measures:
         st.info(tr("The log has no numbers yet."))
         return
@@ -198,12 +194,11 @@ def curves(run: run_records.Run, theme: training_curves.Theme) -> None:
     }
     options = {measure: names[measure] for measure in measures}
     measure = setting_segments(address.TRAINING_MEASURE, tr("Measure"), options, hide_label=True)
-    figure = training_curves.curves(run.lines, measure, theme)
-    show_chart(figure, f"curves_{measure}", tr(training_curves.MEASURES[measure]))
-    with_table(f"curves_{measure}", Call("table", training_curves.curves_table, (log_call(run),)), "training")
+    picture(log_curves(run.lines, measure), f"curves_{measure}")
+    with_table(f"curves_{measure}", Call("table", log_columns, (log_call(run),)), "training")
 
 
-def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
+def rate(run: run_records.Run) -> None:
     """Draw the learning rate schedule, with sliders for its parameters."""
     facts = facts_of(run)
     recipe, config = facts.get("recipe", {}), facts.get("config", {})
@@ -216,15 +211,14 @@ def rate(run: run_records.Run, theme: training_curves.Theme) -> None:
         columns[0].number_input, tr("Steps"), 100, 1_000_000, first=steps, key=f"steps_{run.name}", step=100
     )
     widths = sorted({64, 128, 256, 512, 768, 1024, d_model})
-    schedule = training_curves.Schedule(
+    schedule = Schedule(
         d_model=schedule_box(columns[1].select_slider, "d_model", widths, first=d_model, key=f"d_model_{run.name}"),
         warmup=slider(columns[2], marked("Warm-up"), 1, 10_000, recipe.get("warmup", 4_000), 1, run),
         rate_scale=slider(columns[3], marked("Scale"), 0.01, 4.0, float(recipe.get("rate_scale", 1.0)), 0.001, run),
         cooldown=slider(columns[4], marked("Cooldown"), 0, 10_000, recipe.get("cooldown", 0), 1, run),
     )
-    figure = training_curves.schedule(schedule, int(last_step), theme, run_facts.last_run(facts, run.lines))
-    show_chart(figure, "schedule", tr(TEXTS[RATE]))
-    call = Call("table", training_curves.schedule_table, (schedule, int(last_step)))
+    picture(schedule_curves(schedule, int(last_step), run_facts.last_run(facts, run.lines)), "schedule")
+    call = Call("table", schedule_columns, (schedule, int(last_step)))
     with_table("schedule", call, "schedule")
 
 
@@ -276,9 +270,9 @@ def card(run: run_records.Run) -> None:
 
 def with_table(chart: str, call: Call, name: str) -> None:
     """Draw the numbers behind a chart, given by its key, which are the result of a call, and offer both as files."""
-    table: pd.DataFrame = call.run()
+    table: Columns = call.run()
     with st.expander(tr("Numbers")):
-        show_table(table, height=min(420, 40 + 35 * len(table)))
+        show_table(table, height=min(420, 40 + 35 * len(table["step"])))
     downloads(
         name,
         chart,

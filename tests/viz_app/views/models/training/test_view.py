@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.files.runlog import format_log
-from tests.viz_app.pages import Start, comes_to, healthy, opened, state_of
+from tests.viz_app.pages import Start, comes_to, healthy, opened, picture_files, state_of
 from viz_app.language import tr
 from viz_app.session import environment, model_paths
 from viz_app.session.model_opening import opened_model
@@ -75,13 +75,13 @@ def test_a_card_is_shown_without_its_metadata_pictures_and_links_to_files(app: A
 def test_a_checkpoint_without_log_and_card_says_how_to_make_them(app: AppTest) -> None:
     assert "has no log" in app.info[0].value
     assert "train card" in view(app, "Card").info[0].value
-    assert len(view(app, "Learning rate").get("plotly_chart")) == 1  # needs no log
+    assert picture_files(view(app, "Learning rate"))  # needs no log
 
 
 def test_what_was_shipped_is_shown(app: AppTest, shipped: Path) -> None:
     shipped.with_suffix(".log.jsonl").write_text(format_log(LINES), encoding="utf-8")
     shipped.with_suffix(".md").write_text("# tiny\n\n![curves](tiny.svg)\n\nTrained on *nothing*.\n", encoding="utf-8")
-    assert len(healthy(app.run()).get("plotly_chart")) == 1
+    assert picture_files(healthy(app.run()))
     assert [text.value for text in view(app, "Card").markdown if "Trained" in text.value] == [
         "# tiny\n\nTrained on *nothing*."
     ]
@@ -259,7 +259,7 @@ def test_numbers_of_a_log_that_are_not_finite_are_drawn(app: AppTest, run: Path)
     view(app, "Curves")
     for measure in measures:
         app.segmented_control(key="training_measure").set_value(measure)
-        assert len(healthy(app.run()).get("plotly_chart")) == 1
+        assert picture_files(healthy(app.run()))
 
 
 def test_a_card_that_cannot_be_read_is_a_sentence(app: AppTest, run: Path) -> None:

@@ -1,0 +1,117 @@
+"""Curves of a training run, and learning rates (5.3)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis.declaration import Columns
+from core.analysis.pictures import Curve, Curves
+from core.files.runlog import LogLine, of_kind
+from core.model.schedule import cooldown_factor, learning_rate
+from core.text.phrases import Phrase, marked
+
+# Names of a run's numbers, with their units.
+MEASURES = {
+    "nll": marked("Negative log-likelihood per token, nats"),
+    "perplexity": marked("Perplexity per token"),
+    "tokens_per_second": marked("Target tokens per second"),
+    "rate": marked("Learning rate"),
+}
+MOST_NLL = 88.0  # whose perplexity is drawn
+POINTS = 400  # of a drawn schedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Parameters of the learning rate, see `core.model.schedule`."""
+
+    d_model: int = 512
+    warmup: int = 4_000
+    rate_scale: float = 1.0
+    cooldown: int = 0
+
+    def rates(self, steps: Sequence[int], last_step: int) -> list[float]:
+        """The rates at some steps of a run of `last_step` steps."""
+        return [
+            self.rate_scale
+            * learning_rate(step, self.d_model, self.warmup)
+            * cooldown_factor(step, last_step, self.cooldown)
+            for step in steps
+        ]
+
+
+PAPER = Schedule()
+
+
+def logged_values(lines: Sequence[LogLine], kind: str, measure: str) -> tuple[list[int], list[float]]:
+    """The steps that have a measure, and its values; perplexity is the exponential of nll where it is not logged."""
+    steps: list[int] = []
+    values: list[float] = []
+    for line in of_kind(lines, kind):
+        value = line.get(measure)
+        if value is None and measure == "perplexity" and "nll" in line:
+            value = math.exp(line["nll"]) if line["nll"] < MOST_NLL else math.inf
+        if value is not None:
+            steps.append(line["step"])
+            values.append(value)
+    return steps, values
+
+
+def log_curves(lines: Sequence[LogLine], measure: str) -> Curves:
+    """One of `MEASURES` over the steps: training as a thin line, validation as a line with points."""
+    curves: list[Curve] = []
+    for kind, name in (("train", marked("training")), ("valid", marked("validation"))):
+        steps, values = logged_values(lines, kind, measure)
+        if steps:
+            style = {"color": 0, "width": 2, "shape": "both"} if kind == "valid" else {"color": 5, "width": 1.2}
+            curves.append(Curve(name=Phrase(name), places=steps, values=values, **style))
+    has_logarithm = any(0 < value < math.inf for curve in curves for value in curve.values)
+    return Curves(
+        title=Phrase(MEASURES[measure]),
+        axis=Phrase(MEASURES[measure]),
+        below=Phrase(marked("step")),
+        curves=curves,
+        limits=(None if measure in ("nll", "perplexity") else 0, None),
+        scale="log" if measure == "perplexity" and has_logarithm else "linear",
+    )
+
+
+def log_columns(lines: Sequence[LogLine]) -> Columns:
+    """The values of all curves, a row for each line of the log."""
+    rows = [line for line in lines if line["kind"] != "sample"]
+    names = ["step", "kind", *sorted({name for line in rows for name in line} - {"step", "kind"})]
+    return {name: [line.get(name) for line in rows] for name in names}
+
+
+def schedule_curves(mine: Schedule, last_step: int, logged: Sequence[LogLine] = ()) -> Curves:
+    """A schedule, the paper's base schedule (dashed), and logged rates (points)."""
+    steps = schedule_steps(mine, last_step)
+    places, rates = logged_values(logged, "train", "rate")
+    of_paper, own = (schedule.rates(steps, last_step) for schedule in (PAPER, mine))
+    curves = [
+        Curve(name=Phrase(marked("the paper's base model")), places=steps, values=of_paper, color=1, dash="dash"),
+        Curve(name=Phrase(marked("these settings")), places=steps, values=own, color=0),
+    ]
+    if places:
+        name = Phrase(marked("as logged"))
+        curves.append(Curve(name=name, places=places, values=rates, color=2, shape="points"))
+    return Curves(
+        title=Phrase(marked("Learning rate")),
+        axis=Phrase(marked("learning rate")),
+        below=Phrase(marked("step")),
+        curves=curves,
+        limits=(0, None),
+    )
+
+
+def schedule_steps(mine: Schedule, last_step: int) -> list[int]:
+    """The steps at which a schedule is drawn: evenly spaced ones, and its corners."""
+    even = [round(1 + (last_step - 1) * point / (POINTS - 1)) for point in range(POINTS)]
+    corners = [step for step in (mine.warmup, PAPER.warmup, last_step - mine.cooldown) if 1 <= step <= last_step]
+    return sorted({*even, *corners})
+
+
+def schedule_columns(mine: Schedule, last_step: int) -> Columns:
+    """The values of `schedule_curves`."""
+    steps = schedule_steps(mine, last_step)
+    return {"step": steps, "rate": mine.rates(steps, last_step), "paper_rate": PAPER.rates(steps, last_step)}

@@ -1,0 +1,53 @@
+"""Curves of a training run."""
+
+import math
+
+import pytest
+
+from core.analysis.training_log import PAPER, Schedule, log_columns, log_curves, schedule_curves, schedule_steps
+from core.files.runlog import LogLine
+from core.model.schedule import learning_rate
+
+LINES: list[LogLine] = [
+    {"kind": "train", "step": 25, "nll": 3.0, "rate": 1e-4, "tokens_per_second": 900.0},
+    {"kind": "train", "step": 50, "nll": 2.0, "rate": 2e-4, "tokens_per_second": 950.0},
+    {"kind": "valid", "step": 50, "nll": 1.5, "perplexity": math.exp(1.5)},
+    {"kind": "sample", "step": 50, "source": "a", "reference": "b", "translation": "c"},
+]
+
+
+def test_curves_are_the_logged_numbers_training_and_validation_apart() -> None:
+    train, valid = log_curves(LINES, "nll").curves
+    assert (train.places, train.values, train.shape) == ([25, 50], [3.0, 2.0], "line")
+    assert (valid.places, valid.values, valid.shape) == ([50], [1.5], "both")  # not told apart by colour alone
+
+
+def test_perplexity_is_computed_where_it_is_not_logged() -> None:
+    train, valid = log_curves(LINES, "perplexity").curves
+    assert [*train.values, *valid.values] == pytest.approx([math.exp(nll) for nll in (3.0, 2.0, 1.5)])
+    for nll in (math.nan, -math.inf, 1e6):
+        drawn = log_curves([{"kind": "train", "step": 1, "nll": nll}], "perplexity")
+        assert drawn.scale == "linear"
+        assert not 0 < drawn.curves[0].values[0] < math.inf
+
+
+def test_the_table_has_every_number_but_no_samples() -> None:
+    table = log_columns(LINES)
+    assert (table["step"], table["kind"]) == ([25, 50, 50], ["train", "train", "valid"])
+    assert "translation" not in table
+    assert log_columns([]) == {"step": [], "kind": []}
+
+
+def test_the_papers_schedule_is_that_of_section_5_3() -> None:
+    drawn = schedule_curves(Schedule(d_model=256, warmup=100, rate_scale=0.5, cooldown=50), 5_000, LINES)
+    paper, mine, logged = drawn.curves
+    assert paper.values[paper.places.index(4_000)] == pytest.approx((512 * 4_000) ** -0.5)
+    assert mine.values[mine.places.index(100)] == pytest.approx(0.5 * (256 * 100) ** -0.5)
+    assert mine.values[-1] == pytest.approx(0.5 * learning_rate(5_000, 256, 100) / 51)
+    assert logged.values == [1e-4, 2e-4]
+
+
+def test_a_schedule_shorter_than_its_warm_up_has_no_peak() -> None:
+    steps = schedule_steps(PAPER, 100)
+    assert (steps[0], steps[-1]) == (1, 100)
+    assert steps == sorted(set(steps))

@@ -1,1 +1,0 @@
-"""Drawings that several views of the page Models share, without Streamlit."""
