@@ -120,6 +120,7 @@ class Developments(PicturedResult):
         The snapshots have equal distances.
         """
         places, own = range(len(self.steps)), self.of(at)
+        place = None if step is None else self.steps.index(step)
         curves = [
             Curve(name="", places=places, values=each.values, color=None, width=0.8, says=f"{each.head.short}: {{y}}")
             for each in self.heads
@@ -135,13 +136,14 @@ class Developments(PicturedResult):
             )
         score = Phrase(SCORES[self.score])
         return Curves(
-            title=Phrase(marked("Scores of all heads over training: {score}"), score=score),
+            title=Phrase(marked("{score} of all heads over training"), score=score),
             axis=score,
             below=Phrase(marked("training steps (not to scale)")),
             curves=curves,
             names=list(zip(places, numbers(self.steps, ","), strict=True)),
             limits=(0, 1),
-            rules=[] if step is None else [self.steps.index(step)],
+            rules=() if place is None else (place,),
+            current=place,
         )
 
     def of(self, head: Head) -> Development | None:

@@ -78,7 +78,7 @@ def test_curves_show_every_head_and_where_one_settles(found: Developments) -> No
     faint, strong, ring = drawn.curves
     assert (faint.values, strong.values) == (other.values, first.values)  # the selected one on top
     assert (ring.places, ring.values, ring.shape) == ([1], [0.7], "ring")
-    assert (drawn.rules, [name for _, name in drawn.names]) == ([2], ["0", "100", "1,300"])
+    assert (drawn.current, [name for _, name in drawn.names]) == (2, ["0", "100", "1,300"])
     assert not found.curves(Head("cross", 0, 0)).rules
 
 

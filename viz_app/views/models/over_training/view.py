@@ -215,7 +215,7 @@ def heads(
         picture(found.roles(), key, (found.heads.index(selected), steps.index(step)), on_place=click)
     else:
         curves = found.curves(head, step)
-        title = translated(curves.title)
+        title = capital(translated(curves.title))
         picture(curves, key)
 
     def table() -> Call:
