@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.analysis.declaration import Columns
 from core.analysis.pictures import Curve, Curves
@@ -63,8 +63,8 @@ def log_curves(lines: Sequence[LogLine], measure: str) -> Curves:
     for kind, name in (("train", marked("training")), ("valid", marked("validation"))):
         steps, values = logged_values(lines, kind, measure)
         if steps:
-            style = {"color": 0, "width": 2, "shape": "both"} if kind == "valid" else {"color": 5, "width": 1.2}
-            curves.append(Curve(name=Phrase(name), places=steps, values=values, **style))
+            curve = Curve(name=Phrase(name), places=steps, values=values, color=5, width=1.2)
+            curves.append(curve if kind == "train" else replace(curve, color=0, width=2, shape="both"))
     has_logarithm = any(0 < value < math.inf for curve in curves for value in curve.values)
     return Curves(
         title=Phrase(MEASURES[measure]),

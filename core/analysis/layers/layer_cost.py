@@ -121,19 +121,13 @@ class CostTable(PicturedResult):
         bound = (lambda layer: layer.bound) if quantity == "milliseconds" else None
         drawn = layer_curves(points, along, unit, bound)
         values = [value for own in points.values() for _, value in own]
+        if not values:
+            return drawn
         here, equal = (at.n, at.d) if along == "n" else (at.d, at.n)
-        lines = [
-            Curve(
-                name=name,
-                places=[math.log2(place)] * 2,
-                values=[min(values), max(values)],
-                color=None,
-                dash=dash,
-                width=1,
-            )
-            for name, place, dash in (("n = d", equal, "dot"), (f"{along} = {here}", here, "solid"))
-            if values and (place != equal or dash == "dot")
-        ]
+        places, ends = [math.log2(equal)] * 2, [min(values), max(values)]
+        lines = [Curve(name="n = d", places=places, values=ends, color=None, dash="dot", width=1)]
+        if here != equal:
+            lines.append(replace(lines[0], name=f"{along} = {here}", places=[math.log2(here)] * 2, dash="solid"))
         return replace(drawn, curves=[*drawn.curves, *lines])
 
     def meeting(self, at: Sizes, along: Along) -> float | None:

@@ -7,6 +7,7 @@ import pytest
 
 from core.analysis.declaration import FIRST
 from core.analysis.layers.layer_cost import Cost, CostTable, grid
+from core.analysis.layers.layer_curves import Along
 from core.analysis.layers.layer_types import LAYER_TYPES, Sizes, compared_multiplications
 from core.analysis.layers.path_length import PathCounts, PathLength
 from core.analysis.pictures import Curve, Curves
@@ -50,7 +51,8 @@ def test_what_costs_as_its_formula_says_lies_on_the_dashed_line() -> None:
 
 
 def test_the_crossover_is_where_the_curves_of_multiplications_meet() -> None:
-    for along, place in (("n", AT.d), ("d", AT.n)):
+    meetings: dict[Along, int] = {"n": AT.d, "d": AT.n}
+    for along, place in meetings.items():
         curves = named(COSTS.curves("operations", AT, along))
         assert curves["n = d"].places == [math.log2(place)] * 2
         attention, recurrent = (

@@ -6,15 +6,16 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.analysis.correlation import spearman
+from core.analysis.pictures import Curves
 from core.analysis.positions import Measure, model_positions, position_similarity, rotation_error
 from core.analysis.recorded_call import Call
 from core.model import sinusoidal_encoding
+from viz_app.components.picture import picture as draw_picture
 from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import show_table
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing.display_text import decimal, plain
-from viz_app.drawing.theme import Theme
 from viz_app.language import marked, tr
 from viz_app.session import address, python_code, readings
 from viz_app.session.fields import page_address, part
@@ -108,7 +109,7 @@ CIRCLES = (0, 1 / 8, 1 / 4, 1 / 2)  # the pairs of dimensions that are drawn, as
 class PositionsPicture:
     """A picture, the call of the table of its numbers, and a note."""
 
-    figure: go.Figure
+    figure: go.Figure | Curves
     call: Call
     note: str
 
@@ -122,17 +123,18 @@ def encodings() -> None:
     with bar:
         view = setting_segments(address.POSITIONS_VIEW, tr("View"), {each: tr(each) for each in views}, hide_label=True)
     title = st.empty()
-    theme = page_theme()
     about = tr("**{name}**: {text}", name=tr(view), text=tr(TEXTS[view]))
     title.markdown(about, help=" ".join(tr(HOW_TO_READ[view]).split()))
     if view == FIRST_LAYER:
-        first_layer(bar, theme)
+        first_layer(bar, page_theme())
         return
     with bar:
-        picture = PICTURES[view](theme)
+        picture = PICTURES[view]()
         as_table = table_box()
     if as_table:
         show_table(picture.call.run())
+    elif isinstance(picture.figure, Curves):
+        draw_picture(picture.figure, f"positions_{view}")
     else:
         show_chart(picture.figure, f"positions_{view}", tr(TEXTS[view]))
     st.caption(picture.note)
@@ -205,14 +207,14 @@ def learned_call(model: Model, count: int) -> Call:
     return Call("encodings", model_positions, (transformer, count))
 
 
-def encoding(theme: Theme) -> PositionsPicture:
+def encoding() -> PositionsPicture:
     """Draw all dimensions of all positions."""
     encodings, note = encodings_to_draw()
     table = Call("table", position_tables.encoding_table, (encodings,))
-    return PositionsPicture(positions.encoding_heatmap(encodings.run(), theme), table, note)
+    return PositionsPicture(positions.encoding_heatmap(encodings.run(), page_theme()), table, note)
 
 
-def sinusoids(theme: Theme) -> PositionsPicture:
+def sinusoids() -> PositionsPicture:
     """Draw a few dimensions as waves."""
     count, d_model = count_box(), width()  # not in the table: it is made in another thread, which has no session
     first = [dimension for dimension in (0, 16, 32, 64) if dimension < d_model]
@@ -225,7 +227,7 @@ def sinusoids(theme: Theme) -> PositionsPicture:
         select_all=False,
         placeholder=tr("Select"),
     )
-    figure = positions.sinusoids(dimensions, count, d_model, theme)
+    figure = positions.sinusoids(dimensions, count, d_model)
     return PositionsPicture(
         figure,
         Call("table", position_tables.sinusoids_table, (list(dimensions), count, d_model)),
@@ -233,22 +235,22 @@ def sinusoids(theme: Theme) -> PositionsPicture:
     )
 
 
-def similarity(theme: Theme) -> PositionsPicture:
+def similarity() -> PositionsPicture:
     """Draw the similarity of all pairs of positions."""
     encodings, note = encodings_to_draw()
     names: dict[Measure, str] = {"dot": tr("Dot product"), "cosine": tr("Cosine"), "distance": tr("Distance")}
     measure = setting_segments(address.MEASURE, tr("Measure"), names)
-    figure = positions.position_similarity(encodings.run(), theme, measure)
+    figure = positions.position_similarity(encodings.run(), page_theme(), measure)
     return PositionsPicture(figure, Call("table", position_tables.similarity_table, (encodings, measure)), note)
 
 
-def rotation(theme: Theme) -> PositionsPicture:
+def rotation() -> PositionsPicture:
     """Draw a position and the one k further on as points on circles."""
     position = address.POSITION.draw(st.slider, tr("Position"), 0, 128, width=220)
     offset = address.OFFSET.draw(st.slider, "k", 0, 64, width=220)
     d_model = width()
     pairs = list(dict.fromkeys(int(share * d_model // 2) for share in CIRCLES))
-    figure = positions.rotation_circles(pairs, position, offset, d_model, theme)
+    figure = positions.rotation_circles(pairs, position, offset, d_model, page_theme())
     error = rotation_error(256, d_model, offset)
     return PositionsPicture(
         figure,
@@ -257,7 +259,7 @@ def rotation(theme: Theme) -> PositionsPicture:
     )
 
 
-def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
+def learned_against_sinusoidal() -> PositionsPicture:
     """Compare the learned positions of a model with sinusoids."""
     model, count = readings.model(), count_box()
     recorded = learned_call(model, count)
@@ -275,13 +277,13 @@ def learned_against_sinusoidal(theme: Theme) -> PositionsPicture:
         sinusoidal=(width() / 2) ** 0.5,
     )
     return PositionsPicture(
-        positions.by_distance(learned, theme),
+        positions.by_distance(learned),
         Call("table", position_tables.by_distance_table, (recorded.returning(learned),)),
         note,
     )
 
 
-def extrapolation(theme: Theme) -> PositionsPicture:
+def extrapolation() -> PositionsPicture:
     """Draw the answers of small models to texts that are longer than any in training."""
     call = Call("table", position_tables.extrapolation_table)
     table = call.run()
@@ -296,7 +298,7 @@ def extrapolation(theme: Theme) -> PositionsPicture:
         learned_next=shares.loc[trained + 1, "reverse-learned"],
         most=shares.loc[trained + 2 :, [*positions.KINDS]].max(axis=None),
     )
-    return PositionsPicture(positions.extrapolation(table, theme), call, note)
+    return PositionsPicture(positions.extrapolation(table), call, note)
 
 
 PICTURES = {

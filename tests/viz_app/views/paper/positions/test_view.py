@@ -26,13 +26,12 @@ def test_every_picture_with_its_table_and_its_check(start: Start, tiny_checkpoin
     for name in ("Encoding", "Sinusoids", "Similarity", "Extrapolation", "Rotation"):
         if name != "Encoding":  # the first view
             view(app, name)
-        assert len(app.get("plotly_chart")) == 1
         assert len(picture_files(app)) == 1
         # where a model's own would be drawn
         assert ("no learned positions" in captions(app)) == (name in ("Encoding", "Similarity"))
     app.toggle(key="positions_table").set_value(True).run()
     assert list(app.dataframe[0].value.columns)[:2] == ["dimension", "turned_by_degrees"]
-    assert not app.get("plotly_chart")
+    assert not picture_files(app)
     app.toggle(key="positions_table").set_value(False).run()
     assert "rotated by k = 5 differs from PE" in captions(app)
     app.slider(key="offset").set_value(64)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import plotly.graph_objects as go
 from torch import Tensor
 
 from core.analysis import positions
+from core.analysis.pictures import Curve, Curves
 from core.analysis.positions import Measure
 from core.model import sinusoidal_encoding
 from viz_app.drawing.plotly_chart import bare_axis, color_bar, empty_figure, with_layout
@@ -17,6 +19,7 @@ from viz_app.language import localized, marked, tr
 
 CLOCK_PITCH = 2.6  # from one clock to the next, their radius being 1
 KINDS = {"reverse-learned": marked("learned"), "reverse": marked("sinusoidal")}  # by preset
+DASHES: tuple[Literal["solid", "dash", "dot"], ...] = ("solid", "dash", "dot")
 STEPS = 8  # points of a drawn curve between two positions, so that the fastest wave is round
 
 
@@ -27,8 +30,8 @@ def encoding_heatmap(encoding: Tensor, theme: Theme) -> go.Figure:
     return with_layout(figure, xaxis_title_text=tr("dimension"), yaxis_title_text=tr("position"))
 
 
-def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme: Theme) -> go.Figure:
-    """Plot some dimensions over the positions, which take the values at the dots only.
+def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int) -> Curves:
+    """Plot some dimensions over the positions, which take the values at the points only.
 
     Raises:
         ValueError: There is no such dimension.
@@ -36,54 +39,24 @@ def sinusoids(dimensions: Sequence[int], num_positions: int, d_model: int, theme
     for dimension in dimensions:
         if not 0 <= dimension < d_model:
             raise ValueError(f"dimension {dimension} is not among 0 to {d_model - 1}, those of d_model {d_model}")
-    encoding = sinusoidal_encoding(num_positions, d_model)
-    periods = positions.wavelengths(d_model)
-    places = np.arange((num_positions - 1) * STEPS + 1) / STEPS
-    figure = empty_figure(theme, 320, margin=(44, 44, 8, 40))
-    for index, dimension in enumerate(dimensions):
-        period = periods[dimension // 2].item()
-        curve = (np.cos if dimension % 2 else np.sin)(places * 2 * np.pi / period)
-        mark = theme.head_mark(index)
+    encoding, periods = sinusoidal_encoding(num_positions, d_model), positions.wavelengths(d_model)
+    places = [step / STEPS for step in range((num_positions - 1) * STEPS + 1)]
+    curves: list[Curve] = []
+    for color, dimension in enumerate(dimensions):
+        period, wave = periods[dimension // 2].item(), math.cos if dimension % 2 else math.sin
         values = {"dimension": dimension, "period": localized(period, ",.1f")}
         name = (
             tr("{dimension} (cosine, period {period})", **values)
             if dimension % 2
             else tr("{dimension} (sine, period {period})", **values)
         )
-        line = {"color": mark.color, "width": 1.5, "dash": mark.dash}
-        figure.add_scatter(
-            x=places.astype(np.float32),
-            y=curve.astype(np.float32),
-            mode="lines",
-            line=line,
-            name=name,
-            hoverinfo="skip",
-        )
-        figure.add_scatter(
-            x=np.arange(num_positions, dtype=np.int16),
-            y=encoding[:, dimension].numpy(),
-            mode="markers",
-            marker={"color": mark.color, "size": 4},
-            showlegend=False,
-            hovertemplate=f"{_numbered('%{x}', dimension)}<br>%{{y:.3f}}<extra></extra>",
-        )
-    legend = {
-        "orientation": "h",
-        "x": 0,
-        "y": 1,
-        "yanchor": "bottom",
-        "title": {"text": f"{tr('dimension')} ", "font": {"size": SMALL}},
-        "font": {"size": SMALL},
-    }
-    grid = {"showgrid": True, "gridcolor": theme.hairline}
-    return with_layout(
-        figure,
-        showlegend=True,
-        legend=legend,
-        hovermode="closest",
-        xaxis=_number_axis(theme, tr("position"), range=[-0.5, num_positions - 0.5]),
-        yaxis=_number_axis(theme, tr("encoding"), range=[-1.1, 1.1], **grid),
-    )
+        line = [wave(place * 2 * math.pi / period) for place in places]
+        dots, says = encoding[:, dimension].tolist(), f"{_numbered('{x}', dimension)}: {{y}}"
+        curves += [
+            Curve(name=name, places=places, values=line, color=color, dash=DASHES[color % len(DASHES)], width=1.5),
+            Curve(name="", places=range(num_positions), values=dots, color=color, shape="points", says=says),
+        ]
+    return Curves(title=tr("encoding"), axis=tr("encoding"), below=tr("position"), curves=curves, limits=(-1, 1))
 
 
 MEASURE_NAMES: dict[Measure, str] = {
@@ -168,78 +141,42 @@ def _dial(figure: go.Figure, center: float, start: float, turn: float, theme: Th
     figure.add_scatter(x=center + radius * np.sin(angle), y=radius * np.cos(angle), line=line, **quiet)
 
 
-def by_distance(learned: Tensor, theme: Theme) -> go.Figure:
+def by_distance(learned: Tensor) -> Curves:
     """Plot the mean cosine of two positions over their distance, and dotted the range of the learned ones."""
-    least, mean, most = (values.numpy() for values in positions.similarity_by_distance(learned))
-    paper = positions.similarity_by_distance(sinusoidal_encoding(*learned.shape))[1].numpy()
-    distance = np.arange(len(learned), dtype=np.int16)
-    first, second = theme.head_mark(0), theme.head_mark(1)
-    figure = empty_figure(theme, 360, margin=(44, 44, 8, 40))
-    for values in (most, least):
-        line = {"color": first.color, "width": 0.75, "dash": "dot"}
-        figure.add_scatter(x=distance, y=values, mode="lines", line=line, showlegend=False, hoverinfo="skip")
-    for name, values, color, dash in (
-        (tr("learned, mean"), mean, first.color, "solid"),
-        (tr("sinusoidal"), paper, second.color, "dash"),
-    ):
-        hover = f"{name}<br>{tr('{distance} apart', distance='%{x}')}<br>%{{y:.3f}}<extra></extra>"
-        figure.add_scatter(
-            x=distance,
-            y=values,
-            mode="lines",
-            line={"color": color, "width": 2, "dash": dash},
-            name=name,
-            hovertemplate=hover,
-        )
-    return with_layout(
-        figure,
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}},
-        xaxis=_number_axis(theme, tr("positions apart"), range=[-0.5, len(learned) - 0.5]),
-        yaxis=_number_axis(theme, tr("cosine"), range=[-1.05, 1.05], showgrid=True, gridcolor=theme.hairline),
-    )
+    least, mean, most = (values.tolist() for values in positions.similarity_by_distance(learned))
+    paper = positions.similarity_by_distance(sinusoidal_encoding(*learned.shape))[1].tolist()
+    places = range(len(learned))
+    curves = [Curve(name="", places=places, values=each, color=0, dash="dot", width=0.75) for each in (most, least)]
+    curves.append(Curve(name=tr("learned, mean"), places=places, values=mean, color=0))
+    curves.append(Curve(name=tr("sinusoidal"), places=places, values=paper, color=1, dash="dash"))
+    return Curves(title=tr("cosine"), axis=tr("cosine"), below=tr("positions apart"), curves=curves, limits=(-1, 1))
 
 
-def extrapolation(table: pd.DataFrame, theme: Theme) -> go.Figure:
-    """Plot the share of exact answers over the length of a text: the mean of each kind, and a dot for each seed.
+def extrapolation(table: pd.DataFrame) -> Curves:
+    """Plot the share of exact answers over the length of a text: the mean of each kind, and a point for each seed.
 
     Args:
         table: of `extrapolation_table`.
     """
-    figure = empty_figure(theme, 360, margin=(44, 44, 8, 40))
-    for index, (preset, name) in enumerate(KINDS.items()):
-        runs, mark = table.query(f"preset == '{preset}'"), theme.head_mark(index)
-        mean = runs.pivot_table("exact", "letters")
-        hover = f"{tr(name)}<br>{tr('{count} letters', count='%{x}')}<br>%{{y:.1%}}<extra></extra>"
-        style: dict[str, object] = {"hovertemplate": hover, "name": tr(name)}
-        line = {"color": mark.color, "width": 2, "dash": ("solid", "dash")[index]}
-        figure.add_scatter(x=mean.index.to_numpy(), y=mean["exact"].to_numpy(), mode="lines", line=line, **style)
-        dots = {"color": mark.color, "size": 5}
-        x, y = runs["letters"].to_numpy(), runs["exact"].to_numpy()
-        figure.add_scatter(x=x, y=y, mode="markers", marker=dots, showlegend=False, **style)
-    line = {"color": theme.faint, "width": 1, "dash": "dot"}
-    figure.add_scatter(
-        x=[table.loc[table["in_training"], "letters"].max() + 0.5] * 2,
-        y=[0, 1],
-        mode="lines",
-        line=line,
-        name=tr("longest in training"),
-        hoverinfo="skip",
-    )
-    return with_layout(
-        figure,
-        showlegend=True,
-        legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"size": SMALL}},
-        hovermode="closest",
-        xaxis=_number_axis(theme, tr("letters"), range=[0.5, table["letters"].max() + 0.5]),
-        yaxis=_number_axis(
-            theme,
-            tr("exact answers"),
-            range=[-0.03, 1.03],
-            tickformat=".0%",
-            showgrid=True,
-            gridcolor=theme.hairline,
-        ),
+    curves: list[Curve] = []
+    for color, (preset, name) in enumerate(KINDS.items()):
+        runs = table.query(f"preset == '{preset}'")
+        mean = runs.groupby("letters")["exact"].mean()
+        letters, exact = runs["letters"].tolist(), runs["exact"].tolist()
+        line = {"places": mean.index.tolist(), "values": mean.tolist()}
+        curves += [
+            Curve(name=tr(name), **line, color=color, dash=DASHES[color]),
+            Curve(name="", places=letters, values=exact, color=color, shape="points", says=f"{tr(name)}, {{x}}: {{y}}"),
+        ]
+    end = [table.loc[table["in_training"], "letters"].max() + 0.5] * 2
+    curves.append(Curve(name=tr("longest in training"), places=end, values=[0, 1], color=None, dash="dot", width=1))
+    return Curves(
+        title=tr("exact answers"),
+        axis=tr("exact answers"),
+        below=tr("letters"),
+        curves=curves,
+        limits=(0, 1),
+        scale="share",
     )
 
 

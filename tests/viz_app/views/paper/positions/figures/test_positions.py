@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from core.model import sinusoidal_encoding
-from viz_app.drawing.theme import DARK, LIGHT
+from viz_app.drawing.theme import LIGHT
 from viz_app.views.paper.positions.figures.positions import (
     CLOCK_PITCH,
     by_distance,
@@ -21,15 +21,15 @@ def test_the_heatmap_is_the_encoding() -> None:
 
 
 def test_the_dots_are_the_encoding_and_the_curves_run_through_them() -> None:
-    traces = sinusoids([0, 3, 14], 10, 16, DARK).data
-    for dimension, curve, dots in zip([0, 3, 14], traces[::2], traces[1::2], strict=True):
-        np.testing.assert_array_equal(dots.y, sinusoidal_encoding(10, 16)[:, dimension].numpy())
-        np.testing.assert_allclose(np.interp(dots.x, curve.x, curve.y), dots.y, atol=1e-5)
+    curves = sinusoids([0, 3, 14], 10, 16).curves
+    for dimension, curve, dots in zip([0, 3, 14], curves[::2], curves[1::2], strict=True):
+        np.testing.assert_array_equal(dots.values, sinusoidal_encoding(10, 16)[:, dimension].tolist())
+        np.testing.assert_allclose(np.interp(dots.places, curve.places, curve.values), dots.values, atol=1e-5)
 
 
 def test_a_dimension_that_is_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match="dimension 16 is not among 0 to 15, those of d_model 16"):
-        sinusoids([16], 10, 16, LIGHT)
+        sinusoids([16], 10, 16)
 
 
 def test_similarity_is_largest_at_home() -> None:
@@ -61,15 +61,15 @@ def test_the_hands_stand_where_the_encoding_says_and_the_arcs_join_them() -> Non
 
 def test_learned_positions_beside_sinusoids_by_distance() -> None:
     learned = torch.randn(20, 16, generator=torch.Generator().manual_seed(0))
-    most, least, mean, paper = (np.asarray(trace.y) for trace in by_distance(learned, DARK).data)
+    most, least, mean, paper = (np.array(curve.values) for curve in by_distance(learned).curves)
     assert (least <= mean + 1e-6).all()
     assert (mean <= most + 1e-6).all()
     np.testing.assert_allclose(
-        paper, position_similarity(sinusoidal_encoding(20, 16), DARK, "cosine").data[0].z[0], atol=1e-5
+        paper, position_similarity(sinusoidal_encoding(20, 16), LIGHT, "cosine").data[0].z[0], atol=1e-5
     )
 
 
 def test_one_position_is_enough() -> None:
     assert encoding_heatmap(sinusoidal_encoding(1, 2), LIGHT).data[0].z.shape == (1, 2)
-    assert sinusoids([0], 1, 2, LIGHT).data[1].y.tolist() == [0]
+    assert sinusoids([0], 1, 2).curves[1].values == [0]
     assert len(rotation_circles([0], 0, 0, 2, LIGHT).data) == 4
