@@ -91,11 +91,7 @@ class Trained(NamedTuple):
 
 
 def trained_rows(folder: Path | None = None) -> list[Trained]:
-    """Return the rows that the experiments in a folder trained, by experiment.
-
-    Args:
-        folder: has a folder for each experiment; None: the shipped ones.
-    """
+    """Return the rows that the experiments in a folder of folders, or the shipped ones, trained, by experiment."""
     paths = sorted((folder or shipped_folder("docs/table3")).glob(f"*/{TABLE_FILE}"))
     return [each for path in paths for each in _of_experiment(path.parent.name, read_runs(path))]
 
@@ -142,9 +138,6 @@ def table_3_lines(trained: Sequence[Trained] | None = None) -> list[Line]:
     `paper_bleu` and `paper_parameters` (millions, None where it has none); `parameters` of the preset, with the paper's
     vocabulary of 37,000; the name of the `experiment` and the `trained_shape`, None without one; of each score the mean
     over its seeds, the lowest and the highest, and the difference from base (`..._vs_base`); `as_in_paper`, see there.
-
-    Args:
-        trained: rows of experiments; None: the shipped ones.
     """
     trained = trained_rows() if trained is None else trained
     margin = seed_range(trained)

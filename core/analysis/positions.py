@@ -27,11 +27,10 @@ def position_similarity(encoding: Tensor, measure: Measure = "dot") -> Tensor:
 
     For sinusoids it depends only on the distance between the two: the dot product is the sum over pairs of dimensions
     of cos(distance * frequency), d_model / 2 for a position with itself. Every sinusoidal encoding has length
-    sqrt(d_model / 2), so the cosine is the dot product divided by d_model / 2.
+    sqrt(d_model / 2), so the cosine is the dot product divided by d_model / 2. The distance is the Euclidean one.
 
     Args:
         encoding: [positions, d_model], sinusoidal or learned.
-        measure: dot product, cosine, or Euclidean distance (which is 0 for equal encodings).
 
     Returns:
         [positions, positions], symmetric.

@@ -84,10 +84,7 @@ class ScoreParts:
 def score_parts(
     translator: Translator, source: str, target: str | Sequence[int], kind: SelfAttentionKind
 ) -> ScoreParts:
-    """Decompose the scores of the first self-attention layer of a stack.
-
-    Args:
-        source, target: as for `Translator.explain`.
+    """Decompose the scores of the first self-attention layer of a stack for a pair, as for `Translator.explain`.
 
     Raises:
         ValueError: as `Translator.explain`; or the model normalises the sum twice, after which the terms of its biases

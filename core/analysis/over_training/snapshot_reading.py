@@ -72,13 +72,7 @@ def read_snapshot(
     frequencies: Frequencies | None = None,
     translation: ScoredText | None = None,
 ) -> SnapshotReading:
-    """Translate a sentence with a snapshot, and replay the fixed target.
-
-    Args:
-        target: token ids of the fixed target.
-        beam_size, length_penalty: as for `Translator.translate`.
-        frequencies: as for `score_cards`.
-        translation: the snapshot's own, if it has been searched already.
+    """Translate a sentence with a snapshot, unless its own `translation` is known, and replay the fixed target.
 
     Raises:
         ValueError: as `Translator.translate` and `Translator.explain`.

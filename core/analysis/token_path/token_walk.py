@@ -48,13 +48,8 @@ def follow_token(
 ) -> TokenPath:
     """Follow a source token through the encoder, or a fed one through the decoder.
 
-    Post-norm (the paper's) and pre-norm layers each go in their own order.
-
-    Args:
-        source, target: as for `Translator.explain`.
-        position: of the token in the input of the stack, from 0.
-        layer, head: whose steps to show, from 0.
-        count: number of most probable tokens to return.
+    Post-norm (the paper's) and pre-norm layers each go in their own order. Positions, layers and heads are counted
+    from 0; `count` is the number of most probable tokens to return.
 
     Raises:
         ValueError: as `Translator.explain`; or there is no such position, layer or head.

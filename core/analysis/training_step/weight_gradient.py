@@ -119,11 +119,8 @@ def weight_uses(
     calls: list[tuple[LayerCall, Tensor]],
     output: tuple[Tensor, Tensor],
 ) -> tuple[Use, ...]:
-    """The uses of a weight.
-
-    Args:
-        calls: of its layer, each with the derivative of the loss by the output.
-        output: the decoder's states [T, D] and the derivative of the loss by the logits [T, V].
+    """The uses of a weight, from the calls of its layer, each with the derivative of the loss by the output, and from
+    the decoder's states [T, D] with that by the logits [T, V].
     """
     is_embedding = isinstance(model.get_submodule(name.rpartition(".")[0]), nn.Embedding)
     uses = [

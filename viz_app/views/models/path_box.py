@@ -32,10 +32,7 @@ def path_box(label: str, setting: Field[str], offered: Collection[str], placehol
     visitor who follows a link would open without knowing.
 
     Args:
-        setting: of the address, and of the widget.
         offered: names in `model_paths.listed_paths`.
-        placeholder: of the box for a path.
-        about: help text of the box.
 
     Returns:
         A text for `model_paths.openable_path`; "" if there is none.

@@ -44,12 +44,7 @@ def figure1_content(explanation: Explanation, config: TransformerConfig) -> dict
 
 
 def figure1(data: dict[str, Any], key: str = KEY) -> None:
-    """Draw the figure on the page.
-
-    Args:
-        data: See `figure1_payload`.
-        key: Key of the component, as for any widget.
-    """
+    """Draw the figure on the page, see `figure1_payload`."""
     _component(data=data, key=key)
 
 

@@ -38,12 +38,6 @@ def payload(start: Start) -> dict[str, Any]:
     return figure1_content(about.explain(), about.model.translator.model.config)
 
 
-def test_the_page_draws_the_figure(app: AppTest) -> None:
-    opened(app, "overview")
-    assert any("The model, and this sentence in it" in each.value for each in app.markdown)
-    assert not app.error
-
-
 def test_a_model_of_any_project_has_all_its_heads_and_links(
     start: Start, checkpoint_of_any_kind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +45,7 @@ def test_a_model_of_any_project_has_all_its_heads_and_links(
     monkeypatch.setattr(figure1, "_component", lambda data, key: sent.append(data))
     app = opened(start(checkpoint_of_any_kind, text=SENTENCE, beam_size="1"), "overview")
     config = reading(app).model.translator.model.config
+    assert any("The model, and this sentence in it" in each.value for each in app.markdown)
     assert not app.error
     assert sent[-1]["links"].keys() == TARGETS.keys()
     for kind in KINDS:

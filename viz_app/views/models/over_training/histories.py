@@ -92,10 +92,7 @@ def _checkpoint_of(shipped: Path) -> Path:
 def training_box(note: DeltaGenerator) -> OpenedTraining | None:
     """Select a training run; None, with the reason on the page, if there is none to show.
 
-    An upload that is refused changes nothing but for the reason on the page.
-
-    Args:
-        note: where to say that the run is of another model.
+    An upload that is refused changes nothing but for the reason on the page. The note says if it is of another model.
     """
     model, upload = readings.model(), session_object(Upload)
     shipped = shipped_history(model)

@@ -71,10 +71,7 @@ class SelectedHeads:
 def selected_head(kind: Kind, maps: Sequence[AttentionMap]) -> Head:
     """Return the selected head of a kind, and write it to the address.
 
-    By default it is the one that the page Heads would show first.
-
-    Args:
-        maps: of the last snapshot.
+    By default it is the one that the page Heads would show first for the maps, those of the last snapshot.
     """
     state = session_object(SelectedHeads)
     if (named := HEAD.take()) is not None:

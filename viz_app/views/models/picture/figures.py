@@ -132,11 +132,7 @@ def _hex(color: NDArray[np.uint8]) -> str:
 def characters_html(
     image: Pixels, characters: Sequence[CharacterAttention], patch_size: int, theme: Theme, name: str
 ) -> str:
-    """Return the picture for each character, the first on top, with its probability, and the scale of the colours.
-
-    Args:
-        name: of the whole, for screen readers.
-    """
+    """Return the picture for each character, the first on top, with its probability, and the scale of the colours."""
     rows = "".join(_character_html(image, each, patch_size, theme) for each in characters)
     scale = f'<i style="background: linear-gradient(to right, {", ".join(theme.sequential)})"></i>'
     about = html.escape(tr("attention weight of a patch"))

@@ -50,10 +50,7 @@ def source_box() -> str:
 
 
 def picture_input(reader: "LineReader", source: str) -> Picture | None:
-    """Draw the inputs and return the picture; None if there is none yet.
-
-    Args:
-        source: of `source_box`.
+    """Draw the inputs for a source of `source_box` and return the picture; None if there is none yet.
 
     Raises:
         ValueError: the text cannot be drawn, or the file cannot be read.

@@ -69,11 +69,7 @@ def parts_call(reading: readings.Reading, kind: SelfAttentionKind) -> Call:
 
 
 def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
-    """Draw the scores of one head, their parts, and the check that these add up.
-
-    Args:
-        bar: the place of the widgets.
-    """
+    """Draw the scores of one head, their parts, and the check that these add up; the widgets are in the bar."""
     reading = readings.reading()
     if reading is None:
         return
@@ -151,11 +147,6 @@ def draw(reading: readings.Reading, parts: ScoreParts, head: int, theme: Theme) 
 
 
 def score_map(matrix: "Tensor", parts: ScoreParts, most: float) -> AttentionMap:
-    """Return scores as a map of values from -1 to 1; NaN where the mask hides the key.
-
-    Args:
-        matrix: [Q, K], any part of one head's scores, or their sum.
-        most: The largest absolute score of all maps on one scale.
-    """
+    """Return a part of one head's scores [Q, K], by the largest of all, as a map; NaN where the mask hides the key."""
     values = (matrix / most).masked_fill(~parts.allowed, float("nan"))
     return AttentionMap(parts.kind, 0, values[None], parts.tokens, parts.tokens, mask=parts.allowed)

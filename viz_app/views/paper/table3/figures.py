@@ -94,10 +94,6 @@ def difference_dots(table: Sequence[Line], score: str, theme: Theme) -> go.Figur
     """Plot the differences of all rows from base: the paper's as open diamonds, those trained here as filled marks.
 
     Of a row with several seeds, the mark is the mean, and a bar goes from the lowest to the highest.
-
-    Args:
-        table: the lines of Table 3.
-        score: `perplexity` or `bleu`.
     """
     names = [name for name in TABLE_3 if name != BASE]
     figure = empty_figure(theme, 90 + 24 * len(names), margin=(170, 40, 16, 44))

@@ -63,6 +63,8 @@ def view(app: AppTest, name: str) -> AppTest:
 
 
 def test_a_card_is_shown_without_its_metadata_pictures_and_links_to_files(app: AppTest, shipped: Path) -> None:
+    shipped.with_suffix(".log.jsonl").write_text(format_log(LINES), encoding="utf-8")
+    assert picture_files(healthy(app.run()))
     links = "[en-de](en-de.md) from [Tatoeba](https://tatoeba.org)"
     card = f"---\nlicense: other\n---\n\n# A model\n\n![Curves](a.svg)\n\nText of {links}.\n"
     shipped.with_suffix(".md").write_text(card, encoding="utf-8")
@@ -76,16 +78,6 @@ def test_a_checkpoint_without_log_and_card_says_how_to_make_them(app: AppTest) -
     assert "has no log" in app.info[0].value
     assert "train card" in view(app, "Card").info[0].value
     assert picture_files(view(app, "Learning rate"))  # needs no log
-
-
-def test_what_was_shipped_is_shown(app: AppTest, shipped: Path) -> None:
-    shipped.with_suffix(".log.jsonl").write_text(format_log(LINES), encoding="utf-8")
-    shipped.with_suffix(".md").write_text("# tiny\n\n![curves](tiny.svg)\n\nTrained on *nothing*.\n", encoding="utf-8")
-    assert picture_files(healthy(app.run()))
-    assert [text.value for text in view(app, "Card").markdown if "Trained" in text.value] == [
-        "# tiny\n\nTrained on *nothing*."
-    ]
-    assert app.dataframe.len == 0
 
 
 def test_another_shipped_checkpoint_has_records_of_its_own(app: AppTest) -> None:
@@ -220,6 +212,7 @@ def test_facts_that_are_strange_but_no_numbers_are_shown(app: AppTest, run: Path
 
 
 ODD_LINES = {
+    "no json": "line 1 is not JSON",
     '{"kind": "train", "step": true}': "has no kind",
     '{"kind": "train", "step": -1}': "has the step -1, expected one from 0 to 2147483647",
     f'{{"kind": "train", "step": {10**4000}}}': "has the step 1000",
@@ -329,15 +322,9 @@ def test_a_run_counts_as_in_progress_while_it_writes(run: Path) -> None:
         assert not found.is_in_progress
 
 
-def test_damaged_files_are_named(run: Path, tmp_path: Path) -> None:
-    (run / "log.jsonl").write_text("no json\n{}\n", encoding="utf-8")
-    with pytest.raises(run_facts.RunRecordError, match=r"line 1 is not JSON"):
-        run_records.run_in(run)
-    with pytest.raises(run_facts.RunRecordError, match=r"neither log.jsonl nor recipe.json"):
-        run_records.run_in(tmp_path)
-
-
 def test_the_runs_of_a_folder_of_runs(run: Path, tmp_path: Path) -> None:
     assert run_records.runs_in(tmp_path) == [run]
     assert run_records.runs_in(run) == [run]
+    with pytest.raises(run_facts.RunRecordError, match=r"neither log.jsonl nor recipe.json"):
+        run_records.run_in(tmp_path)
     assert run_records.runs_in(tmp_path / "none") == []

@@ -82,10 +82,7 @@ def rotation_circles(pairs: Sequence[int], position: int, offset: int, d_model: 
     """Draw pairs of dimensions as clock hands at two positions.
 
     A pair's sine is to the right and its cosine upwards, so hands turn clockwise, from the top at position 0. The arc
-    grows outwards from turn to turn.
-
-    Args:
-        pairs: Counted from 0: pair i is dimensions 2i and 2i + 1.
+    grows outwards from turn to turn. Pair i, counted from 0, is dimensions 2i and 2i + 1.
     """
     encoding = sinusoidal_encoding(position + offset + 1, d_model)
     frequencies = 2 * math.pi / positions.wavelengths(d_model)
@@ -153,11 +150,7 @@ def by_distance(learned: Tensor) -> Curves:
 
 
 def extrapolation(table: pd.DataFrame) -> Curves:
-    """Plot the share of exact answers over the length of a text: the mean of each kind, and a point for each seed.
-
-    Args:
-        table: of `extrapolation_table`.
-    """
+    """Plot the shares of `extrapolation_table` over the length of a text: each kind's mean, and a point a seed."""
     curves: list[Curve] = []
     for color, (preset, name) in enumerate(KINDS.items()):
         runs = table.query(f"preset == '{preset}'")
