@@ -8,6 +8,7 @@ const [LEFT, RIGHT, TOP, BOTTOM] = [52, 12, 12, 28]; // pixels
 const TICKS = 5; // about so many
 const LEAST_WIDTH = 240;
 const DIGIT = 7.5; // width of a character
+const LABEL = 22; // of the axis, beside the numbers
 
 /**
  * @typedef {object} Frame
@@ -76,19 +77,20 @@ export function chartFrame(root, height, { axis, columns, low, high }) {
 export function plotFrame(root, height, { axis, below = "", names, ends, values, limits, isLog = false }) {
   const width = Math.max(root.clientWidth, LEAST_WIDTH);
   const svg = vector("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
+  const left = Math.max(LEFT, LABEL + DIGIT * Math.max(0, ...values.map(({ name }) => name.length)));
   const bottom = height - BOTTOM - (below ? 18 : 0);
   const scaled = (/** @type {number} */ value) => (isLog ? Math.log10(value) : value);
   const [least, most] = limits.map(scaled);
   const x = (/** @type {number} */ place) =>
-    LEFT + ((place - ends[0]) / (ends[1] - ends[0] || 1)) * (width - LEFT - RIGHT);
+    left + ((place - ends[0]) / (ends[1] - ends[0] || 1)) * (width - left - RIGHT);
   const y = (/** @type {number} */ value) => TOP + ((most - scaled(value)) / (most - least || 1)) * (bottom - TOP);
   for (const { place, name } of values) {
-    svg.append(vector("path", { class: "rule", d: `M${LEFT} ${y(place)}H${width - RIGHT}` }));
-    svg.append(text(name, { x: LEFT - 6, y: y(place) + 4, "text-anchor": "end" }));
+    svg.append(vector("path", { class: "rule", d: `M${left} ${y(place)}H${width - RIGHT}` }));
+    svg.append(text(name, { x: left - 6, y: y(place) + 4, "text-anchor": "end" }));
   }
   const middle = (bottom + TOP) / 2;
   svg.append(text(axis, { x: 12, y: middle, class: "axis", transform: `rotate(-90 12 ${middle})` }));
-  if (below) svg.append(text(below, { x: (width + LEFT - RIGHT) / 2, y: height - 6, class: "axis" }));
+  if (below) svg.append(text(below, { x: (width + left - RIGHT) / 2, y: height - 6, class: "axis" }));
   let free = 0;
   for (const { place, name } of names) {
     const half = (name.length * DIGIT) / 2;
