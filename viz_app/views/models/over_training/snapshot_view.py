@@ -131,12 +131,6 @@ def card(measured: Measurement, step: int, head: Head, on_sample: bool) -> None:
         if on_sample
         else tr("**{head}** on the sentence: {now}; at the end: {end}", **does)
     )
-    show_table(_card_table([(tr(measure.name), measure.value(now), measure.value(end)) for measure in MEASURES]))
-
-
-def _card_table(rows: list[tuple[str, str, str]]) -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame(
-        [row for row in rows if any(row[1:])], columns=[marked("Score-card"), marked("now"), marked("end")]
-    )
+    rows = [(tr(measure.name), measure.value(now), measure.value(end)) for measure in MEASURES]
+    names = marked("Score-card"), marked("now"), marked("end")
+    show_table(dict(zip(names, zip(*(row for row in rows if any(row[1:])), strict=True), strict=True)))
