@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from core.analysis.heads.labels import DEFINITIONS, SHORT_NAMES, head_labels
@@ -52,51 +52,45 @@ class Note(NamedTuple):
 
 
 class CardMeasure(NamedTuple):
-    """Row of the table of score-cards: a measure in words, its scale, and a card's value as text."""
+    """Row of the table of score-cards: a measure in words, its scale, and its name on a card."""
 
     name: str
     scale: str
-    value: Callable[[ScoreCard], str]
+    column: str
+
+    def value(self, card: ScoreCard) -> str:
+        """The value of a card; "" if it was not measured."""
+        return offset_name(card) if self.column == "offset" else _number(getattr(card, self.column))
 
 
 def _number(value: float) -> str:
     return "" if math.isnan(value) else localized(value, ".2f")
 
 
+OF_WEIGHT, OF_TOKENS = marked("share of the weight"), marked("share of tokens")
 MEASURES: tuple[CardMeasure, ...] = (
-    CardMeasure(
-        marked("Spread over tokens (entropy)"), marked("0: one token, 1: all alike"), lambda card: _number(card.entropy)
-    ),
-    CardMeasure(
-        marked("Largest weight (confidence)"),
-        marked("mean over tokens, </s> left out"),
-        lambda card: _number(card.confidence),
-    ),
-    CardMeasure(marked("Most frequent distance"), marked("-1: the token before"), lambda card: offset_name(card)),
-    CardMeasure(marked("Tokens at that distance"), marked("share of tokens"), lambda card: _number(card.offset_share)),
-    CardMeasure(
-        marked("Mean distance"),
-        marked("in tokens, special ones left out"),
-        lambda card: _number(card.distance),
-    ),
-    CardMeasure(
-        marked("Weight on the end mark </s>"), marked("share of the weight"), lambda card: _number(card.sink_end)
-    ),
-    CardMeasure(
-        marked("Weight on start mark, first token"),
-        marked("share of the weight"),
-        lambda card: _number(card.sink_start),
-    ),
-    CardMeasure(
-        marked("Weight on punctuation"), marked("share of the weight"), lambda card: _number(card.sink_punctuation)
-    ),
-    CardMeasure(
-        marked("Weight on the same word"), marked("share of the weight"), lambda card: _number(card.same_token)
-    ),
-    CardMeasure(marked("Rarest token has most"), marked("share of tokens"), lambda card: _number(card.rare_token)),
-    CardMeasure(marked("Linked like other heads"), marked("share of words"), lambda card: _number(card.agreement)),
-    CardMeasure(marked("Alignment errors (AER)"), marked("0 is best"), lambda card: _number(card.alignment_error_rate)),
+    CardMeasure(marked("Spread over tokens (entropy)"), marked("0: one token, 1: all alike"), "entropy"),
+    CardMeasure(marked("Largest weight (confidence)"), marked("mean over tokens, </s> left out"), "confidence"),
+    CardMeasure(marked("Most frequent distance"), marked("-1: the token before"), "offset"),
+    CardMeasure(marked("Tokens at that distance"), OF_TOKENS, "offset_share"),
+    CardMeasure(marked("Mean distance"), marked("in tokens, special ones left out"), "distance"),
+    CardMeasure(marked("Weight on the end mark </s>"), OF_WEIGHT, "sink_end"),
+    CardMeasure(marked("Weight on start mark, first token"), OF_WEIGHT, "sink_start"),
+    CardMeasure(marked("Weight on punctuation"), OF_WEIGHT, "sink_punctuation"),
+    CardMeasure(marked("Weight on the same word"), OF_WEIGHT, "same_token"),
+    CardMeasure(marked("Rarest token has most"), OF_TOKENS, "rare_token"),
+    CardMeasure(marked("Linked like other heads"), marked("share of words"), "agreement"),
+    CardMeasure(marked("Alignment errors (AER)"), marked("0 is best"), "alignment_error_rate"),
 )
+NUMBERS: dict[Sort, tuple[str, int]] = {  # on a card, and 1 if the smallest come first, -1 if the largest
+    "confidence": ("confidence", -1),
+    "entropy": ("entropy", 1),
+    "sink": ("sink_share", -1),
+    "rare": ("rare_token", -1),
+    "links": ("agreement", -1),
+    "aligner": ("alignment_error_rate", 1),
+    "distance": ("distance", 1),
+}
 
 
 def head_does(card: ScoreCard) -> str:
@@ -134,19 +128,15 @@ def ordered(cards: Sequence[ScoreCard], by: Sort) -> list[LayerHead] | None:
     names = list(DEFINITIONS)
 
     def rank(card: ScoreCard) -> tuple[float, float]:
-        labels = head_labels(card)
-        first, second = {
-            "confidence": (-card.confidence, 0.0),
-            "entropy": (card.entropy, 0.0),
-            "offset": (card.offset, -card.offset_share),
-            "sink": (-card.sink_share, 0.0),
-            "rare": (-card.rare_token, 0.0),
-            "links": (-card.agreement, 0.0),
-            "aligner": (card.alignment_error_rate, 0.0),
-            "distance": (card.distance, 0.0),
-            "label": (names.index(labels[0].base_name) if labels else len(names), -card.confidence),
-        }[by]
-        return (math.inf if math.isnan(first) else first, 0.0 if math.isnan(second) else second)
+        labels, second = head_labels(card), 0.0
+        if by == "offset":
+            first, second = card.offset, -card.offset_share
+        elif by == "label":
+            first, second = names.index(labels[0].base_name) if labels else len(names), -card.confidence
+        else:
+            name, sign = NUMBERS[by]
+            first = sign * getattr(card, name)
+        return math.inf if math.isnan(first) else first, 0.0 if math.isnan(second) else second
 
     return [(card.head.layer, card.head.head) for card in sorted(cards, key=rank)]
 
@@ -166,16 +156,7 @@ def _caption(card: ScoreCard, by: Sort) -> str:
         case "label":
             return tr(SHORT_NAMES[head_labels(card)[0].base_name]) if head_labels(card) else ""
         case _:
-            value = {
-                "confidence": card.confidence,
-                "entropy": card.entropy,
-                "sink": card.sink_share,
-                "rare": card.rare_token,
-                "links": card.agreement,
-                "aligner": card.alignment_error_rate,
-                "distance": card.distance,
-            }[by]
-            return "" if math.isnan(value) else localized(value, ".2f")
+            return _number(getattr(card, NUMBERS[by][0]))
 
 
 @functools.lru_cache(4096)

@@ -57,10 +57,6 @@ class ScoreCard:
         """Weight on the marks, codes of languages, the first token and punctuation."""
         return self.sink_end + self.sink_start + self.sink_punctuation
 
-    def with_error_rate(self, error_rate: float) -> "ScoreCard":
-        """A copy with the alignment error rate filled in."""
-        return replace(self, alignment_error_rate=error_rate)
-
     def with_agreement(self, agreement: float) -> "ScoreCard":
         """A copy with the agreement with the other heads filled in."""
         return replace(self, agreement=agreement)

@@ -8,16 +8,13 @@ neighbourhood. Means are over tokens, so long sentences weigh more.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from core.analysis.heads.attention_distance import counted_spans, distance_sums
 from core.analysis.heads.head import Maps
-from core.analysis.heads.labels import head_labels
 from core.analysis.heads.scorecards import ScoreCard
 from core.analysis.tokens.words import is_punctuation
 from core.capture import AttentionMap
@@ -25,9 +22,6 @@ from core.text.byte_pieces import token_kinds
 from core.text.text_normalization import normalized
 from core.text.tokenizer import Role, Tokenizer
 from core.trace import Head, Kind
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Frequencies = Mapping[str, float]
 STARTS = ("start", "language")  # roles of the tokens before those of the text
@@ -96,30 +90,6 @@ def piece_frequencies(tokenizer: Tokenizer, texts: Iterable[str]) -> dict[str, f
             for piece in tokenizer.pieces([token_id])
         },
     }
-
-
-def to_frame(cards: Iterable[ScoreCard]) -> "pd.DataFrame":
-    """Table with one row per head.
-
-    Columns: kind, layer and head (from 0), every field of the card, `sink_share`, and the names of the labels.
-    """
-    import pandas as pd
-
-    rows = [
-        {
-            **card.head._asdict(),
-            **asdict(card),
-            "head": card.head.head,
-            "sink_share": card.sink_share,
-            "labels": _names(card),
-        }
-        for card in cards
-    ]
-    return pd.DataFrame(rows)
-
-
-def _names(card: ScoreCard) -> str:
-    return ", ".join(label.name for label in head_labels(card))
 
 
 class _Tally:

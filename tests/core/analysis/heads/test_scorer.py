@@ -8,7 +8,7 @@ from core.analysis.heads.attention_distance import head_distances
 from core.analysis.heads.head import all_heads
 from core.analysis.heads.labels import DEFINITIONS, head_labels
 from core.analysis.heads.scorecards import ScoreCard
-from core.analysis.heads.scorer import Scorer, piece_counts, piece_frequencies, score_cards, to_frame
+from core.analysis.heads.scorer import Scorer, piece_counts, piece_frequencies, score_cards
 from core.capture import AttentionMap
 from core.results import Explanation
 from core.text.tokenizer import SentencePieceTokenizer
@@ -200,20 +200,15 @@ def test_heads_that_link_most_words_like_the_others_align_words_unless_gold_link
     assert "aligns words" not in {label.name for label in head_labels(found.with_agreement(0.5))}
     agreeing = found.with_agreement(0.75)
     assert "links 75% of the words like the other heads" in {label.text for label in head_labels(agreeing)}
-    assert "aligns words" not in {label.name for label in head_labels(agreeing.with_error_rate(0.6))}
+    assert "aligns words" not in {label.name for label in head_labels(replace(agreeing, alignment_error_rate=0.6))}
 
 
-def test_every_head_of_a_model_has_a_card_and_a_row(translator: Translator, parallel_text: list[tuple[str, str]]):
+def test_every_head_of_a_model_has_a_card(translator: Translator, parallel_text: list[tuple[str, str]]):
     cards = score_cards(
         (translator.explain(*pair).maps for pair in parallel_text[:3]), piece_counts(translator.tokenizer, ["A dog."])
     )
     assert [found.head for found in cards] == all_heads(translator.model)
-    frame = to_frame(cards)
-    assert frame[["kind", "layer", "head"]].itertuples(index=False, name=None).__next__() == ("encoder_self", 0, 0)
-    assert len(frame) == len(cards)
-    assert frame["sink_share"].between(0, 1).all()
-    assert frame["entropy"].between(0, 1).all()
-    assert frame["alignment_error_rate"].isna().all()
+    assert all(0 <= value <= 1 for found in cards for value in (found.sink_share, found.entropy))
 
 
 def test_counts(tokenizer: SentencePieceTokenizer):
@@ -240,7 +235,7 @@ def test_sentences_can_be_counted_one_by_one(translator: Translator, parallel_te
     scorer = Scorer()
     for maps in sentences:
         scorer.add(maps)
-    assert to_frame(scorer.cards()).equals(to_frame(score_cards(sentences)))
+    assert str(scorer.cards()) == str(score_cards(sentences))
 
 
 def test_every_label_is_defined_with_its_threshold():

@@ -1,10 +1,10 @@
 """Score-cards of the selected heads, on the sentence and on a sample of sentences."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
-import pandas as pd
 import streamlit as st
 
 from core.analysis.alignment.aligners import head_error_rates
@@ -57,7 +57,10 @@ app runs.
 OWN_SAMPLE = marked(
     "This link was made with its author's own sample, which it does not include: enter the sentences under My own."
 )
-LABEL_TEXTS = {"Sentence": marked("on the sentence: {does}."), "Sample": marked("on the sample: {does}.")}
+LABEL_TEXTS: dict[Basis, str] = {
+    "Sentence": marked("on the sentence: {does}."),
+    "Sample": marked("on the sample: {does}."),
+}
 SHIPPED, OWN = marked("Shipped"), marked("My own")
 EXAMPLE = "A dog runs.\nTwo children are playing."
 
@@ -103,7 +106,9 @@ def sample_cards(reading: readings.Reading, kind: Kind) -> list[ScoreCard] | Non
     if cards is None:
         return None
     rates = session_object(TextRankings).error_rates(reading.model)
-    return [card.with_error_rate(rates.get(card.head, math.nan)) for card in cards if card.head.kind == kind]
+    return [
+        replace(card, alignment_error_rate=rates.get(card.head, math.nan)) for card in cards if card.head.kind == kind
+    ]
 
 
 def _error_rates(reading: readings.Reading, gold: SentenceLinks) -> Mapping[Head, float]:
@@ -136,7 +141,10 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     heads = [head for head in heads if head[0] >= 0]
     if view.weights.per_layer or not heads:
         return
-    by_basis = {"Sentence": sentence_judge(view.kind)(reading), "Sample": sample_cards(reading, view.kind) or []}
+    by_basis: dict[Basis, Sequence[ScoreCard]] = {
+        "Sentence": sentence_judge(view.kind)(reading),
+        "Sample": sample_cards(reading, view.kind) or [],
+    }
     is_raw = view.weights.method == "attention"
     title = tr("**Score-cards**") if is_raw else tr("**Score-cards** of the raw weights")
     st.markdown(title, help=tr(ABOUT_CARDS))
@@ -149,42 +157,38 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
         sample_box(reading)
 
 
-def card_table(by_basis: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]) -> pd.DataFrame:
-    """Make a row for each measure, and a column for each head and basis (the text on which heads were scored).
+def _judged(
+    by_basis: Mapping[Basis, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
+) -> Iterator[tuple[str, Basis, ScoreCard]]:
+    """The name and the card of each head on each basis (the text on which heads were scored)."""
+    for head in heads:
+        for basis, cards in by_basis.items():
+            yield from ((head_names.name_of(*head), basis, card) for card in cards if card.head[1:] == head)
 
-    Measures that no card has are left out.
-    """
+
+def card_table(
+    by_basis: Mapping[Basis, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
+) -> Mapping[str, Sequence[str]]:
+    """Make a row for each measure that a card has, and a column for each head and basis."""
     cards = {
-        head_names.name_of(*head) if basis == "Sentence" else tr("{head}, sample", head=head_names.name_of(*head)): card
-        for head in heads
-        for basis, each in by_basis.items()
-        for card in each
-        if (card.head.layer, card.head.head) == head
+        name if basis == "Sentence" else tr("{head}, sample", head=name): card
+        for name, basis, card in _judged(by_basis, heads)
     }
-    rows = [
-        {
-            "measure": tr(measure.name),
-            **{name: measure.value(card) for name, card in cards.items()},
-            "scale": tr(measure.scale),
-        }
-        for measure in MEASURES
-    ]
-    return pd.DataFrame([row for row in rows if any(row[name] for name in cards)])
+    measures = [each for each in MEASURES if any(map(each.value, cards.values()))]
+    return {
+        "measure": [tr(each.name) for each in measures],
+        **{name: [each.value(card) for each in measures] for name, card in cards.items()},
+        "scale": [tr(each.scale) for each in measures],
+    }
 
 
 def label_texts(
-    by_basis: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
+    by_basis: Mapping[Basis, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
 ) -> list[tuple[str, str]]:
     """Return the name of each head, with a text on its labels, on each basis."""
     return [
-        (
-            head_names.name_of(*head),
-            f"{tr(LABEL_TEXTS[basis], does=head_does(card) or tr('mixed'))} {sentences(card)}".rstrip(),
-        )
-        for head in heads
-        for basis, each in by_basis.items()
-        for card in each
-        if (card.head.layer, card.head.head) == head
+        (name, f"{tr(LABEL_TEXTS[basis], does=head_does(card) or tr('mixed'))} {sentences(card)}".rstrip())
+        for name, basis, card in _judged(by_basis, heads)
     ]
 
 
