@@ -7,41 +7,19 @@ from pathlib import Path
 import pytest
 
 from core.analysis.corpus.index import CorpusIndex
-from core.analysis.corpus.index_file import load_index, save_index
+from core.analysis.corpus.index_file import save_index
 from core.analysis.heads.corpus_maps import batch_maps
 from core.analysis.heads.head import Head
 from core.analysis.heads.word_pair import PairOptions, pair_heads
-from core.cli.commands import main
 from core.drawing.drawing_data import encoded_weights, shown_weights
 from tests.viz_app.pages import Start, healthy, opened, reading
+from tests.viz_app.views.corpus.conftest import texts
 from viz_app.views.corpus import one_head
 from viz_app.views.corpus.corpus_examples import examples_payload
 from viz_app.views.corpus.figures.corpus_examples import head_examples
 
 HEAD = Head("cross", 1, 2)
 ADDRESS = {"corpus_head": str(HEAD), "text": "A dog runs.", "beam_size": "1"}
-
-
-@pytest.fixture(scope="module")
-def checkpoint(
-    tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Path, parallel_text: list[tuple[str, str]]
-) -> Path:
-    """A checkpoint with an index of twenty sentences beside it."""
-    folder = tmp_path_factory.mktemp("indexed")
-    path = Path(shutil.copy(tiny_checkpoint, folder / "model.safetensors"))
-    (folder / "text.tsv").write_text("\n".join("\t".join(pair) for pair in parallel_text[:20]), "utf-8")
-    assert main(["corpus", "--checkpoint", str(path), "--input", str(folder / "text.tsv")]) == 0
-    return path
-
-
-@pytest.fixture(scope="module")
-def index(checkpoint: Path) -> CorpusIndex:
-    return load_index(checkpoint.with_name("model.corpus.npz"))
-
-
-def texts(app: object) -> str:
-    found = [*app.markdown, *app.caption, *app.info, *app.warning, *app.error]  # type: ignore[attr-defined]
-    return "\n".join(each.value for each in found).replace("\\", "")
 
 
 def test_the_slider_shows_the_examples_of_a_decile(

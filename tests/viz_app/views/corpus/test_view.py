@@ -8,15 +8,14 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from core.analysis.corpus.behaviours import ranked
 from core.analysis.corpus.index import CorpusIndex, NeuronExample
 from core.analysis.corpus.index_file import index_bytes, load_index, save_index
 from core.analysis.corpus.recording import Neuron
 from core.analysis.heads.head import Head
-from core.cli.commands import main
 from tests.viz_app.pages import Start, healthy, opened, reading, state_of
+from tests.viz_app.views.corpus.conftest import texts
 from viz_app.controls.job_control import TURN
 from viz_app.session.chosen_heads import heads_widget
 from viz_app.session.readings import Current, SelectedWords
@@ -28,34 +27,13 @@ from viz_app.views.corpus.selection import CorpusSelection
 SENTENCES = "A dog runs.\tEin Hund.\nWhere is the sea?\tWo ist das Meer?\nThe old house, and the red ball.\tDas Haus."
 
 
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory, tiny_checkpoint: Path) -> Path:
-    """A checkpoint with an index of three sentences beside it."""
-    folder = tmp_path_factory.mktemp("indexed")
-    path = Path(shutil.copy(tiny_checkpoint, folder / "model.safetensors"))
-    (folder / "three.tsv").write_text(SENTENCES, "utf-8")
-    options = ["--name", "Three sentences", "--licence", "CC0"]
-    assert main(["corpus", "--checkpoint", str(path), "--input", str(folder / "three.tsv"), *options]) == 0
-    return path
-
-
-@pytest.fixture(scope="module")
-def index(checkpoint: Path) -> CorpusIndex:
-    return load_index(checkpoint.with_name("model.corpus.npz"))
-
-
-def texts(app: AppTest) -> str:
-    found = [*app.markdown, *app.caption, *app.info, *app.warning, *app.error]
-    return "\n".join(each.value for each in found).replace("\\", "")
-
-
 def test_heads_are_ranked_by_a_behaviour_and_the_address_holds_everything(
     start: Start, checkpoint: Path, index: CorpusIndex
 ) -> None:
     address = {"behaviour": "copies", "corpus_kind": "cross", "corpus_layer": "2", "corpus_head": "encoder L1 H2"}
     app = opened(start(checkpoint, text="Where?", beam_size="1", **address), "corpus")
-    assert "in 3 sentences" in texts(app)
-    assert "Three sentences, CC0; with given translations by model.safetensors." in texts(app)
+    assert "in 20 sentences" in texts(app)
+    assert "Twenty sentences, CC0; with given translations by model.safetensors." in texts(app)
     table = app.dataframe[0].value
     expected = [(card, score) for card, score in ranked(index, "copies", ["cross"]) if card.head.layer == 1]
     assert table["head"].tolist() == [card.head.head for card, _ in expected]
@@ -142,7 +120,7 @@ def test_an_index_that_is_damaged_or_of_another_checkpoint_is_not_shown(
     other = Path(shutil.copy(checkpoint, tmp_path / "model.safetensors"))
     shutil.copy(checkpoint.with_name("model.corpus.npz"), tmp_path / "model.corpus.npz")
     app = opened(start(other, text="Where?", beam_size="1"), "corpus")
-    assert "in 3 sentences" in texts(app)  # the same bytes under another path
+    assert "in 20 sentences" in texts(app)  # the same bytes under another path
     beside = tmp_path / "model.corpus.npz"
     found = load_index(beside)
     save_index(beside, replace(found, facts=replace(found.facts, digest="1" * 64)))
@@ -162,7 +140,7 @@ def test_an_index_that_is_damaged_or_of_another_checkpoint_is_not_shown(
     content = checkpoint.with_name("model.corpus.npz").read_bytes()
     own.open(model, "index.npz", content)
     healthy(app.run())
-    assert "in 3 sentences" in texts(app)
+    assert "in 20 sentences" in texts(app)
     assert app.query_params["corpus_index"] == "own"
     with pytest.raises(ValueError, match=r"is the index of another checkpoint, model.safetensors"):
         own.open(type(model)("other", "1" * 64, model.translator), "index.npz", content)

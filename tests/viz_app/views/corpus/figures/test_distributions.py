@@ -5,24 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.analysis.corpus.collection import CorpusPass
 from core.analysis.corpus.distributions import DISTANCES, TOKEN_SIDES, WEIGHT_BINS, TokenMeasure
-from core.analysis.corpus.index import CorpusFacts, CorpusIndex
+from core.analysis.corpus.index import CorpusIndex
 from core.analysis.heads.head import Head
 from core.analysis.tokens.words import readable
-from core.text.text_files import Line
 from core.translator import Translator
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.corpus.figures import distributions as figures
 
 CROSS, DECODER = Head("cross", 1, 2), Head("decoder_self", 0, 1)
-
-
-@pytest.fixture(scope="module")
-def index(stepped: Translator, parallel_text: list[tuple[str, str]]) -> CorpusIndex:
-    corpus = CorpusPass(stepped, [Line(number, *pair) for number, pair in enumerate(parallel_text[:20], start=1)])
-    assert sum(corpus.steps()) == 20
-    return corpus.index(CorpusFacts("tiny.safetensors", "0" * 64, "sentences"))
 
 
 def test_charts_have_the_numbers_of_their_tables_in_every_format(index: CorpusIndex) -> None:

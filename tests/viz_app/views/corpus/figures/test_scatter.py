@@ -3,14 +3,9 @@
 import math
 from typing import Any
 
-import pytest
-
 from core.analysis.corpus.behaviours import BEHAVIOURS
-from core.analysis.corpus.collection import CorpusPass
-from core.analysis.corpus.index import CorpusFacts, CorpusIndex
+from core.analysis.corpus.index import CorpusIndex
 from core.analysis.heads.head import Head
-from core.text.text_files import Line
-from core.translator import Translator
 from viz_app.drawing.theme import LIGHT
 from viz_app.views.corpus.figures.scatter import (
     DISTANCE,
@@ -21,13 +16,6 @@ from viz_app.views.corpus.figures.scatter import (
     points_table,
     scatter_figure,
 )
-
-
-@pytest.fixture(scope="module")
-def index(stepped: Translator, parallel_text: list[tuple[str, str]]) -> CorpusIndex:
-    corpus = CorpusPass(stepped, [Line(number, *pair) for number, pair in enumerate(parallel_text[:4], start=1)])
-    assert sum(corpus.steps()) == 4
-    return corpus.index(CorpusFacts("tiny.safetensors", "0" * 64, "sentences"))
 
 
 def test_every_head_with_both_measures_has_a_mark(index: CorpusIndex) -> None:
