@@ -61,7 +61,6 @@ def heads(of: Subject) -> Iterator[Drawn]:
     yield head_grid.grid_payload(of.maps, of.theme, [of.place], order=order, notes=notes, links=links)
     yield attention_lines.lines_payload(of.map, [head], of.theme, links=links)
     yield attention_map.map_payload(of.map, head, of.theme, links=links)
-    yield weight_tables.head_table(of.map, head)
     yield weight_tables.lines_table(of.map, [head])
     yield weight_tables.grid_table(of.maps, [of.place])
     for card in of.cards:
@@ -83,7 +82,7 @@ def methods(of: Subject) -> Iterator[Drawn]:
     method = of.choice.choice(list(METHODS))
     maps = METHODS[method](of.translator, of.text, of.target)[of.kind]
     yield attention_map.map_payload(maps[of.place[0]], 0, of.theme)
-    yield weight_tables.head_table(maps[of.place[0]], 0)
+    yield weight_tables.lines_table(maps[of.place[0]], [0])
 
 
 def comparison(of: Subject) -> Iterator[Drawn]:

@@ -12,38 +12,33 @@ if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before
     import pandas as pd
 
 
-def head_table(attention: AttentionMap, head: int) -> "pd.DataFrame":
-    """Return every weight of one head, a row each.
+def lines_table(attention: AttentionMap, heads: Sequence[int]) -> "pd.DataFrame":
+    """Return every weight of some heads, a row each.
 
-    Columns: query_position, query, (in the decoder) predicted, key_position, key, weight. In the decoder `query` is the
-    token that was fed.
+    Columns: kind, layer, head, query_position, query, (in the decoder) predicted, key_position, key, weight. In the
+    decoder `query` is the token that was fed.
     """
     import pandas as pd
 
-    queries, keys = len(attention.query_tokens), len(attention.key_tokens)
-    rows, columns = np.divmod(np.arange(queries * keys), keys)
-    table = pd.DataFrame(
-        {"query_position": rows, "query": np.array(_labels(attention.query_tokens), dtype=object)[rows]}
+    weights = attention.weights[list(heads)].numpy()
+    numbers, rows, columns = (each.ravel() for each in np.indices(weights.shape))
+    queries, keys, predicted = (
+        np.array(_labels(tokens or ()), dtype=object)
+        for tokens in (attention.query_tokens, attention.key_tokens, attention.predicted_tokens)
     )
-    if attention.predicted_tokens is not None:
-        table["predicted"] = np.array(_labels(attention.predicted_tokens), dtype=object)[rows]
-    table["key_position"] = columns
-    table["key"] = np.array(_labels(attention.key_tokens), dtype=object)[columns]
-    table["weight"] = attention.weights[head].flatten().numpy()
-    return table
-
-
-def lines_table(attention: AttentionMap, heads: Sequence[int]) -> "pd.DataFrame":
-    """Return `head_table` of several heads, with kind, layer and head in front."""
-    import pandas as pd
-
-    tables: list[pd.DataFrame] = []
-    for head in heads:
-        table = head_table(attention, head)
-        for place, (name, value) in enumerate((("kind", attention.kind), ("layer", attention.layer), ("head", head))):
-            table.insert(place, name, value)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    return pd.DataFrame(
+        {
+            "kind": attention.kind,
+            "layer": attention.layer,
+            "head": np.array(heads, dtype=int)[numbers],
+            "query_position": rows,
+            "query": queries[rows],
+            **({} if attention.predicted_tokens is None else {"predicted": predicted[rows]}),
+            "key_position": columns,
+            "key": keys[columns],
+            "weight": weights.ravel(),
+        }
+    )
 
 
 def shown_table(attention: AttentionMap, heads: Sequence[int], hidden: str) -> "pd.DataFrame":

@@ -129,7 +129,9 @@ def large(
         if view.view == "Lines":
             attention_lines(lines(attention, group, key), attention, group, key=key, cutting=cuts)
         elif view.view == "Map":
-            _map(reading, view, attention, group[0], key, cuts, options)
+            none = no_products(reading.model, view.weights.method, attention.layer >= 0)
+            of = none or reading_pass(reading)
+            map_with_products(attention, group[0], theme, of, key=key, tokens=view.tokens, cutting=cuts, **options)
         else:
             _table(view, attention, group)
         _export_row(reading, view, attention, group, key)
@@ -175,21 +177,6 @@ def _links(reading: readings.Reading, view: HeadsView, heads: Sequence[head_name
             return links_text(view.weights.name(*heads[0]), head_links(reading.explain().maps["cross"], *heads[0]))
 
         st.caption(kept("links_of_the_head", (reading.identity, heads[0]), text), help=tr(ABOUT_LINKS))
-
-
-def _map(
-    reading: readings.Reading,
-    view: HeadsView,
-    attention: AttentionMap,
-    head: int,
-    key: str,
-    cutting: Cutting | None,
-    options: dict[str, Any],
-) -> None:
-    """Draw one head as a map, the selected words or the decoding step framed."""
-    none = no_products(reading.model, view.weights.method, attention.layer >= 0)
-    of, tokens = none or reading_pass(reading), view.tokens
-    map_with_products(attention, head, page_theme(), of, key=key, tokens=tokens, cutting=cutting, **options)
 
 
 def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> None:
@@ -242,11 +229,11 @@ def _table_call(
         maps = Call("combined", chosen_heads.with_combined, (maps, list(selected)))
     attention = Call("attention", chosen_heads.layer_map, (maps, layer))
     table = Call("weights", lines_table, (attention, list(heads)))
+    is_named = is_combined or weights.per_layer
+    columns = weights.columns(reading.explain())
+    table = Call("annotated" if is_named else "table", with_columns, (table, 1, columns))
     names = {head: weights.name(layer, head).lower() for head in heads} if is_combined else {}
-    if is_combined or weights.per_layer:
-        columns = Call("annotated", with_columns, (table, 1, weights.columns(reading.explain())))
-        return Call("table", named_heads, (columns, names))
-    return Call("table", with_columns, (table, 1, weights.columns(reading.explain())))
+    return Call("table", named_heads, (table, names)) if is_named else table
 
 
 def file_name(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> str:
