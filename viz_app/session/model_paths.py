@@ -165,6 +165,11 @@ def file_in(folder: Path, name: str) -> Path | None:
     return path
 
 
+def file_beside(path: Path) -> Path | None:
+    """As `file_in`, of a file beside a checkpoint; None if that was uploaded, and is in no folder."""
+    return file_in(path.parent, path.name) if path.is_absolute() else None
+
+
 def read(path: Path, most_bytes: int) -> bytes:
     """Return the contents of a regular file, which is no link.
 

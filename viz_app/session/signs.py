@@ -178,11 +178,8 @@ def thresholds(model: Model) -> "SignThresholds | None":
 def _beside(digest: str, model_path: str) -> "SignThresholds | None":
     from core.analysis.signs.thresholds import load_thresholds, thresholds_beside
 
-    if not Path(model_path).is_absolute():  # uploaded
-        return None
-    beside = thresholds_beside(Path(model_path))
     try:
-        path = model_paths.file_in(beside.parent, beside.name)
+        path = model_paths.file_beside(thresholds_beside(Path(model_path)))
         return None if path is None else load_thresholds(path, digest)
     except (ModelError, ValueError, OSError):  # of another checkpoint, or damaged: measured again
         return None

@@ -61,9 +61,8 @@ def source_language(model: Model) -> "SourceLanguage | None":
     from core.analysis.corpus.index_file import index_beside
     from core.analysis.unfamiliar_source import language_by_index
 
-    beside = index_beside(Path(model.path))
     try:
-        path = model_paths.file_in(beside.parent, beside.name) if beside.is_absolute() else None
+        path = model_paths.file_beside(index_beside(Path(model.path)))
     except ModelError:  # the page Corpus says why an index cannot be used
         return None
     return language_by_index(path, model.digest, model.translator) if path else None

@@ -124,18 +124,13 @@ def place_box(behaviour: str) -> str:
         st.selectbox,
         tr("Examples attending to"),
         list(figures.PLACE_NAMES),
-        format_func=place_title,
+        format_func=lambda each: capital(tr(figures.PLACE_NAMES[each])),
         width=305,
         help=tr(
             "Off the usual places: neither at a special or the first token or punctuation, nor at the same position "
             "or one next to it. There, heads show what else they do."
         ),
     )
-
-
-def place_title(place: str) -> str:
-    """Return the title of a place in the visitor's language."""
-    return capital(tr(figures.PLACE_NAMES[place]))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)

@@ -152,13 +152,9 @@ def opened_index(model: Model) -> tuple[OpenedIndex | None, str]:
     if own is not None:
         CORPUS_INDEX.take()
         CORPUS_INDEX.put(OWN_NAME)
-    if own is not None:
         return own, ""
-    if not Path(model.path).is_absolute():  # uploaded
-        return None, ""
-    beside = index_beside(Path(model.path))
     try:
-        if (path := model_paths.file_in(beside.parent, beside.name)) is None:
+        if (path := model_paths.file_beside(index_beside(Path(model.path)))) is None:
             return None, ""
         stat = path.stat()
         index = _read(str(path), stat.st_mtime_ns, stat.st_size)

@@ -136,7 +136,13 @@ def toolbar(model: Model) -> Search:
 
 def head_boxes(model: Model) -> HeadSearch:
     """Select a behaviour, a kind of attention and a layer."""
-    behaviour = BEHAVIOUR.draw(st.selectbox, tr("Behaviour"), list(BEHAVIOURS), format_func=behaviour_title, width=282)
+    behaviour = BEHAVIOUR.draw(
+        st.selectbox,
+        tr("Behaviour"),
+        list(BEHAVIOURS),
+        format_func=lambda each: capital(tr(BEHAVIOURS[each].name)),
+        width=282,
+    )
     return HeadSearch(behaviour, *kind_and_layer(model))
 
 
@@ -144,7 +150,7 @@ def scatter_boxes(model: Model) -> ScatterSearch:
     """Select two measures, a kind of attention and a layer."""
     names = [name for name in MEASURE_NAMES if name != PAIR or linking_heads() is not None]
     x, y = (
-        field.draw(st.selectbox, tr(label), names, format_func=measure_title, width=165)
+        field.draw(st.selectbox, tr(label), names, format_func=lambda each: capital(tr(MEASURE_NAMES[each])), width=165)
         for field, label in ((address.CORPUS_X, ACROSS), (address.CORPUS_Y, UP))
     )
     return ScatterSearch(x, y, *kind_and_layer(model))
@@ -161,11 +167,6 @@ def kind_and_layer(model: Model) -> tuple[tuple[Kind, ...], int | None]:
     return kinds, None if layer == EVERY_LAYER else int(layer) - 1
 
 
-def measure_title(measure: str) -> str:
-    """Return the title of a measure in the visitor's language."""
-    return capital(tr(MEASURE_NAMES[measure]))
-
-
 def two_words() -> None:
     """Say which heads link the two words that are selected in the sentence bar."""
     about, found = readings.reading(), linking_heads()
@@ -178,11 +179,6 @@ def linking_heads() -> PairHeads | None:
     about = readings.reading()
     pair = selected_pair.selected_pair(about) if about is not None else None
     return selected_pair.linking_heads(about, pair) if about is not None and pair is not None else None
-
-
-def behaviour_title(behaviour: str) -> str:
-    """Return the title of a behaviour in the visitor's language."""
-    return capital(tr(BEHAVIOURS[behaviour].name))
 
 
 def shown(model: Model, search: Search) -> None:
