@@ -128,7 +128,7 @@ class Curve:
         places, values: of its points; a value that is not finite leaves a gap.
         color: its place among the colours of heads; None for a faint line.
         width: in pixels.
-        shape: a line, its points, both, or a ring around each.
+        shape: a line, its points, both, a ring around each, or bars from 0 at places as far from each other.
         says: of a point on hover, with "{x}" and "{y}" for its place and value; by default the name and both.
     """
 
@@ -138,7 +138,7 @@ class Curve:
     color: int | None
     dash: Literal["solid", "dash", "dot"] = "solid"
     width: float = 2
-    shape: Literal["line", "points", "both", "ring"] = "line"
+    shape: Literal["line", "points", "both", "ring", "bars"] = "line"
     says: str = ""
 
 

@@ -129,11 +129,14 @@ def _is_drawn(picture: Curves, value: float) -> bool:
 
 
 def _spoken(picture: Curves, curve: Curve) -> Iterator[Phrase]:
-    """Ends and range of a curve of the legend, for screen readers; nothing of faint lines, which help the eye."""
+    """Ends and range of a curve with a name, or of the only one, for screen readers; nothing of faint lines, which help
+    the eye.
+    """
     points = [
         (value, place) for place, value in zip(curve.places, curve.values, strict=True) if _is_drawn(picture, value)
     ]
-    if not curve.name or curve.color is None or not points:
+    name = curve.name or (picture.title if len(picture.curves) == 1 else "")
+    if not name or curve.color is None or not points:
         return
     (low, low_place), (high, high_place) = min(points), max(points)
     names, form = dict(picture.names), ".1%" if picture.scale == "share" else ".3g"
@@ -142,7 +145,7 @@ def _spoken(picture: Curves, curve: Curve) -> Iterator[Phrase]:
     )
     yield Phrase(
         marked("{name}: {begin} at first, {end} at last; lowest {low} at {low_place}, highest {high} at {high_place}."),
-        name=curve.name,
+        name=name,
         low_place=names.get(low_place, Number(low_place, ",g")),
         high_place=names.get(high_place, Number(high_place, ",g")),
         **texts,

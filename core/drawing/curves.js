@@ -17,7 +17,7 @@ import { pageScale } from "./shades.js";
  * @property {number | null} color null: faint.
  * @property {Dash} dash
  * @property {number} width
- * @property {"line" | "points" | "both" | "ring"} shape
+ * @property {"line" | "points" | "both" | "ring" | "bars"} shape
  * @property {(Point | null)[]} points null: a gap.
  *
  * @typedef {object} CurvesData
@@ -36,6 +36,7 @@ import { pageScale } from "./shades.js";
 const HEIGHT = 300; // pixels
 const [TOP, BOTTOM] = [12, HEIGHT - 46]; // of the vertical lines
 const [POINT, RING] = [5, 5.5]; // diameter of a point, radius of a ring
+const BAR = 0.85; // width of a bar, where the next one is at 1
 
 /**
  * @param {HTMLElement} root
@@ -68,6 +69,14 @@ export function drawCurves(root, data) {
         ring.style.stroke = ink;
         svg.append(ring);
       }
+      const wide = BAR * (x(pitch({ shape, points })) - x(0));
+      for (const point of shape === "bars" ? points : []) {
+        if (!point) continue;
+        const top = y(point[1]);
+        const bar = vector("rect", { x: x(point[0]) - wide / 2, y: top, width: wide, height: y(0) - top });
+        bar.style.fill = ink;
+        svg.append(bar);
+      }
       if (!name) return [];
       const sample = vector("svg", { viewBox: "0 0 22 4", "aria-hidden": "true" });
       sample.append(stroke(shape === "points" ? { ...dots, d: "M11 2L11 2" } : { ...line, d: "M0 2H22" }, ink));
@@ -78,6 +87,15 @@ export function drawCurves(root, data) {
     figure.append(svg);
     return [];
   });
+}
+
+/**
+ * How far bars are from each other; 0 for other shapes.
+ * @param {Pick<Curve, "shape" | "points">} curve
+ */
+function pitch({ shape, points }) {
+  const [first, second] = points.flatMap((point) => (point ? [point[0]] : []));
+  return shape === "bars" && second !== undefined ? second - first : 0;
 }
 
 /**
@@ -92,7 +110,9 @@ function joined(places) {
 function scalesOf({ axis, below, places, limits, scale, rules, curves }) {
   const points = curves.flatMap((curve) => curve.points.filter((point) => point !== null));
   const across = [...points.map(([place]) => place), ...rules, ...places.map(([place]) => place)];
-  const [left, right] = across.length ? extremes(across) : [0, 1];
+  const half = Math.max(0, ...curves.map(pitch)) / 2;
+  const [first, last] = across.length ? extremes(across) : [0, 1];
+  const [left, right] = [first - half, last + half];
   const numbers = points.length ? extremes(points.map(([, value]) => value)) : [1, 1];
   const isLog = scale === "log";
   const [low, high] = limits.map((limit, end) => limit ?? numbers[end]);

@@ -17,6 +17,7 @@ from core.analysis.composition.paths import HeadPaths, positions_grid
 from core.analysis.composition.replacement import record_replacement
 from core.analysis.composition.survey import survey
 from core.analysis.corpus.collection import CorpusPass
+from core.analysis.corpus.head_charts import sampled_strengths, strongest_weights, weight_by_distance
 from core.analysis.corpus.index import CorpusFacts, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.index_file import index_bytes, parse_index
 from core.analysis.corpus.recording import Neuron
@@ -51,8 +52,8 @@ from viz_app.components import attention_map
 from viz_app.drawing import ablation, beam_table
 from viz_app.language import translated, translated_all
 from viz_app.views.compare.test_set import figures as test_set
-from viz_app.views.corpus import corpus_examples
-from viz_app.views.corpus.figures import corpus, distributions, scatter
+from viz_app.views.corpus import corpus_examples, distributions_part
+from viz_app.views.corpus.figures import corpus, scatter
 from viz_app.views.corpus.figures import corpus_examples as example_figures
 from viz_app.views.experiments.head_paths import figures as head_paths
 from viz_app.views.models.over_training.snapshot_view import maps_table
@@ -264,10 +265,14 @@ def examples(of: Subject) -> Iterator[Drawn]:
     yield corpus.neurons_table(index, of.choice.choice(("encoder", "decoder")), 1, tokens, containing=of.text[:1])
     yield corpus.ranking_table(corpus.chosen_heads(index, "itself"))
     yield scatter.scatter_figure(scatter.head_points(index, "one", "spread"), "one", "spread", of.theme)
-    yield pd.DataFrame(distributions.tokens_table(of.translator, index, head, "weight"))
-    yield distributions.weights_figure(index, head, of.theme)
-    yield distributions.distances_figure(index, head, of.theme, diagonal=True)
-    yield distributions.strengths_figure(index, head, of.theme, 10)
+    yield pd.DataFrame(distributions_part.tokens_table(of.translator, index, head, "weight"))
+    for chart in (
+        strongest_weights(index, head),
+        weight_by_distance(index, head, diagonal=True),
+        sampled_strengths(index, head, 10),
+    ):
+        yield picture_data(chart.picture, translated_all)
+        yield pd.DataFrame(chart.table())
 
 
 def scored_words(of: Subject) -> Iterator[Drawn]:

@@ -31,3 +31,8 @@ def index(checkpoint: Path) -> CorpusIndex:
 def texts(app: AppTest) -> str:
     found = [*app.markdown, *app.caption, *app.info, *app.warning, *app.error]
     return "\n".join(each.value for each in found).replace("\\", "")
+
+
+def pictures(app: AppTest) -> dict[str, str]:
+    """The data of the components of the page, by key."""
+    return {each.key: each.proto.json for each in app.get("bidi_component")}  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from core.analysis.heads.head import Head
 from core.analysis.heads.word_pair import PairOptions, pair_heads
 from core.drawing.drawing_data import encoded_weights, shown_weights
 from tests.viz_app.pages import Start, healthy, opened, reading
-from tests.viz_app.views.corpus.conftest import texts
+from tests.viz_app.views.corpus.conftest import pictures, texts
 from viz_app.views.corpus import one_head
 from viz_app.views.corpus.corpus_examples import examples_payload
 from viz_app.views.corpus.figures.corpus_examples import head_examples
@@ -33,7 +33,7 @@ def test_the_slider_shows_the_examples_of_a_decile(
     app = opened(start(checkpoint, **ADDRESS, corpus_decile="3"), "corpus")
     assert drawn[-1] == [each.strength for each in index.decile_examples(HEAD, 3)]
     assert not any(box.key == "corpus_place" for box in app.selectbox)
-    assert len(app.get("plotly_chart")) == 1
+    assert "corpus-strengths" in pictures(app)
     healthy(app.select_slider(key="corpus_decile").set_value("top").run())
     assert drawn[-1] == [each.strength for each in index.head_examples(HEAD, app.selectbox(key="corpus_place").value)]
     assert "corpus_decile" not in app.query_params
@@ -59,8 +59,8 @@ def test_an_example_has_the_map_of_its_head(start: Start, checkpoint: Path, inde
 def test_all_sentences_and_tokens_are_parts_of_a_head(start: Start, checkpoint: Path, index: CorpusIndex) -> None:
     app = opened(start(checkpoint, **ADDRESS, corpus_part="everywhere", corpus_diagonal="true"), "corpus")
     assert "**Strongest weight** in each of 20 sentences" in texts(app)
-    assert len(app.get("plotly_chart")) == 2
-    assert "tokens from the diagonal" in app.get("plotly_chart")[1].proto.spec  # type: ignore[attr-defined]
+    assert "tokens from the diagonal" in pictures(app)["corpus-distances"]
+    assert "corpus-weights" in pictures(app)
     healthy(app.button_group(key="corpus_part").set_value("Tokens").run())
     assert app.query_params["corpus_part"] == "tokens"
     strengths = [table.value["mean"].tolist() for table in app.dataframe[1:3]]

@@ -1,0 +1,113 @@
+"""What one head does in all sentences of a corpus, as charts with their numbers; see `distributions`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from core.analysis.corpus.distributions import DECILES, DISTANCES, FARTHEST, WEIGHT_BINS
+from core.analysis.corpus.index import CorpusIndex
+from core.analysis.pictures import Curve, Curves
+from core.text.phrases import Number, Phrase, marked
+from core.trace import Head
+
+STRENGTH_BINS = 30
+SENTENCES = marked("sentences")
+
+
+@dataclass(frozen=True)
+class HeadChart:
+    """A chart of a head.
+
+    Attributes:
+        title: with the place of the head's name.
+        columns: its numbers.
+    """
+
+    title: str
+    columns: dict[str, list[Any]]
+    picture: Curves
+
+    def table(self) -> dict[str, list[Any]]:
+        """The numbers, one row for each."""
+        return self.columns
+
+
+def strongest_weights(index: CorpusIndex, head: Head) -> HeadChart:
+    """Number of sentences in each bin of a head's strongest weight between tokens of the text."""
+    counts = index.known_distributions().weights[index.rows[head]].tolist()
+    ends = [number / WEIGHT_BINS for number in range(WEIGHT_BINS + 1)]
+    picture = Curves(
+        title="",
+        axis=Phrase(SENTENCES),
+        below=Phrase(marked("strongest weight of a sentence")),
+        curves=[_bars(ends, counts, marked("sentences with a strongest weight of about {x}: {y}"))],
+        limits=(0, None),
+    )
+    columns = {"from": ends[:-1], "to": ends[1:], "sentences": counts}
+    return HeadChart(marked("{head}, strongest weight of a sentence"), columns, picture)
+
+
+def weight_by_distance(index: CorpusIndex, head: Head, diagonal: bool = False) -> HeadChart:
+    """Share of a head's weight at each signed distance; of cross-attention also against the diagonal."""
+    table, row = index.known_distributions(), index.rows[head]
+    columns = {"distance": list(DISTANCES), "share": table.distances[row].tolist()}
+    if head.kind == "cross":
+        columns["diagonal"] = table.diagonal[row].tolist()
+    is_diagonal = diagonal and head.kind == "cross"
+    below = marked("tokens from the diagonal") if is_diagonal else marked("tokens from query to key")
+    shares = columns["diagonal" if is_diagonal else "share"]
+    says = Phrase(marked("distance {x}: {y} of the weight"))
+    picture = Curves(
+        title="",
+        axis=Phrase(marked("share of the weight")),
+        below=Phrase(below),
+        curves=[Curve(name="", places=DISTANCES, values=shares, color=0, shape="bars", says=says)],
+        names=[(distance, _name(distance)) for distance in DISTANCES],
+        limits=(0, None),
+        scale="share",
+    )
+    return HeadChart(marked("{head}, weight by distance"), columns, picture)
+
+
+def _name(distance: int) -> str:
+    number = Number(distance, "+d" if distance else "d")
+    words = {-FARTHEST: marked("\u2264 {number}"), FARTHEST: marked("\u2265 {number}")}.get(distance)
+    return number if words is None else Phrase(words, number=number)
+
+
+def sampled_strengths(index: CorpusIndex, head: Head, decile: int | None = None) -> HeadChart:
+    """Strongest pair of a head in each sentence of the sample, weakest first, with its decile from 1.
+
+    The picture is a histogram of the strengths, with lines at the ends of one decile.
+    """
+    table, row = index.known_distributions(), index.rows[head]
+    order = [place for place in table.strengths[row].argsort(kind="stable").tolist() if table.strengths[row, place] > 0]
+    parts = np.array_split(np.arange(len(order)), DECILES)
+    strengths = table.strengths[row, order].tolist()
+    columns = {
+        "decile": [number for number, part in enumerate(parts, start=1) for _ in part],
+        "strength": strengths,
+        "line": [index.sentences[number].line for number in table.sentences[order].tolist()],
+        "query": table.queries[row, order].tolist(),
+        "key": table.keys[row, order].tolist(),
+    }
+    counts, ends = np.histogram(strengths, STRENGTH_BINS, (0.0, max(strengths, default=1.0)))
+    shown = [strengths[place] for place in parts[decile - 1]] if decile else []
+    picture = Curves(
+        title="",
+        axis=Phrase(SENTENCES),
+        below=Phrase(marked("strength")),
+        curves=[_bars(ends.tolist(), counts.tolist(), marked("sentences with a strength of about {x}: {y}"))],
+        limits=(0, None),
+        rules=[shown[0], shown[-1]] if shown else [],
+    )
+    return HeadChart(marked("{head}, strengths of a sample of sentences"), columns, picture)
+
+
+def _bars(ends: Sequence[float], counts: Sequence[int], says: str) -> Curve:
+    """Bars of a histogram, at the middles of bins with these ends."""
+    middles = [(low + high) / 2 for low, high in pairwise(ends)]
+    return Curve(name="", places=middles, values=counts, color=0, shape="bars", says=Phrase(says))
