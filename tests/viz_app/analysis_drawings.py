@@ -94,7 +94,7 @@ def faster_searches(of: Subject) -> Iterator[Drawn]:
         generation.speculative_rows(steps, of.translator),
         generation.mask_predict_rows(states, of.models.mask_predict),
     ):
-        yield generation.rows_table(rows)
+        yield pd.DataFrame(generation.rows_table(rows))
         yield generation.rows_html(rows, of.theme, 0)
     last = explain_iteration(of.models.mask_predict, of.text, states[-1])
     yield attention_map.map_payload(last.maps[of.kind][0], 0, of.theme)
@@ -256,14 +256,15 @@ def examples(of: Subject) -> Iterator[Drawn]:
         *example_figures.neuron_examples(of.translator, Neuron("encoder", 0, 0), [NeuronExample(1.0, indexed, at)]),
     ]
     yield corpus_examples.examples_payload(shown, "title")
-    yield example_figures.examples_table(shown, "strength")
+    yield pd.DataFrame(example_figures.examples_table(shown, "strength"))
     corpus_pass = CorpusPass(of.translator, [Line(1, " ".join(of.text.splitlines()), None)])
     assert sum(corpus_pass.steps()) == 1
     index = parse_index(index_bytes(corpus_pass.index(CorpusFacts("tiny", "0" * 64, of.text[:9]))), "tiny")
     of_encoder, of_decoder, *_ = example_figures.sides(of.translator, index.sentences[0])
     tokens: corpus.Tokens = {"encoder": [of_encoder], "decoder": [of_decoder]}
-    yield corpus.neurons_table(index, of.choice.choice(("encoder", "decoder")), 1, tokens, containing=of.text[:1])
-    yield corpus.ranking_table(corpus.chosen_heads(index, "itself"))
+    stack = of.choice.choice(("encoder", "decoder"))
+    yield pd.DataFrame(corpus.neurons_table(index, stack, 1, tokens, containing=of.text[:1]))
+    yield pd.DataFrame(corpus.ranking_table(corpus.chosen_heads(index, "itself")))
     yield scatter.scatter_figure(scatter.head_points(index, "one", "spread"), "one", "spread", of.theme)
     yield pd.DataFrame(distributions_part.tokens_table(of.translator, index, head, "weight"))
     for chart in (

@@ -42,10 +42,10 @@ def sentence(of: Subject) -> Iterator[Drawn]:
 
 def translations(of: Subject) -> Iterator[Drawn]:
     """Translate."""
-    yield hypothesis_tables.token_table(of.explanation).reset_index()
+    yield pd.DataFrame(hypothesis_tables.token_table(of.explanation))
     yield hypothesis_tables.hypothesis_table(of.translation.hypotheses, 0)
     given = of.translator.score(of.text, of.target)
-    yield hypothesis_tables.comparison_table(of.second, given)
+    yield pd.DataFrame(hypothesis_tables.comparison_table(of.second, given))
     yield {"": hypothesis_tables.verdict(of.second, given)}
 
 

@@ -72,7 +72,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
     chosen = selection.selected()
     table = figures.ranking_table(ranked)
     selectable_table(
-        table,
+        {"name": [figures.head_name(card.head) for card, _ in ranked], **table},
         "corpus-ranking",
         lambda row: setattr(chosen, "head", ranked[row][0].head),
         height=430,
@@ -88,7 +88,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
     downloads(
         "corpus-heads",
         of_sentence=False,
-        call=lambda: Call("ranking", figures.ranking_table, (heads,)).then("drop", columns="name"),
+        call=lambda: Call("ranking", figures.ranking_table, (heads,)),
     )
 
 

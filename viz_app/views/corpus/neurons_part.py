@@ -66,14 +66,14 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
         tr(
             "**{count:,} neurons** of {total:,}: {stack}, layer {layer}. Tokens are those of their ten strongest "
             "examples.",
-            count=len(table),
+            count=len(table["neuron"]),
             total=len(index.neurons[stack].active[layer]),
             stack=tr_lower(figures.STACK_NAMES[stack]),
             layer=layer + 1,
         ),
         help=tr(ABOUT_NEURONS),
     )
-    neurons = [Neuron(stack, layer, neuron) for neuron in table["neuron"].tolist()]
+    neurons = [Neuron(stack, layer, neuron) for neuron in table["neuron"]]
     neuron = chosen.neuron if chosen.neuron is not None and index.has_neuron(chosen.neuron) else None
     if not neurons:
         st.info(
@@ -84,7 +84,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
     with left:
         if neurons:
             selectable_table(
-                table,
+                {"name": list(map(neuron_name, neurons)), **table},
                 "corpus-neurons",
                 lambda row: setattr(chosen, "neuron", neurons[row]),
                 height=520,
@@ -99,11 +99,16 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
             downloads(
                 "corpus-neurons",
                 of_sentence=False,
-                call=lambda: neurons_call(model, opened, search).returning(table).then("drop", columns="name"),
+                call=lambda: neurons_call(model, opened, search).returning(table),
             )
     with right:
         if neuron is not None:
             one_neuron(model, opened, neuron)
+
+
+def neuron_name(neuron: Neuron) -> str:
+    """Return the name of a neuron, counted from 1: `Encoder L3 N512`."""
+    return f"{tr(figures.STACK_NAMES[neuron.stack])} L{neuron.layer + 1} N{neuron.neuron + 1}"
 
 
 def neurons_call(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Call:
@@ -140,7 +145,7 @@ def boxes(model: Model) -> NeuronSearch:
 def one_neuron(model: Model, opened: OpenedIndex, neuron: Neuron) -> None:
     """Draw the strongest examples of a neuron; a click on one opens its sentence on the page Heads."""
     table, at = opened.index.neurons[neuron.stack], (neuron.layer, neuron.neuron)
-    name = f"{tr(figures.STACK_NAMES[neuron.stack])} {str(neuron).removeprefix(neuron.stack).strip()}"
+    name = neuron_name(neuron)
     usual = figures.quantile_text(table.quantiles[at].tolist(), marked("tokens"))
     st.markdown(
         tr(

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from core.analysis.corpus.behaviours import BEHAVIOURS, ranked
 from core.analysis.corpus.index import QUANTILES, CorpusIndex
@@ -19,9 +19,6 @@ from viz_app.drawing.head_names import head_title as head_name
 from viz_app.drawing.scorecard_text import head_does, offset_name
 from viz_app.drawing.theme import Theme
 from viz_app.language import joined, localized, marked, tr
-
-if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
-    import pandas as pd
 
 Range = tuple[float, float]
 Ranges = Mapping[str, Range]  # by the key of an axis
@@ -93,24 +90,20 @@ def chosen_heads(
     ]
 
 
-def ranking_table(ranked: Sequence[tuple[ScoreCard, float]]) -> "pd.DataFrame":
-    """Return a row for each head, counted from 0, with its name, counted from 1."""
-    import pandas as pd
-
-    columns = ["name", "score", "does", "distance", "kind", "layer", "head"]
-    rows = [
-        (head_name(card.head), score, head_does(card) or tr("mixed"), offset_name(card), *card.head)
-        for card, score in ranked
-    ]
-    return pd.DataFrame(rows, columns=columns)
+def ranking_table(ranked: Sequence[tuple[ScoreCard, float]]) -> dict[str, list[Any]]:
+    """Return a row for each head, counted from 0."""
+    return {
+        "score": [score for _, score in ranked],
+        "does": [head_does(card) or tr("mixed") for card, _ in ranked],
+        "distance": [offset_name(card) for card, _ in ranked],
+        **{name: [getattr(card.head, name) for card, _ in ranked] for name in Head._fields},
+    }
 
 
-def scores_table(index: CorpusIndex, kinds: Sequence[Kind] = KINDS, layer: int | None = None) -> "pd.DataFrame":
+def scores_table(index: CorpusIndex, kinds: Sequence[Kind] = KINDS, layer: int | None = None) -> dict[str, list[Any]]:
     """Return the scores of all these heads, counted from 0, by the keys of `AXIS_NAMES`."""
-    import pandas as pd
-
-    cards = shown_cards(index, kinds, layer)
-    return pd.DataFrame([card.head._asdict() | head_scores(index, card) for card in cards])
+    rows = [card.head._asdict() | head_scores(index, card) for card in shown_cards(index, kinds, layer)]
+    return {name: [row[name] for row in rows] for name in (*Head._fields, *BEHAVIOURS, STRENGTH)}
 
 
 def shown_cards(index: CorpusIndex, kinds: Sequence[Kind], layer: int | None) -> list[ScoreCard]:
@@ -183,34 +176,27 @@ def neuron_tokens(index: CorpusIndex, neuron: Neuron, tokens: Tokens) -> Counter
 
 def neurons_table(
     index: CorpusIndex, stack: Stack, layer: int, tokens: Tokens, sort: NeuronSort = "tokens", containing: str = ""
-) -> "pd.DataFrame":
+) -> dict[str, list[Any]]:
     """Return a row for each neuron of a layer, counted from 0, but for neurons that are never active.
 
-    With `containing`, only neurons with an example whose token has this in it, whatever its case; those with most
-    first.
+    With `containing`, only neurons with examples whose token has this in it, whatever its case, the most first.
     """
-    import pandas as pd
-
-    table, rows = index.neurons[stack], []
+    table, found = index.neurons[stack], list[tuple[tuple[float, ...], dict[str, Any]]]()
     wanted = containing.strip().casefold()
-    for neuron, (highest, active) in enumerate(zip(table.activations[layer, :, 0], table.active[layer], strict=True)):
-        name = Neuron(stack, layer, neuron)
-        counts = neuron_tokens(index, name, tokens) if highest > 0 else Counter[str]()
+    numbers = zip(table.activations[layer, :, 0].tolist(), table.active[layer].tolist(), strict=True)
+    for neuron, (highest, active) in enumerate(numbers):
+        counts = neuron_tokens(index, Neuron(stack, layer, neuron), tokens) if highest > 0 else Counter[str]()
         hits = sum(count for token, count in counts.items() if wanted in token.casefold())
         if not hits:
             continue
         most = counts.most_common(TOP_TOKENS)
         same = max((count for token, count in most if not is_special(token)), default=0)
         shown = joined(f"{token} \u00d7{count}" if count > 1 else token for token, count in most)
-        title = f"{tr(STACK_NAMES[stack])} L{layer + 1} N{neuron + 1}"
-        rows.append((title, same, float(highest), float(active), shown, hits, *name))
-    frame = pd.DataFrame(
-        rows, columns=["name", "same", "highest", "active", "tokens", "hits", "stack", "layer", "neuron"]
-    )
-    orders = {"tokens": ["same", "highest"], "highest": ["highest"], "rare": ["active", "highest"]}[sort]
-    by = ["hits", *orders] if wanted else orders
-    ascending = [name == "active" for name in by]
-    return frame.sort_values(by, ascending=ascending, kind="stable").drop(columns="hits").reset_index(drop=True)
+        place = {"tokens": (-same, -highest), "highest": (-highest,), "rare": (active, -highest)}[sort]
+        row = {"same": same, "highest": highest, "active": active, "tokens": shown}
+        found.append(((-hits if wanted else 0, *place), row | Neuron(stack, layer, neuron)._asdict()))
+    rows = [row for _, row in sorted(found, key=lambda each: each[0])]
+    return {name: [row[name] for row in rows] for name in ("same", "highest", "active", "tokens", *Neuron._fields)}
 
 
 def quantile_text(quantiles: Sequence[float], unit: str) -> str:

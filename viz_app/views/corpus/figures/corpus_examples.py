@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from core.analysis.corpus.index import CorpusIndex, HeadExample, IndexedSentence, NeuronExample
 from core.analysis.corpus.recording import Neuron, Stack
@@ -12,10 +12,6 @@ from core.text.byte_pieces import is_special
 from core.text.tokenizer import SPACE_MARK
 from core.translator import Translator
 from viz_app.language import tr
-
-if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
-    import pandas as pd
-
 
 Mark = Literal["", "query", "key", "both"]
 
@@ -151,20 +147,16 @@ def neuron_examples(translator: Translator, neuron: Neuron, examples: Sequence[N
     return [shown(each) for each in examples]
 
 
-def examples_table(shown: Sequence[ShownExample], value: str) -> "pd.DataFrame":
+def examples_table(shown: Sequence[ShownExample], value: str) -> dict[str, list[Any]]:
     """Return a row for each example; `value` is the name of the column of values."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            value: [each.value for each in shown],
-            "line": [each.line for each in shown],
-            "from": [each.query for each in shown],
-            "token": [each.key for each in shown],
-            "predicted": [each.predicted for each in shown],
-            "text": [" / ".join("".join(text.tokens) for text in each.texts) for each in shown],
-        }
-    )
+    return {
+        value: [each.value for each in shown],
+        "line": [each.line for each in shown],
+        "from": [each.query for each in shown],
+        "token": [each.key for each in shown],
+        "predicted": [each.predicted for each in shown],
+        "text": [" / ".join("".join(text.tokens) for text in each.texts) for each in shown],
+    }
 
 
 def _marked(tokens: Sequence[str], query: int = -1, key: int = -1, axis: Mark = "both") -> MarkedText:

@@ -3,9 +3,7 @@
 import html
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
-
-import pandas as pd
+from typing import Any, Literal, NamedTuple
 
 from core.analysis.tokens.words import readable
 from core.decoding import MaskPredictState, SpeculativeStep
@@ -105,23 +103,10 @@ def mask_predict_rows(states: Sequence[MaskPredictState], translator: Translator
     return rows
 
 
-def rows_table(rows: Sequence[TokenRow]) -> pd.DataFrame:
-    """One line for each token of each step."""
-    return pd.DataFrame(
-        [
-            {
-                "step": number,
-                "name": row.name,
-                "position": cell.position,
-                "token": cell.token,
-                "state": cell.state,
-                "log_prob": cell.log_prob,
-            }
-            for number, row in enumerate(rows)
-            for cell in row.cells
-        ],
-        columns=["step", "name", "position", "token", "state", "log_prob"],
-    )
+def rows_table(rows: Sequence[TokenRow]) -> dict[str, list[Any]]:
+    """A row for each token of each step."""
+    cells = [(number, row.name, *cell) for number, row in enumerate(rows) for cell in row.cells]
+    return {name: [cell[at] for cell in cells] for at, name in enumerate(("step", "name", *TokenCell._fields))}
 
 
 def cell_color(cell: TokenCell, theme: Theme) -> str:

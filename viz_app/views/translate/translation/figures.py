@@ -3,27 +3,22 @@
 import html
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from core import Explanation, ScoredText
 from core.analysis.tokens.edited_target import align_targets
 from core.analysis.tokens.words import readable
 from viz_app.drawing.ablation import difference, marked_runs, words_of
 from viz_app.drawing.display_text import decimal, isolated
-from viz_app.language import joined, localized, marked, tr, tr_count
-
-if TYPE_CHECKING:  # importing pandas takes half a second: figures appear before tables
-    import pandas as pd
+from viz_app.language import joined, localized, tr, tr_count
 
 NEGLIGIBLE = math.log(0.005)  # reads as 0.00
 SEEN = 10  # words that a row of the n-best list surely shows
 BEFORE = 4  # words that are kept before a difference further on
 
 
-def token_table(explanation: Explanation) -> "pd.DataFrame":
-    """Return a row for each position: the predicted token, its probability, and its alternatives."""
-    import pandas as pd
-
+def token_table(explanation: Explanation) -> dict[str, list[Any]]:
+    """Return a row for each position, from 1: the predicted token, its probability, and its alternatives."""
     runners_up = [
         joined(
             f"{isolated(readable(token))} {localized(math.exp(log_prob), '.2f')}"
@@ -32,15 +27,13 @@ def token_table(explanation: Explanation) -> "pd.DataFrame":
         )
         for predicted, alternatives in zip(explanation.predicted_tokens, explanation.alternatives, strict=True)
     ]
-    return pd.DataFrame(
-        {
-            "token": [readable(token) for token in explanation.predicted_tokens],
-            "log_prob": explanation.log_probs,
-            "probability": [math.exp(log_prob) for log_prob in explanation.log_probs],
-            "others": runners_up,
-        },
-        index=pd.RangeIndex(1, len(explanation.predicted_tokens) + 1, name="position"),
-    )
+    return {
+        "position": list(range(1, len(explanation.predicted_tokens) + 1)),
+        "token": [readable(token) for token in explanation.predicted_tokens],
+        "log_prob": list(explanation.log_probs),
+        "probability": [math.exp(log_prob) for log_prob in explanation.log_probs],
+        "others": runners_up,
+    }
 
 
 def _clamped(text: str, written: str) -> str:
@@ -79,11 +72,7 @@ def hypothesis_table(hypotheses: Sequence[ScoredText], chosen: int) -> str:
     return f'<table class="hypotheses"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
 
 
-def _counted(target: ScoredText) -> str:
-    return tr_count("{count} token", "{count} tokens", len(target.tokens))
-
-
-def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
+def comparison_table(own: ScoredText, other: ScoredText) -> dict[str, list[Any]]:
     """Compare two translations: first their sums, then their tokens from the first difference on.
 
     Returns:
@@ -91,42 +80,31 @@ def comparison_table(own: ScoredText, other: ScoredText) -> "pd.DataFrame":
         them the numbers of tokens; `own_log_prob`, `other_log_prob`; `change`: the second minus the first, where both
         have a token; `same`: whether the tokens are the same.
     """
-    import pandas as pd
-
     pairs = align_targets(own.token_ids, other.token_ids)
-
-    def same(here: int | None, there: int | None) -> bool:
-        return here is not None and there is not None and own.token_ids[here] == other.token_ids[there]
-
-    first = next((row for row, pair in enumerate(pairs) if not same(*pair)), len(pairs))
-    sums: list[dict[str, object]] = [
-        {
-            "row": tr(name),
-            "own": _counted(own) if name == "log-prob" else "",
-            "own_log_prob": value,
-            "other": _counted(other) if name == "log-prob" else "",
-            "other_log_prob": other_value,
-            "same": None,
-        }
-        for name, value, other_value in (
-            (marked("log-prob"), own.log_prob, other.log_prob),
-            (marked("score"), own.score, other.score),
-        )
+    are_same = [
+        here is not None and there is not None and own.token_ids[here] == other.token_ids[there]
+        for here, there in pairs
     ]
+    first = are_same.index(False) if False in are_same else len(pairs)
+
+    def counted(text: ScoredText) -> str:
+        return tr_count("{count} token", "{count} tokens", len(text.tokens))
+
+    def side(text: ScoredText, position: int | None) -> tuple[str, float]:
+        return ("", math.nan) if position is None else (readable(text.tokens[position]), text.token_log_probs[position])
+
     rows = [
-        {
-            "row": str(number),
-            "own": "" if here is None else readable(own.tokens[here]),
-            "own_log_prob": math.nan if here is None else own.token_log_probs[here],
-            "other": "" if there is None else readable(other.tokens[there]),
-            "other_log_prob": math.nan if there is None else other.token_log_probs[there],
-            "same": same(here, there),
-        }
-        for number, (here, there) in enumerate(pairs[first:], start=first + 1)
+        (tr("log-prob"), counted(own), own.log_prob, counted(other), other.log_prob, None),
+        (tr("score"), "", own.score, "", other.score, None),
+        *(
+            (str(row + 1), *side(own, pairs[row][0]), *side(other, pairs[row][1]), are_same[row])
+            for row in range(first, len(pairs))
+        ),
     ]
-    table = pd.DataFrame([*sums, *rows], columns=["row", "own", "own_log_prob", "other", "other_log_prob", "same"])
-    table.insert(5, "change", table["other_log_prob"] - table["own_log_prob"])
-    return table
+    names = ("row", "own", "own_log_prob", "other", "other_log_prob", "same")
+    columns: dict[str, list[Any]] = {name: [row[at] for row in rows] for at, name in enumerate(names)}
+    changes = zip(columns["own_log_prob"], columns["other_log_prob"], strict=True)
+    return {**columns, "change": [there - here for here, there in changes]}
 
 
 def verdict(own: ScoredText, other: ScoredText) -> str:

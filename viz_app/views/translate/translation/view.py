@@ -76,9 +76,7 @@ def translation(reading: readings.Reading) -> None:
         "translation",
         "token_steps",
         title=tr("Probability of each token"),
-        call=lambda: Call("steps", hypothesis_tables.token_table, (python_code.explanation(reading),)).then(
-            "reset_index"
-        ),
+        call=lambda: Call("steps", hypothesis_tables.token_table, (python_code.explanation(reading),)),
     )
     sign_line(reading)
     st.markdown(tr("**Translations**, best first"), help=tr(ABOUT_SCORES))
@@ -134,7 +132,6 @@ def token_numbers(reading: readings.Reading) -> None:
     """Draw a table with a row for each token."""
     show_table(
         hypothesis_tables.token_table(reading.explain()),
-        hide_index=False,
         column_config={
             "position": st.column_config.NumberColumn("#", width=40),
             "token": st.column_config.TextColumn(tr("Token"), width="small"),

@@ -61,7 +61,7 @@ def test_iterations_and_searches(translator: Translator, mask_predict_checkpoint
     ((_, cells),) = search_rows([("Beam", best)])
     assert [(cell.token, cell.log_prob) for cell in cells] == [*zip(best.tokens, best.token_log_probs, strict=True)]
     table = rows_table(rows)
-    assert len(table) == sum(len(row.cells) for row in rows)
+    assert len(table["state"]) == sum(len(row.cells) for row in rows)
     assert set(table["state"]) <= {"predicted", "masked", "kept"}
 
 
