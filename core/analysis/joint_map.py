@@ -3,14 +3,19 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from core.analysis.heads.head import Maps
 from core.analysis.heads.mean_and_maximum import Combination, combine
+from core.analysis.tokens.words import readable_all
 from core.capture import AttentionMap
+from core.text.phrases import Phrase, marked
 from core.trace import Kind
+
+HIDDEN = marked("hidden, source"), marked("hidden, target")  # tokens of each part that are not shown, as one key
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,31 @@ class JointMap:
     source_columns: int
     missing: tuple[Kind, ...] = ()
     hidden: Tensor | None = None
+
+    def table(self) -> dict[str, list[Any]]:
+        """A row for each weight; positions are counted from 0.
+
+        Weights on tokens that are not shown have the keys `HIDDEN`, right of all columns as in the picture.
+        """
+        weights = self.weights if self.hidden is None else torch.cat([self.weights, self.hidden], 1)
+        places = [(row, column) for row, column in (~weights.isnan()).nonzero().tolist()]
+        fed, keys = readable_all(self.rows), [*readable_all(self.columns), *map(Phrase, HIDDEN)]
+        predicted = [None] * self.source_rows + readable_all(self.predicted)
+        return {
+            "block": [self._kind(row, column) for row, column in places],
+            "row": [row for row, _ in places],
+            "query": [fed[row] for row, _ in places],
+            "predicted": [predicted[row] for row, _ in places],
+            "column": [column for _, column in places],
+            "key": [keys[column] for _, column in places],
+            "weight": weights[~weights.isnan()].tolist(),
+        }
+
+    def _kind(self, row: int, column: int) -> Kind:
+        if row < self.source_rows:
+            return "encoder_self"
+        is_source = column < self.source_columns or column == len(self.columns)  # the latter is the first of `HIDDEN`
+        return "cross" if is_source else "decoder_self"
 
 
 def joint_map(maps: Maps, layer: int | None, head: int | Combination) -> JointMap:

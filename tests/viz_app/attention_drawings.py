@@ -24,7 +24,6 @@ from viz_app.drawing import head_links_text, scorecard_text, weight_tables
 from viz_app.views.compare.one_sentence import figures as comparison_figures
 from viz_app.views.heads.alignment import alignment_ribbons
 from viz_app.views.heads.grid.figures import bertviz_views
-from viz_app.views.heads.grid.figures import joint_map as joint_figures
 from viz_app.views.paper.paper_figures import appendix_figure
 from viz_app.views.paper.paper_figures import figures as appendix
 from viz_app.views.translate.translation import figures as hypothesis_tables
@@ -74,7 +73,7 @@ def all_kinds(of: Subject) -> Iterator[Drawn]:
     """Heads: the three kinds of attention in one matrix."""
     joint = joint_map(of.explanation.maps, of.place[0], of.place[1])
     yield attention_map.joint_payload(joint, "L1 H1", of.theme)
-    yield joint_figures.joint_table(joint)
+    yield pd.DataFrame(joint.table())
 
 
 def methods(of: Subject) -> Iterator[Drawn]:

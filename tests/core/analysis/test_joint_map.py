@@ -1,7 +1,10 @@
+from dataclasses import replace
+
+import pandas as pd
 import pytest
 import torch
 
-from core.analysis.joint_map import joint_map
+from core.analysis.joint_map import HIDDEN, JointMap, joint_map
 from core.capture import AttentionMap
 from core.translator import Translator
 
@@ -89,3 +92,36 @@ def test_each_row_has_what_went_to_hidden_tokens_of_source_and_target(translator
             if not share.isnan():
                 assert block.nansum() + share == pytest.approx(1, abs=1e-5)
     assert joint_map(explanation.maps, 0, 1).hidden is None
+
+
+@pytest.fixture
+def joint() -> JointMap:
+    """Two source tokens, three of the target; special tokens of the source hidden."""
+    weights = torch.full((5, 4), torch.nan)
+    weights[:2, :2] = torch.tensor([[0.25, 0.75], [1.0, 0.0]])
+    weights[2:, :2] = 0.5
+    weights[2:, 2:] = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.5, 0.5]])
+    return JointMap(weights, ("▁a", "▁<b>", "<s>", "▁x", "▁y"), ("▁a", "▁<b>", "▁x", "▁y"), ("▁x", "▁y", "</s>"), 2, 2)
+
+
+def test_the_table_holds_every_weight_that_there_is_and_no_other(joint: JointMap) -> None:
+    table = pd.DataFrame(joint.table())
+    assert len(table) == 5 * 4 - 2 * 2
+    assert table.groupby("block")["weight"].sum().to_dict() == {"cross": 3.0, "decoder_self": 2.0, "encoder_self": 2.0}
+    row = table[(table["row"] == 3) & (table["column"] == 2)].iloc[0]
+    assert (row["query"], row["predicted"], row["key"], row["weight"]) == ("x", "y", "x", 1.0)
+
+
+def test_weights_on_hidden_tokens_are_named_in_the_table(joint: JointMap) -> None:
+    """Each row of a block has a sum of 1 with them."""
+    of_target = joint.weights[2:, 2:].nansum(1)
+    hidden = torch.full((5, 2), torch.nan)
+    hidden[2:] = torch.stack([torch.zeros(3), 1 - of_target], 1)
+    hidden[:2, 0] = 0
+    table = pd.DataFrame(replace(joint, hidden=hidden).table())
+    sums = table.groupby(["block", "row"])["weight"].sum()
+    assert len(sums) == 2 + 2 * 3
+    assert (sums == 1).all()
+    shown = table[table["key"].isin(HIDDEN)].groupby("block")["key"].unique().map(list).to_dict()
+    source, target = HIDDEN
+    assert shown == {"encoder_self": [source], "cross": [source], "decoder_self": [target]}

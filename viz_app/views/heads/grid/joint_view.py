@@ -22,13 +22,12 @@ from viz_app.controls.toolbar import method_box
 from viz_app.controls.widgets import page_theme, setting_segments
 from viz_app.drawing import head_names
 from viz_app.drawing.display_text import plain, sentence_case
-from viz_app.language import marked, tr, tr_lower
+from viz_app.language import marked, tr, tr_lower, translated_all
 from viz_app.session import address, python_code, readings, word_selection
 from viz_app.session.attributions import METHOD_NAMES, METHOD_TEXTS, PER_LAYER
 from viz_app.session.gradient_output import ABOUT, Output, file_part, output_text
 from viz_app.session.map_pass import reading_pass
 from viz_app.session.readings import TokenView
-from viz_app.views.heads.grid.figures.joint_map import joint_table
 from viz_app.views.heads.grid.gradient_output_box import output_box
 
 LAYER, HEAD = address.JOINT_LAYER, address.JOINT_HEAD
@@ -86,7 +85,8 @@ def page(reading: readings.Reading, tokens: TokenView, boxes: DeltaGenerator) ->
             joint_attention_map(joint, name, page_theme(), on_cell=cells.click, **options)
             cells.show(lambda cell: cell.head[1:] == (layer, head))
     else:
-        show_table(joint_table(joint, tr), height=560)
+        table = joint.table()
+        show_table({**table, "key": translated_all(table["key"])}, height=560)
     downloads(
         file_name(layer, head, method) + file_part(output),
         "joint_map" if view == "Map" else None,
@@ -107,7 +107,7 @@ def joint_call(
     recorded = python_code.recorded_pass(reading)
     shown = {kind: recorded.maps(kind, tokens, method, output) for kind in KINDS}
     maps = Call("joint_maps", dict, (), shown)
-    return Call("table", joint_table, (Call("joint", joint_map, (maps, layer, head)),))
+    return Call("joint", joint_map, (maps, layer, head)).then("table")
 
 
 def links(explanation: Explanation, tokens: TokenView) -> dict[Axis, list[str]]:
