@@ -1,11 +1,8 @@
-import argparse
-import contextlib
-import io
 from pathlib import Path
 
 import pytest
 
-from core.analysis.alignment.align import ALIGN, AlignOptions, align
+from core.analysis.alignment.align import AlignOptions, align
 from core.analysis.alignment.aligners import rank_aligners
 from core.analysis.alignment.pharaoh import read_gold_pairs
 from core.cli.commands import main
@@ -28,29 +25,20 @@ def options(tmp_path: Path, tiny_checkpoint: Path) -> list[str]:
     ]
 
 
-def output_of(options: list[str]) -> str:
-    parser = argparse.ArgumentParser()
-    ALIGN.add_arguments(parser)
-    with contextlib.redirect_stdout(io.StringIO()) as output:
-        ALIGN.run(parser.parse_args(options))
-    return output.getvalue()
-
-
 def test_the_table_is_the_ranking(options: list[str], tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]):
-    pairs = read_gold_pairs(*options[3::2])
-    aligners = rank_aligners(Translator.from_checkpoint(tiny_checkpoint), pairs)
-    lines = output_of(options).splitlines()
+    aligners = rank_aligners(Translator.from_checkpoint(tiny_checkpoint), read_gold_pairs(*options[3::2]))
+    assert main(["align", *options]) == 0
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
     assert lines[0] == "2 sentence pairs; layers and heads counted from 1"
     assert lines[2].split() == ["head", "rows", "AER", "precision", "recall"]
     assert len(lines) == 3 + len(aligners) == 3 + 2 * (2 * (4 + 1) + 1)
     for line, aligner in zip(lines[3:], aligners, strict=True):
         assert line.split()[-4:-2] == [aligner.rows, f"{aligner.score.error_rate:.3f}"]
         assert line.startswith(str(aligner))
-    assert "2/2" in capsys.readouterr().err
-
-
-def test_other_methods_and_the_best_only(options: list[str]):
-    assert len(output_of([*options, "--method", "rollout", "--top", "3"]).splitlines()) == 3 + 3
+    assert "2/2" in printed.err
+    assert main(["align", *options, "--method", "rollout", "--top", "3"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3 + 3
 
 
 def test_the_table_counts_from_0(options: list[str], tiny_checkpoint: Path):
@@ -62,24 +50,19 @@ def test_the_table_counts_from_0(options: list[str], tiny_checkpoint: Path):
     assert set(table["rows"]) == {each.rows for each in found.aligners}
 
 
-def test_a_bad_file_is_named(options: list[str], tmp_path: Path):
-    (tmp_path / "gold").write_text("0-0\n0-9\n")
-    with pytest.raises(ValueError, match="line 2: '0-9' is out of range: the target has 4 words"):
-        output_of(options)
-
-
-@pytest.mark.parametrize("name", ["source", "target", "gold"])
-def test_an_empty_file_ends_with_an_error(
-    name: str, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("gold", "0-0\n0-9\n", "line 2: '0-9' is out of range: the target has 4 words"),
+        ("gold", "0-0\n", "2 source lines, 2 target lines and 1 lines of links: expected equal numbers"),
+        *((name, "", f"python -m core align: {name} is empty") for name in ("source", "target", "gold")),
+    ],
+)
+def test_a_bad_file_ends_with_an_error(
+    name: str, text: str, said: str, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    (tmp_path / name).write_bytes(b"")
+    (tmp_path / name).write_text(text)
     assert main(["align", *options]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith(f"python -m core align: {name} is empty")
-
-
-def test_other_line_counts_end_with_an_error(options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (tmp_path / "gold").write_text("0-0\n")
-    assert main(["align", *options]) == 1
-    assert "2 source lines, 2 target lines and 1 lines of links: expected equal numbers" in capsys.readouterr().err
+    assert said in printed.err
