@@ -36,9 +36,21 @@ def bar_column(title: str, digits: int, most: float = 1.0, **options: Any) -> An
     return st.column_config.ProgressColumn(title, **decimals(digits), min_value=0, max_value=most, **options)
 
 
-def show_table(table: "pd.DataFrame | Columns", *, hide_index: bool = True, **options: Any) -> None:
-    """Draw a table as `st.dataframe` does, with translated titles, and a dash, not `None`, in cells without a value."""
+def show_table(
+    table: "pd.DataFrame | Columns",
+    *,
+    columns: Mapping[str, Any] | None = None,
+    hide_index: bool = True,
+    **options: Any,
+) -> None:
+    """Draw a table as `st.dataframe` does, with translated titles, and a dash, not `None`, in cells without a value.
+
+    Args:
+        columns: the configuration of the columns that are shown, in order; None for all.
+    """
     table = _frame(table)
+    if columns is not None:
+        options |= {"column_order": list(columns), "column_config": columns}
     titles = {name: title for name in map(str, table.columns) if (title := tr(name)) != name}
     if titles:
         options["column_config"] = {**titles, **options.get("column_config", {})}

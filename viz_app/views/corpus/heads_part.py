@@ -76,8 +76,7 @@ def ranking(opened: OpenedIndex, search: HeadSearch, ranked: list[tuple[ScoreCar
         "corpus-ranking",
         lambda row: setattr(chosen, "head", ranked[row][0].head),
         height=430,
-        column_order=["name", "score", "does"],
-        column_config={
+        columns={
             "name": st.column_config.TextColumn(tr("Head"), width=100),
             "score": bar_column(tr("Score"), 3, width=110),
             "does": tr("Does"),

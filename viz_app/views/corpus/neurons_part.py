@@ -88,8 +88,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
                 "corpus-neurons",
                 lambda row: setattr(chosen, "neuron", neurons[row]),
                 height=520,
-                column_order=["name", "tokens", "highest", "active"],
-                column_config={
+                columns={
                     "name": st.column_config.TextColumn(tr("Neuron"), width=130),
                     "tokens": tr("Tokens of its examples"),
                     "highest": number_column(tr("Highest"), 2, width=70),

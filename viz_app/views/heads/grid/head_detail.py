@@ -187,8 +187,7 @@ def _table(view: HeadsView, attention: AttentionMap, heads: Sequence[int]) -> No
     show_table(
         table,
         height=420,
-        column_order=["head", "query", "predicted", "key", "weight"],
-        column_config={
+        columns={
             "head": st.column_config.TextColumn(tr("Head"), width=70 if attention.layer >= 0 else "small"),
             "query": tr("Fed") if is_decoder else tr("Token"),
             "predicted": tr("Predicts"),

@@ -49,38 +49,15 @@ SORTED_BY_NAMES: dict[str, str] = {"most": marked("Number of signs"), **NAMES}
 EXAMPLE = "A brown dog runs across the grass.\nWhere is the station?\tWo ist der Bahnhof?"
 
 
-def sign_options(by: SignName | None) -> dict[str, Any]:
-    """Return the options of the table of sentences; a sign that they are sorted by is shown alone."""
-    values = {name: number_column(tr(NAMES[name]), 2, width=110, help=tr(ABOUT_SIGNS[name])) for name in SIGNS}
-    shown = SIGNS if by is None else (by,)
-    return {
-        "height": 560,
-        "column_order": ["signs", "words", *shown, "line", "source", "translation"],
-        "column_config": {
-            "signs": st.column_config.TextColumn(tr("Signs"), width=150),
-            "words": st.column_config.TextColumn(tr("Words"), width=120),
-            **values,
-            "line": st.column_config.NumberColumn(tr("Line"), width=60),
-            "source": st.column_config.TextColumn(tr("Source"), width="medium"),
-            "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
-        },
+def options(**first: Any) -> dict[str, Any]:
+    """Return the options of a table with these columns first, and those of the line and its texts last."""
+    columns = {
+        **first,
+        "line": st.column_config.NumberColumn(tr("Line"), width=60),
+        "source": st.column_config.TextColumn(tr("Source"), width="medium"),
+        "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
     }
-
-
-def columns() -> dict[str, Any]:
-    """Return the options of the table of words."""
-    return {
-        "height": 560,
-        "column_order": ["word", "probability", "log_prob", "line", "source", "translation"],
-        "column_config": {
-            "word": st.column_config.TextColumn(tr("Word"), width="small"),
-            "probability": bar_column(tr("Probability"), 3, width="small"),
-            "log_prob": number_column(tr("Log-prob"), 2, width=80),
-            "line": st.column_config.NumberColumn(tr("Line"), width=60),
-            "source": st.column_config.TextColumn(tr("Source"), width="medium"),
-            "translation": st.column_config.TextColumn(tr("Translation"), width="medium"),
-        },
-    }
+    return {"height": 560, "columns": columns}
 
 
 FORM = LinesForm(
@@ -125,7 +102,12 @@ def results(scored: ScoredFile) -> None:
     )
     shown = "" if len(words) <= SHOWN else " " + tr("The first {count} are shown; the CSV has all.", count=SHOWN)
     note = tr("Select a row to open its word on Translate, with the alternatives and other translations.") + shown
-    scored.table(word_columns(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), note, **columns())
+    columns = options(
+        word=st.column_config.TextColumn(tr("Word"), width="small"),
+        probability=bar_column(tr("Probability"), 3, width="small"),
+        log_prob=number_column(tr("Log-prob"), 2, width=80),
+    )
+    scored.table(word_columns(words[:SHOWN]), "scored_words", lambda row: scored.open(words[row]), note, **columns)
     recorded = Call("words", worst_words, (lines_call(scored),)).returning(words)
     downloads("word-scores", call=lambda: Call("table", word_columns, (recorded,)))
 
@@ -161,7 +143,13 @@ def sentences(scored: ScoredFile) -> None:
     shown = sign_columns(lines[:SHOWN], thresholds, by)
     shown["signs"] = [joined([tr(NAMES[sign.name]) for sign in line.firing(thresholds)]) for line in lines[:SHOWN]]
     note = tr("Select a row to open the sentence on Translate, with its words selected.")
-    scored.table(shown, "signed_sentences", lambda row: scored.open_line(lines[row], by), note, **sign_options(by))
+    values = SIGNS if by is None else (by,)  # beside longer texts the one that they are sorted by
+    columns = options(
+        signs=st.column_config.TextColumn(tr("Signs"), width=150),
+        words=st.column_config.TextColumn(tr("Words"), width=120),
+        **{name: number_column(tr(NAMES[name]), 2, width=110, help=tr(ABOUT_SIGNS[name])) for name in values},
+    )
+    scored.table(shown, "signed_sentences", lambda row: scored.open_line(lines[row], by), note, **columns)
     signed = Call("signed", sign_file, (python_code.translator(scored.models[0]), lines_call(scored))).returning(
         scored.signed
     )

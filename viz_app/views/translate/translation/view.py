@@ -114,8 +114,7 @@ def comparison(reading: readings.Reading) -> None:
     st.html(words.marked_text(texts[0], marks[0], "del") + words.marked_text(texts[1], marks[1], "ins"))
     show_table(
         hypothesis_tables.comparison_table(own, other),
-        column_order=["row", "own", "own_log_prob", "other", "other_log_prob", "change", "same"],
-        column_config={
+        columns={
             "row": st.column_config.TextColumn(tr("Row"), width=60),
             "own": st.column_config.TextColumn(tr("Model's own"), width="small"),
             "own_log_prob": number_column(tr("Log-prob"), 3, width="small"),
