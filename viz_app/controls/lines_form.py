@@ -60,7 +60,7 @@ class LinesFile(MayHoldModel):
 
     def show(self, source: str, target: tuple[int, ...], words: "Iterable[WordSelection]" = ()) -> None:
         """Show a sentence with a given target and its selected words on all pages; call it in a callback."""
-        search = readings.Search(source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
+        search = readings.Search(source, num_hypotheses=1)
         readings.show_target(self.models[0], search, target, words)
 
     def table(

@@ -23,7 +23,6 @@ from viz_app.views.corpus.figures.corpus import AXIS_NAMES, Range
 from viz_app.views.corpus.figures.corpus_examples import ShownExample, sides
 
 HEAD, NEURON, RANGE = address.CORPUS_HEAD, address.CORPUS_NEURON, address.CORPUS_RANGE
-BEAM_SIZE, LENGTH_PENALTY = 4, 0.6  # of the other hypotheses of an opened sentence
 TOLERANCE = 1e-3  # of the value of an example, as a share of it
 
 
@@ -144,7 +143,7 @@ def _words(model: Model, sentence: IndexedSentence, *places: tuple[Side, int]) -
 
 def _open(model: Model, sentence: IndexedSentence, words: list[WordSelection]) -> None:
     target = (*sentence.target, model.translator.model.config.eos_id)
-    search = readings.Search(sentence.source, BEAM_SIZE, LENGTH_PENALTY, num_hypotheses=1)
+    search = readings.Search(sentence.source, num_hypotheses=1)
     readings.show_target(model, search, target, words)
     lead_to("heads")
 

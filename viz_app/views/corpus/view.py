@@ -12,6 +12,7 @@ from core.analysis.heads.word_pair import PairHeads
 from core.capture import KINDS, Kind
 from core.files.console import command_line
 from viz_app.controls.job_control import job_control
+from viz_app.controls.lines_form import PASTED
 from viz_app.controls.pair_answer import pair_answer
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import plain, sentence_case
@@ -50,7 +51,6 @@ ORIGINS = {
     "1": marked("{corpus}; translated greedily by {model}."),
 }
 SEARCHED = marked("{corpus}; translated with beam size {size} by {model}.")
-PASTED = marked("the text")
 VIEWS = (marked("Heads"), marked("Two measures"), marked("Neurons"))
 ACROSS, UP = marked("Across"), marked("Up")
 EVERY_KIND, EVERY_LAYER = "all", marked("All")
