@@ -1,11 +1,12 @@
 """What one head does in all sentences of a corpus, as charts with their numbers; see `distributions`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.analysis.corpus.distributions import DECILES, DISTANCES, FARTHEST, WEIGHT_BINS
 from core.analysis.corpus.index import CorpusIndex
@@ -81,7 +82,7 @@ def _name(distance: int) -> str:
 def sampled_strengths(index: CorpusIndex, head: Head, decile: int | None = None) -> HeadChart:
     """Strongest pair of a head in each sentence of the sample, weakest first, with its decile from 1.
 
-    The picture is a histogram of the strengths, with lines at the ends of one decile.
+    The picture is a histogram of the strengths, with those of one decile in another colour.
     """
     table, row = index.known_distributions(), index.rows[head]
     order = [place for place in table.strengths[row].argsort(kind="stable").tolist() if table.strengths[row, place] > 0]
@@ -94,17 +95,22 @@ def sampled_strengths(index: CorpusIndex, head: Head, decile: int | None = None)
         "query": table.queries[row, order].tolist(),
         "key": table.keys[row, order].tolist(),
     }
-    counts, ends = np.histogram(strengths, STRENGTH_BINS, (0.0, max(strengths, default=1.0)))
-    shown = [strengths[place] for place in parts[decile - 1]] if decile else []
+    bins = np.linspace(0, max(strengths, default=1.0), STRENGTH_BINS + 1)
+    curves = [_bars(bins.tolist(), _counts(strengths, bins), marked("sentences with a strength of about {x}: {y}"))]
+    if decile:
+        of_decile = _counts([strengths[place] for place in parts[decile - 1]], bins)
+        curves = [
+            replace(curves[0], name=Phrase(SENTENCES)),
+            replace(curves[0], name=Phrase(marked("this tenth")), values=of_decile, color=1, says=""),
+        ]
     picture = Curves(
-        title="",
-        axis=Phrase(SENTENCES),
-        below=Phrase(marked("strength")),
-        curves=[_bars(ends.tolist(), counts.tolist(), marked("sentences with a strength of about {x}: {y}"))],
-        limits=(0, None),
-        rules=[shown[0], shown[-1]] if shown else [],
+        title="", axis=Phrase(SENTENCES), below=Phrase(marked("strength")), curves=curves, limits=(0, None)
     )
     return HeadChart(marked("{head}, strengths of a sample of sentences"), columns, picture)
+
+
+def _counts(strengths: Sequence[float], bins: NDArray[np.float64]) -> list[int]:
+    return np.histogram(strengths, bins)[0].tolist()
 
 
 def _bars(ends: Sequence[float], counts: Sequence[int], says: str) -> Curve:

@@ -45,7 +45,7 @@ source position t S / T: 0 is a translation word by word in the same order.
 """)
 ABOUT_STRENGTHS = marked("""
 The strengths of the head in a sample of sentences, in which every sentence of the corpus is with the same probability;
-the lines are the ends of the tenth that is shown.
+the tenth that is shown has another colour.
 """)
 ABOUT_TOKENS = marked("""
 The tokens **from** which and **to** which the head attends most: the largest weight (or strength, the norm of what it

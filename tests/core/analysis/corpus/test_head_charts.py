@@ -25,15 +25,17 @@ def test_charts_have_the_numbers_of_the_index(index: CorpusIndex) -> None:
     assert [str(name) for _, name in decoder.picture.names][::16] == ["\u2264 -16", "0", "\u2265 +16"]
 
 
-def test_the_lines_of_a_decile_are_at_its_ends(index: CorpusIndex) -> None:
+def test_the_bars_of_a_decile_are_among_those_of_all(index: CorpusIndex) -> None:
     found = sampled_strengths(index, CROSS, 1)
     table = found.table()
     assert (sorted(set(table["decile"])), len(table["decile"])) == ([*range(1, 11)], 12)
     assert table["strength"] == sorted(table["strength"])
-    assert sum(found.picture.curves[0].values) == 12
-    assert found.picture.curves[0].places[-1] == pytest.approx(max(table["strength"]) * 59 / 60)
-    assert found.picture.rules == table["strength"][:2]
-    assert not sampled_strengths(index, CROSS).picture.rules
+    everything, decile = found.picture.curves
+    assert (sum(everything.values), sum(decile.values)) == (12, 2)
+    assert all(part <= whole for part, whole in zip(decile.values, everything.values, strict=True))
+    assert everything.places[-1] == pytest.approx(max(table["strength"]) * 59 / 60)
+    (alone,) = sampled_strengths(index, CROSS).picture.curves
+    assert alone.values == everything.values
     for line, query, key, strength in zip(*(table[name] for name in ("line", "query", "key", "strength")), strict=True):
         examples = [each for decile in range(1, 11) for each in index.decile_examples(CROSS, decile)]
         (example,) = [each for each in examples if each.sentence.line == line]
