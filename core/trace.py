@@ -67,6 +67,7 @@ KIND_NAMES: dict[Kind, str] = {
     "decoder_self": marked("Decoder"),
     "cross": marked("Cross"),
 }
+STACK_NAMES: dict[Stack, str] = {"encoder": KIND_NAMES["encoder_self"], "decoder": KIND_NAMES["decoder_self"]}
 SUBLAYERS: dict[Stack, tuple[str, ...]] = {  # in their order
     "encoder": ("self_attention", "feed_forward"),
     "decoder": ("self_attention", "cross_attention", "feed_forward"),

@@ -1,7 +1,7 @@
 """Selection of a predicted token, of another token to compare it with, and of a measure of its probability."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 
 import streamlit as st
 
@@ -28,31 +28,36 @@ TOKEN = address.TOKEN  # position of the predicted token; in the address it coun
 
 @dataclass
 class _Words:
-    """The words that were selected when the token was."""
+    """The words that were selected when the token of a setting was, by its key."""
 
-    words: object = ()
+    of: dict[str, object] = field(default_factory=dict[str, object])
 
 
 def token_box(about: Reading) -> int:
-    """Select a predicted token; a word selected on the page selects its first token.
+    """Select a predicted token, at first the least probable one; a selected word selects its first token."""
+    about_it = tr("Or click a word of the translation above.")
+    return preset_token_box(about, TOKEN, about.identity, lambda: least_probable_token(about.explain()), about_it)
 
-    At first it is the least probable one.
-    """
+
+def preset_token_box(
+    about: Reading, setting: Field[int], identity: Hashable, preset: Callable[[], int], help: str, width: int = 200
+) -> int:
+    """Select a predicted token as `token_box`, at first that of a preset, which is of something."""
     tokens = about.explain().predicted_tokens
     state, words = session_object(_Words), readings.selected_words(about)
     target = [group for side, group in words if side == "target"]
-    if target and words != state.words and TOKEN.requested not in target[-1]:
-        TOKEN.set(target[-1].start)
-    state.words = words
-    TOKEN.preset_for(about.identity, lambda: least_probable_token(about.explain()))
+    if target and words != state.of.get(setting.key) and setting.requested not in target[-1]:
+        setting.set(target[-1].start)
+    state.of[setting.key] = words
+    setting.preset_for(identity, preset)
     names = [f"{number} {token}" for number, token in enumerate(readable_all(tokens), start=1)]
-    return TOKEN.draw(
+    return setting.draw(
         st.selectbox,
         tr("Predicted token"),
         range(len(tokens)),
         format_func=names.__getitem__,
-        width=200,
-        help=tr("Or click a word of the translation above."),
+        width=width,
+        help=help,
     )
 
 

@@ -15,7 +15,7 @@ from core.analysis.interventions.path_patching import Receiver
 from core.analysis.pictures import Cell, Grid
 from core.analysis.tokens.words import readable
 from core.text.phrases import Number, Phrase, marked
-from core.trace import KINDS, STACKS, Head, Kind, Stack
+from core.trace import KIND_NAMES, KINDS, STACKS, Head, Kind, Stack
 
 LEGENDS: dict[Into, str] = {
     "corrupted": marked("share of the difference that the patch recovers"),
@@ -44,11 +44,6 @@ CELL_TITLES: dict[Component, str] = {
 GRIDS: dict[Stack, str] = {
     "encoder": marked("Effects of patches in the encoder"),
     "decoder": marked("Effects of patches in the decoder"),
-}
-KIND_GROUPS: dict[Kind, str] = {
-    "encoder_self": marked("Encoder"),
-    "decoder_self": marked("Decoder"),
-    "cross": marked("Cross-attention"),
 }
 
 
@@ -302,7 +297,7 @@ class PatchedPaths(PatchedPairs):
             ],
             limit,
             6,
-            [(Phrase(KIND_GROUPS[kind]), len(heads)) for kind in kinds],
+            [(Phrase(KIND_NAMES[kind]), len(heads)) for kind in kinds],
         )
         return (grid,)
 

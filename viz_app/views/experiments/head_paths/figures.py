@@ -17,7 +17,7 @@ from core.analysis.composition.edges import (
 )
 from core.analysis.composition.survey import Survey
 from core.analysis.interventions.pair_runs import Metric, PairRuns
-from core.trace import STACKS, Stack
+from core.trace import STACK_NAMES, STACKS, Stack
 from viz_app.drawing.display_text import decimal
 from viz_app.drawing.theme import Dash, Theme
 from viz_app.language import marked, tr, translated
@@ -41,7 +41,6 @@ NAMES = {
 LETTERS: dict[Input, str] = {"query": "Q", "key": "K", "value": "V", "input": ""}
 DASHES: dict[Input, Dash] = {"query": "dash", "key": "dot", "value": "solid", "input": "solid"}
 PLACE_NAMES = {"source": marked("source"), "target": marked("target"), "logit": marked("logit")}
-SIDE_NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 EFFECTS: dict[Metric, str] = {
     "difference": marked("effect on A minus B in nats; thick: strong"),
     "log_prob": marked("effect on the log-probability of A in nats; thick: strong"),
@@ -176,7 +175,7 @@ def _layout(
             places |= {node: Point(trunk if node.head is None else start + COLUMN * node.head, y) for node in of_row}
             rows.append((name, Point(names, y)))
         top = bottom - pitch * (len(nodes) - 1)
-        titles.append((tr(SIDE_NAMES[side]), Point(0.0 if side == "encoder" or is_narrow else left, top - TOP + 14)))
+        titles.append((tr(STACK_NAMES[side]), Point(0.0 if side == "encoder" or is_narrow else left, top - TOP + 14)))
         if is_narrow:
             right, bottom = max(right, trunk + BOW + RADIUS), top - TOP - BOTTOM
         else:

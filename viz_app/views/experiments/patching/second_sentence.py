@@ -12,14 +12,13 @@ from core.analysis.interventions.minimal_pairs import CONTRASTS, MinimalPair, Pa
 from core.analysis.interventions.pair_runs import Metric
 from core.analysis.interventions.patching import Into
 from core.analysis.tokens.words import readable
-from viz_app.controls.predicted_token import metric_box
+from viz_app.controls.predicted_token import metric_box, preset_token_box
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import sentence_case
 from viz_app.language import joined, marked, tr, tr_count, tr_values
-from viz_app.session import address, model_passes, readings
+from viz_app.session import address, model_passes
 from viz_app.session.models import MODEL_HASH, Model
 from viz_app.session.readings import Reading
-from viz_app.session.state import session_object
 
 T = TypeVar("T")
 CORRUPTED = address.CORRUPTED
@@ -60,13 +59,6 @@ class PatchingQuestion:
     against: str | None
     metric: Metric
     into: Into
-
-
-@dataclass
-class SelectedWords:
-    """The words that were selected on the page when the token was."""
-
-    words: object = ()
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=MODEL_HASH)
@@ -161,24 +153,16 @@ def question_boxes(
     second = model_passes.explanation(about.model, corrupted, about.hypothesis.token_ids)
     own = about.explain()
     drops = [before - after for before, after in zip(own.log_probs, second.log_probs, strict=True)]
-    words = readings.selected_words(about)
-    state, target = session_object(SelectedWords), [group.start for side, group in words if side == "target"]
-    if target and words != state.words:
-        TOKEN.set(target[-1])
-    state.words = words
-    TOKEN.preset_for((about.identity, corrupted), lambda: max(range(own.num_forced, len(drops)), key=drops.__getitem__))
+
+    def dropped_most() -> int:
+        return max(range(own.num_forced, len(drops)), key=drops.__getitem__)
+
+    about_it = tr(
+        "Or click a word of the translation above. At first it is the one that the second sentence makes least "
+        "probable."
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        position = TOKEN.draw(
-            st.selectbox,
-            tr("Predicted token"),
-            range(len(drops)),
-            format_func=lambda each: f"{each + 1} {readable(own.predicted_tokens[each])}",
-            width=165,
-            help=tr(
-                "Or click a word of the translation above. At first it is the one that the second sentence makes least "
-                "probable."
-            ),
-        )
+        position = preset_token_box(about, TOKEN, (about.identity, corrupted), dropped_most, about_it, 165)
         alternatives = [*second.alternatives[position], *own.alternatives[position]]
         against = _against_box(str(own.predicted_tokens[position]), [str(token) for token, _ in alternatives])
         view = view_box()

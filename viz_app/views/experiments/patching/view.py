@@ -12,7 +12,7 @@ from core.analysis.pictures_data import Mark
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
 from core.capture import KINDS, Kind
-from core.trace import Stack
+from core.trace import STACK_NAMES, Stack
 from viz_app.components.picture import picture
 from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
@@ -58,7 +58,6 @@ ABOUT_BADGE = marked(
     "1 are then where they should be."
 )
 VIEWS = (marked("Components"), marked("Paths between heads"))
-NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 ROWS: dict[Stack, str] = {
     "encoder": marked("a row for each token of the sentences"),
     "decoder": marked("a row for each token of the translation so far; the last one predicts the token"),
@@ -137,7 +136,7 @@ def components(patched: Patching) -> None:
             if len(result.pairs) > 1
             else tr("The first pair.")
         )
-    for number, (side, name) in enumerate(NAMES.items()):
+    for number, (side, name) in enumerate(STACK_NAMES.items()):
         title = tr("**{name}**: {text}", name=tr(name), text=tr(ROWS[side]))
         if number == 0:
             headline(title, patched)
