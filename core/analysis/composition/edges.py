@@ -88,7 +88,7 @@ class Edge(NamedTuple):
         return f"{self.sender} > {self.receiver}{which}"
 
     @property
-    def title(self) -> Phrase:
+    def title(self) -> str:
         """Name for readers of any language: `Encoder L1 H2 to Cross L5 H3, value`."""
         title = Phrase("{sender} \u2192 {receiver}", sender=self.sender.title, receiver=self.receiver.title)
         name = INPUT_NAMES[self.input]

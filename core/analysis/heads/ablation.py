@@ -104,7 +104,8 @@ class HeadsOff(PicturedResult):
 
     def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
         """A row for each layer: of each kind a cell that stands for all heads, and one for each of them."""
-        limit, kinds = effect_limit(list(self.changes.values())), dict.fromkeys(head.kind for head in self.heads)
+        limit = effect_limit(list(self.changes.values()))
+        kinds: list[Kind] = list(dict.fromkeys(head.kind for head in self.heads))
         widths = {kind: 1 + max(head.head for head in self.heads if head.kind == kind) for kind in kinds}
         rows: list[tuple[str, list[Cell | None]]] = []
         for layer in range(1 + max(head.layer for head in self.heads)):

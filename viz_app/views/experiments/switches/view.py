@@ -9,7 +9,7 @@ import streamlit as st
 from core.analysis.correlation import spearman
 from core.analysis.heads.ablation import HeadsOff, token_changes
 from core.analysis.recorded_call import Call
-from core.trace import KIND_NAMES
+from core.trace import KIND_NAMES, Kind
 from viz_app.components.picture import picture
 from viz_app.controls.changed_translation import changed_translation
 from viz_app.controls.charts import show_chart
@@ -77,7 +77,7 @@ def page(reading: readings.Reading) -> None:
         frozenset(set_to),
         on_place=lambda place: switches.switch(model, found.heads_at(place), gate),
     )
-    changed = Counter(head.kind for head in set_to)
+    changed = Counter[Kind](head.kind for head in set_to)
     counts = (tr("{name}: {count} changed", name=tr(KIND_NAMES[kind]), count=changed[kind]) for kind in changed)
     st.caption(joined(counts) if changed else plain(translated(found.answer())))
     title = tr("Change of the log-probability with each head alone off")
@@ -143,7 +143,7 @@ def outcome(reading: readings.Reading, gates: HeadGates) -> None:
         )
 
 
-def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> None:
+def effects(reading: readings.Reading, measured: switched_heads.HeadsOffJob) -> None:
     """Draw the effect of each head off alone, and its importance by gradient."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.markdown(tr("**Each head off alone**"), help=tr(ABOUT_IMPORTANCE), width="content")
@@ -153,9 +153,10 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
     recorded = switched_heads.heads_off_call(reading, {}, measured, weighed=True)
     found: HeadsOff = recorded.run()
     heads, importance = found.ranked, switched_heads.importance(reading)
+    changes = list(map(found.changes.__getitem__, heads))
     table = {
         "head": head_titles(heads),
-        "change": list(map(found.changes.__getitem__, heads)),
+        "change": changes,
         "importance": list(map(importance.__getitem__, heads)),
         "within_layer": list(map(found.importance_in_layer.__getitem__, heads)),
     }
@@ -187,7 +188,7 @@ def effects(reading: readings.Reading, measured: switched_heads.HeadsOff) -> Non
             title=tr("Change of the log-probability with each head off, by its importance by gradient"),
             call=lambda: recorded.then("table"),
         )
-        correlation = spearman(list(map(abs, table["change"])), table["importance"])
+        correlation = spearman(list(map(abs, changes)), list(map(importance.__getitem__, heads)))
         if not math.isnan(correlation):
             st.caption(
                 tr(
