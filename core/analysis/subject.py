@@ -67,6 +67,15 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
 
 
+def _add_two_models(parser: argparse.ArgumentParser) -> None:
+    _add_model(parser)
+    parser.add_argument("--other", type=Path, required=True, metavar="FILE", help="the model that is compared with it")
+
+
+def _open_two_models(options: argparse.Namespace) -> tuple[Translator, Translator]:
+    return Translator.from_checkpoint(options.checkpoint), Translator.from_checkpoint(options.other)
+
+
 def explained(translator: Translator, text: str, target: str | Sequence[int] | None = None) -> Explanation:
     """The explanation of a translation, by default the model's own.
 
@@ -79,6 +88,7 @@ def explained(translator: Translator, text: str, target: str | Sequence[int] | N
 SENTENCE = Subject(_add_sentence, _open_sentence)
 EXPLAINED = Subject(_add_sentence, lambda options: (explained(*_open_sentence(options)),))
 MODEL = Subject(_add_model, lambda options: (Translator.from_checkpoint(options.checkpoint),))
+TWO_MODELS = Subject(_add_two_models, _open_two_models)
 NOTHING = Subject(lambda parser: None, lambda options: ())
 
 

@@ -32,7 +32,7 @@ from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.heads.corpus_maps import BATCH_SIZE, batch_maps
 from core.analysis.heads.head import Maps
 from core.analysis.pictures import Cell, Grid
-from core.analysis.subject import Subject
+from core.analysis.subject import TWO_MODELS, Subject
 from core.analysis.tokens.words import mean_over_words
 from core.capture import AttentionMap
 from core.decoding.text_codec import require_text
@@ -259,8 +259,7 @@ def nearest_heads(
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
-    parser.add_argument("--other", type=Path, required=True, metavar="FILE", help="the model that is compared with it")
+    TWO_MODELS.add_arguments(parser)
     parser.add_argument(
         "--input", type=Path, required=True, metavar="FILE", help="sentences that both models read, one per line"
     )
@@ -268,7 +267,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _open(options: argparse.Namespace) -> tuple[Translator, Translator, list[str]]:
     sentences = [line for line in split_lines(read_text(options.input)) if line.strip()]
-    return Translator.from_checkpoint(options.checkpoint), Translator.from_checkpoint(options.other), sentences
+    first, second = TWO_MODELS.open(options)
+    return first, second, sentences
 
 
 NEAREST = Analysis(

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -72,10 +72,6 @@ class PatchedPairs(PicturedResult):
     into: Into
 
     @abstractmethod
-    def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
-        """What is drawn, whatever head is selected."""
-
-    @abstractmethod
     def strongest(self) -> tuple[str, float]:
         """Name and share of what has the largest effect."""
 
@@ -96,27 +92,10 @@ class PatchedPairs(PicturedResult):
             for clean, corrupted in zip(*position_tokens(self.pairs, component), strict=True)
         ]
 
-    def grid(
-        self,
-        title: str,
-        columns: Sequence[str],
-        rows: Sequence[tuple[str, Sequence[Cell | None]]],
-        limit: float = 1.0,
-        width: int = 4,
-        groups: Sequence[tuple[str, int]] = (),
-    ) -> Grid:
-        """A grid of `share_cell`s."""
-        ends = [Number(end, ".0f" if limit == 1 else ".3f") for end in (-limit, limit)]
-        return Grid(
-            title=title,
-            legend=Phrase(LEGENDS[self.into]),
-            ends=(ends[0], ends[1]),
-            scale="diverging",
-            columns=columns,
-            rows=rows,
-            groups=groups,
-            width=width,
-        )
+    def scaled(self, limit: float = 1.0) -> dict[str, Any]:
+        """Legend and scale of a grid of `share_cell`s."""
+        low, high = (Number(end, ".0f" if limit == 1 else ".3f") for end in (-limit, limit))
+        return {"legend": Phrase(LEGENDS[self.into]), "ends": (low, high), "scale": "diverging"}
 
 
 def _all_readable(tokens: str) -> str:
@@ -185,11 +164,12 @@ class PatchedComponents(PatchedPairs):
             [self.effects[each].moved(self.into) for each in components_of(side)]
         )  # [columns, positions]
         names = self.position_names(columns[0][0])
-        return self.grid(
-            Phrase(GRIDS[side]),
-            [f"L{layer + 1}" for _, layer in columns],
-            [(name, list(map(share_cell, row))) for name, row in zip(names, shares.T.tolist(), strict=True)],
+        return Grid(
+            title=Phrase(GRIDS[side]),
+            columns=[f"L{layer + 1}" for _, layer in columns],
+            rows=[(name, list(map(share_cell, row))) for name, row in zip(names, shares.T.tolist(), strict=True)],
             groups=[(Phrase(GROUPS[each]), len(self.effects[each].values)) for each in components_of(side)],
+            **self.scaled(),
         )
 
     def _columns(self, side: Stack) -> list[tuple[Component, int]]:
@@ -251,7 +231,8 @@ class PatchedHeads(PatchedPairs):
             for position in self.effects
         ]
         columns = [f"H{head + 1}" for head in range(len(rows[0][1]))]
-        return (self.grid(Phrase(marked("Effects of single heads")), columns, rows, width=5),)
+        title = Phrase(marked("Effects of single heads"))
+        return (Grid(title=title, columns=columns, rows=rows, width=5, **self.scaled()),)
 
     def strongest(self) -> tuple[str, float]:
         """The head with the largest effect at one position."""
@@ -288,16 +269,16 @@ class PatchedPaths(PatchedPairs):
         def cell(head: Head) -> Cell | None:
             return share_cell(shares[head], limit=limit, head=head) if head in shares else None
 
-        grid = self.grid(
-            Phrase(marked("Effects of heads through the paths to the receiver")),
-            [f"H{head + 1}" for head in heads] * len(kinds),
-            [
+        grid = Grid(
+            title=Phrase(marked("Effects of heads through the paths to the receiver")),
+            columns=[f"H{head + 1}" for head in heads] * len(kinds),
+            rows=[
                 (f"L{layer + 1}", [cell(Head(kind, layer, head)) for kind in kinds for head in heads])
                 for layer in sorted({head.layer for head in self.senders})
             ],
-            limit,
-            6,
-            [(Phrase(KIND_NAMES[kind]), len(heads)) for kind in kinds],
+            groups=[(Phrase(KIND_NAMES[kind]), len(heads)) for kind in kinds],
+            width=6,
+            **self.scaled(limit),
         )
         return (grid,)
 
@@ -329,7 +310,7 @@ class PatchedPositions(PatchedPairs):
         cells = [share_cell(share, limit=limit) for share in shares]
         columns = self.position_names(self.sender.kind)
         title = Phrase(marked("Effects by position of the sender"))
-        return (self.grid(title, columns, [("", cells)], limit, 7),)
+        return (Grid(title=title, columns=columns, rows=[("", cells)], width=7, **self.scaled(limit)),)
 
     def strongest(self) -> tuple[str, float]:
         """The position with the largest effect."""

@@ -1,6 +1,5 @@
 """The analysis `compare`: the translations of two models over a test set."""
 
-import argparse
 import math
 import sys
 from collections.abc import Iterable, Sequence
@@ -13,7 +12,7 @@ from core.analysis.declaration import Analysis, Columns, PicturedResult, option
 from core.analysis.pictures import Grid
 from core.analysis.signs.pair_signs import SIGNS, SignName
 from core.analysis.signs.thresholds import UNMEASURED, SignThresholds, load_thresholds, thresholds_beside
-from core.analysis.subject import Subject
+from core.analysis.subject import TWO_MODELS
 from core.analysis.two_models.buckets import Bucket, buckets_grid, by_frequency, by_length
 from core.analysis.two_models.paired_scores import PairedScore, PairedTestName, paired_scores
 from core.analysis.two_models.translated_lines import TestPair, TranslatedPair, parse_pairs, translate_pairs
@@ -234,19 +233,10 @@ def _read(options: CompareOptions) -> list[TestPair]:
         raise ValueError(f"{name}: {error}") from error
 
 
-def _add_models(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--checkpoint", type=Path, required=True, metavar="FILE", help="the model")
-    parser.add_argument("--other", type=Path, required=True, metavar="FILE", help="the model that is compared with it")
-
-
-def _open_models(options: argparse.Namespace) -> tuple[Translator, Translator]:
-    return Translator.from_checkpoint(options.checkpoint), Translator.from_checkpoint(options.other)
-
-
 COMPARE = Analysis(
     "compare",
     "compare the translations of two models over a test set",
     compare_models,
     CompareOptions,
-    Subject(_add_models, _open_models),
+    TWO_MODELS,
 )

@@ -14,7 +14,7 @@ from viz_app.controls.charts import show_chart
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.lines_form import LinesForm
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import plain
 from viz_app.language import marked, tr, tr_count, translated
@@ -128,11 +128,11 @@ def scores_table(result: ComparedModels, names: tuple[str, str]) -> None:
         column_order=["metric", "first", "first_interval", "second", "second_interval", "p_value", "signature"],
         column_config={
             "metric": st.column_config.TextColumn(tr("Metric"), width=80),
-            "first": st.column_config.NumberColumn(names[0], **decimals(2)),
-            "first_interval": st.column_config.NumberColumn("\u00b1", **decimals(2), width=60),
-            "second": st.column_config.NumberColumn(names[1], **decimals(2)),
-            "second_interval": st.column_config.NumberColumn("\u00b1", **decimals(2), width=60),
-            "p_value": st.column_config.NumberColumn("p", **decimals(4), width=80),
+            "first": number_column(names[0], 2),
+            "first_interval": number_column("\u00b1", 2, width=60),
+            "second": number_column(names[1], 2),
+            "second_interval": number_column("\u00b1", 2, width=60),
+            "p_value": number_column("p", 4, width=80),
             "signature": st.column_config.TextColumn(tr("Signature"), width="large"),
         },
     )
@@ -196,7 +196,7 @@ def by_difference(file: ComparedFile, result: ComparedModels, names: tuple[str, 
     options: dict[str, Any] = {
         "height": 420,
         "column_config": {
-            "difference": st.column_config.NumberColumn(tr("Difference"), **decimals(1), width=90),
+            "difference": number_column(tr("Difference"), 1, width=90),
             "first_chrf": None,
             "second_chrf": None,
             "line": st.column_config.NumberColumn(tr("Line"), width=60),

@@ -13,7 +13,7 @@ from viz_app.controls.check_badge import check_badge
 from viz_app.controls.downloads import downloads
 from viz_app.controls.job_control import job_control
 from viz_app.controls.score_products import map_with_products
-from viz_app.controls.tables import decimals, show_table
+from viz_app.controls.tables import number_column, show_table
 from viz_app.controls.widgets import page_theme
 from viz_app.drawing.display_text import decimal, isolated, plain, sentence_case
 from viz_app.language import joined, marked, tr, translated, translated_all
@@ -195,7 +195,6 @@ def agreement(survey: QuestionSurvey) -> None:
 
 def table(survey: QuestionSurvey, count: int) -> None:
     """Draw the edges as a table."""
-    number = st.column_config.NumberColumn
     edges, columns = [each.edge for each in survey.found.ranked()[:count]], survey.found.columns(count)
     names = {
         "from": translated_all(edge.sender.title for edge in edges),
@@ -209,10 +208,10 @@ def table(survey: QuestionSurvey, count: int) -> None:
             "from": tr("From"),
             "to": tr("To"),
             "input": tr("Input"),
-            "effect": number(tr("Effect"), **decimals(3), help=tr("In nats, by path patching.")),
-            "estimate": number(tr("Estimate"), **decimals(3), help=tr("To first order.")),
-            "change": number(tr("Change"), **decimals(3), help=tr("Of the receiver's output, relative to it.")),
-            "composition": number(tr("By weights"), **decimals(3), help=tr("Composition score of two heads.")),
+            "effect": number_column(tr("Effect"), 3, help=tr("In nats, by path patching.")),
+            "estimate": number_column(tr("Estimate"), 3, help=tr("To first order.")),
+            "change": number_column(tr("Change"), 3, help=tr("Of the receiver's output, relative to it.")),
+            "composition": number_column(tr("By weights"), 3, help=tr("Composition score of two heads.")),
         },
     )
 

@@ -4,6 +4,7 @@ from functools import partial
 
 import streamlit as st
 
+from core.analysis.heads.head import Head
 from core.analysis.interventions.cuts import Cut
 from core.analysis.tokens.words import readable
 from core.capture import AttentionMap, Kind
@@ -56,7 +57,7 @@ def cutting(reading: readings.Reading, kind: Kind, tokens: TokenView, attention:
         heads, row, key = weights
         rows = None if row is None else places["query"][row]
         keys = None if key is None else places["key"][key]
-        cuts = cut_weights.clicked_cuts(kind, attention.layer, heads, rows, keys, value, renormalise)
+        cuts = [Cut(Head(kind, attention.layer, head), rows, keys, value, renormalise) for head in heads]
         session_object(Cuts).toggle(reading, cuts)
 
     def shown(positions: range | None, groups: list[range]) -> range | None:

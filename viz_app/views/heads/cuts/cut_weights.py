@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.analysis.heads.head import Head
 from core.analysis.interventions.cut_search import MAX_CUTS, CutSearch, find_cuts
 from core.analysis.interventions.cut_translation import translate_cut
 from core.analysis.interventions.cuts import Cut, CutEffect, cut_effect, parse_cut
@@ -117,16 +116,3 @@ def cut_search(about: Reading, position: int, kind: Kind) -> FoundCuts:
         return FoundCuts(states, Job(steps(), MAX_CUTS + 1, marked("cuts at most"), running=False))
 
     return session_object(CutSearchSlot).of((about.identity, position, kind), begun)
-
-
-def clicked_cuts(
-    kind: Kind,
-    layer: int,
-    heads: Sequence[int],
-    rows: range | None,
-    keys: range | None,
-    value: float,
-    renormalise: bool,
-) -> list[Cut]:
-    """Return the cuts of a click, one for each head."""
-    return [Cut(Head(kind, layer, head), rows, keys, value, renormalise) for head in heads]
