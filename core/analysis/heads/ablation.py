@@ -128,6 +128,7 @@ class HeadsOff(PicturedResult):
             columns=[each for width in widths.values() for each in ("", *(f"H{head + 1}" for head in range(width)))],
             rows=rows,
             groups=[(Phrase(KIND_NAMES[kind]), 1 + width) for kind, width in widths.items()],
+            width=5,
         )
         return (grid,)
 
