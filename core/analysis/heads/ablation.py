@@ -105,8 +105,9 @@ class HeadsOff(PicturedResult):
     def pictures(self, at: Head | None = None) -> tuple[Grid, ...]:
         """A row for each layer: of each kind a cell that stands for all heads, and one for each of them."""
         limit = effect_limit(list(self.changes.values()))
-        kinds: list[Kind] = list(dict.fromkeys(head.kind for head in self.heads))
-        widths = {kind: 1 + max(head.head for head in self.heads if head.kind == kind) for kind in kinds}
+        widths: dict[Kind, int] = {}
+        for head in self.heads:
+            widths[head.kind] = max(widths.get(head.kind, 0), head.head + 1)
         rows: list[tuple[str, list[Cell | None]]] = []
         for layer in range(1 + max(head.layer for head in self.heads)):
             cells = {head: self._cell(head, limit) for head in self.heads if head.layer == layer}

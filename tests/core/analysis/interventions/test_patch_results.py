@@ -51,8 +51,9 @@ def test_every_patch_has_its_cell(found: PatchedComponents) -> None:
 
 
 def test_the_strongest_attention_is_named(found: PatchedComponents) -> None:
-    sizes = {kind: found.effects[kind].values.shape for kind in KINDS}
-    attention = [PatchedCell(kind, *at) for kind, size in sizes.items() for at in product(*map(range, size))]
+    attention = [
+        PatchedCell(kind, *at) for kind in KINDS for at in product(*map(range, found.effects[kind].values.shape))
+    ]
     cell = max(attention, key=lambda each: abs(found.share(each)))
     assert found.strongest_cell() == cell
     assert cell.title in found.answer()
