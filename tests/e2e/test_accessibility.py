@@ -3,6 +3,7 @@
 On the same way through all pages, which is most of the time that this takes, each first picture is held to a limit.
 """
 
+import re
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -23,19 +24,19 @@ SAME = ("[data-testid=stSidebar]", ".st-key-top-bar")
 
 
 def test_charts_say_what_they_show(page: Page, app: str) -> None:
-    open_page(
-        page, f"{app}/training?{urlencode({'tour': 'off', 'language': 'de', 'training_view': GERMAN['Learning rate']})}"
-    )
-    chart = page.get_by_role(
-        "figure", name=GERMAN["the learning rate of these settings, and of the paper's base model."]
-    )
-    expect(chart).to_be_visible()
+    address = urlencode({"tour": "off", "text": "Where?", "beam_size": 1, "language": "de"})
+    open_page(page, f"{app}/positions?{address}")
+    expect(
+        page.get_by_role("figure", name=GERMAN["a row for each position, a column for each dimension."])
+    ).to_be_visible()
     words = page.locator(".stElementContainer:has(.stPlotlyChart) + .stElementContainer .spoken")
-    expect(words).to_contain_text(f"{GERMAN['Horizontal axis']}: {GERMAN['step']}, ")
-    expect(words).to_contain_text(f"{GERMAN['these settings']}: ")
+    expect(words).to_contain_text(f"{GERMAN['All values']}: ")
     box = words.locator("xpath=ancestor::*[contains(@class, 'stElementContainer')][1]").bounding_box()
     assert box is not None
     assert box["height"] == 1  # for screen readers alone
+    open_page(page, f"{app}/training?{address}&{urlencode({'training_view': GERMAN[RATE]})}")
+    curves = page.get_by_role("img", name=f"{GERMAN['learning rate']}; {GERMAN['step']}.")
+    expect(curves).to_have_accessible_name(re.compile(f"{GERMAN['these settings']}: "))
 
 
 def test_no_page_violates_a_rule_or_has_its_first_picture_low(

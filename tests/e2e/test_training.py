@@ -27,14 +27,14 @@ def test_a_run_in_progress_is_followed(page: Page, app: str, tmp_path: Path) -> 
     box.press("Enter")
     expect(page.get_by_text("This link names")).to_have_count(0)
     expect(page.get_by_text("step 50 of 100, in progress")).to_be_visible()
-    expect(page.locator(".scatterlayer .trace")).to_have_count(1)
+    expect(page.locator(".chart [role=img] .curve")).to_have_count(1)
     with log.open("a", encoding="utf-8") as file:
         file.write(format_log(lines(75)[-1:]) + '{"kind": "valid", "st')
     expect(page.get_by_text("step 75 of 100, in progress")).to_be_visible()  # nobody touched the page
     with log.open("a", encoding="utf-8") as file:
         file.write('ep": 100, "nll": 0.1, "perplexity": 1.105}\n')
     expect(page.get_by_text("step 100 of 100, not in progress")).to_be_visible()
-    expect(page.locator(".scatterlayer .trace")).to_have_count(2)
+    expect(page.locator(".chart [role=img] .curve")).to_have_count(2)
     wait_until_idle(page)
     page.get_by_role("radio", name="Learning rate").click()
     expect(page.get_by_text("these settings", exact=True)).to_be_visible()
