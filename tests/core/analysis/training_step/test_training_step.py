@@ -243,9 +243,3 @@ def test_the_command_prints_a_part(tiny_checkpoint: Path, capsys: pytest.Capture
             assert [float(row[name]) for row in rows if row[name]] == pytest.approx(numbers, rel=1e-6, abs=1e-12)
     assert f"after step 50 with rate {found.rate:.3g}" in captured.err
     assert replace(found, part="adam").table() == found.table("adam")
-
-
-def test_the_command_says_what_is_wrong(tiny_checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["training-step", "--checkpoint", str(tiny_checkpoint), "--text", "A dog.", "--target", "Ein Hund."]
-    assert main([*command, "--weight", "x"]) == 1
-    assert "there is no weight 'x' in this model" in capsys.readouterr().err

@@ -1,7 +1,8 @@
 """Layout of a constituency tree, the tree as a table, and the attention of its brackets."""
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -49,38 +50,28 @@ def tree_nodes(tree: Tree) -> list[TreeNode]:
     for each in spans:
         if each.end - each.start == 1:
             widths[each.start] = max(widths[each.start], len(each.label))
-    middles: list[float] = []
-    left = 0.0
-    for width in widths:
-        middles.append(left + (width + GAP) / 2)
-        left += width + GAP
+    ends = itertools.accumulate(width + GAP for width in widths)
+    middles = [end - (width + GAP) / 2 for end, width in zip(ends, widths, strict=True)]
     last = 1 + max(each.depth for each in spans)
-    by_opening = {each.opened: each for each in spans}
-    nodes: list[TreeNode] = []
+    brackets = {position for each in spans for position in (each.opened, each.closed)}
+    places = [position for position in range(len(brackets) + len(words)) if position not in brackets]
+    nodes = [
+        TreeNode(each.label, 0, each.depth, None, each.opened, each.closed, each.start, each.end) for each in spans
+    ] + [
+        TreeNode(word, middles[number], last, None, place, place, number, number + 1, is_word=True)
+        for number, (word, place) in enumerate(zip(words, places, strict=True))
+    ]
+    nodes.sort(key=lambda node: node.opened)
     above: list[int] = []
-
-    def place(node: Tree, position: int, word: int) -> tuple[int, int, float]:
-        """Add a node and its descendants, and return the next position, the next word, and the node's middle."""
-        index, parent = len(nodes), above[-1] if above else None
-        if node.word is not None:
-            nodes.append(
-                TreeNode(node.word, middles[word], last, parent, position, position, word, word + 1, is_word=True)
-            )
-            return position + 1, word + 1, middles[word]
-        each = by_opening[position]
-        nodes.append(TreeNode(node.label, 0, each.depth, parent, position, each.closed, each.start, each.end))
-        above.append(index)
-        parts: list[float] = []
-        position += 1
-        for child in node.children:
-            position, word, middle = place(child, position, word)
-            parts.append(middle)
-        above.pop()
-        middle = (parts[0] + parts[-1]) / 2
-        nodes[index] = TreeNode(node.label, middle, each.depth, parent, each.opened, each.closed, each.start, each.end)
-        return position + 1, word, middle
-
-    place(tree, 0, 0)
+    for index, node in enumerate(nodes):
+        while above and nodes[above[-1]].closed < node.opened:
+            above.pop()
+        nodes[index] = replace(node, parent=above[-1] if above else None)
+        if not node.is_word:
+            above.append(index)
+    for index in reversed(range(len(nodes))):  # the parts of a constituent come after it
+        if parts := [node.x for node in nodes if node.parent == index]:
+            nodes[index] = replace(nodes[index], x=(parts[0] + parts[-1]) / 2)
     return nodes
 
 

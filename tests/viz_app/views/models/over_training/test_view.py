@@ -140,16 +140,6 @@ def test_no_link_opens_a_path(
     assert not app.info
 
 
-def test_no_device_pipe_or_socket_is_a_history(
-    start: Start, irregular: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(histories, "shipped_history", lambda model: None)
-    app = opened(start(beam_size="1", text="Where?"), "over_training")
-    for path in irregular:
-        healthy(app.text_input(key="history").set_value(path).run())
-        assert any("reads no device, named pipe or socket" in each.value for each in app.error)
-
-
 def test_a_link_opens_a_history_that_the_app_offers_and_no_other(
     start: Start, run_history: Path, history_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
