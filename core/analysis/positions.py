@@ -1,11 +1,13 @@
 """Properties of positional encodings (3.5), sinusoidal or learned."""
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from core.analysis.declaration import Columns
 from core.model import Transformer, sinusoidal_encoding
 
 Measure = Literal["dot", "cosine", "distance"]
@@ -81,3 +83,47 @@ def similarity_by_distance(encoding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     extremes = ((diagonal.min(), diagonal.mean(), diagonal.max()) for diagonal in diagonals)
     minimum, mean, maximum = map(torch.stack, zip(*extremes, strict=True))
     return minimum, mean, maximum
+
+
+# --- Tables; positions and dimensions are counted from 0 --------------------------------------------------------------
+
+
+def by_position(values: Tensor) -> Columns:
+    """A row for each position, and a column for each dimension of an encoding, or each other position."""
+    columns = {str(number): column for number, column in enumerate(values.T.tolist())}
+    return {"position": list(range(len(values))), **columns}
+
+
+def sinusoid_columns(dimensions: Sequence[int], num_positions: int, d_model: int) -> Columns:
+    """A row for each position of each selected dimension, with its period."""
+    encoding, periods = sinusoidal_encoding(num_positions, d_model), wavelengths(d_model)
+    places = [(dimension, position) for dimension in dimensions for position in range(num_positions)]
+    return {
+        "dimension": [dimension for dimension, _ in places],
+        "period": [periods[dimension // 2].item() for dimension, _ in places],
+        "position": [position for _, position in places],
+        "value": [encoding[position, dimension].item() for dimension, position in places],
+    }
+
+
+def rotation_columns(position: int, offset: int, d_model: int) -> Columns:
+    """A row for each dimension: its value at a position, rotated, and at the position `offset` later.
+
+    The last two agree: the encoding at `position + offset` is a rotation of that at `position`.
+    """
+    encoding = sinusoidal_encoding(position + offset + 1, d_model)
+    return {
+        "dimension": list(range(d_model)),
+        "turned_by_degrees": (360 * offset / wavelengths(d_model)).repeat_interleave(2)[:d_model].tolist(),
+        f"position_{position}": encoding[position].tolist(),
+        f"position_{position}_turned": rotated(encoding[position : position + 1], offset)[0].tolist(),
+        f"position_{position + offset}": encoding[position + offset].tolist(),
+    }
+
+
+def distance_columns(learned: Tensor) -> Columns:
+    """A row for each distance: cosines of learned and of sinusoidal positions that far apart."""
+    least, mean, most = (cosines.tolist() for cosines in similarity_by_distance(learned))
+    _, sinusoidal, _ = similarity_by_distance(sinusoidal_encoding(*learned.shape))
+    names = ("distance", "learned_least", "learned_mean", "learned_most", "sinusoidal")
+    return dict(zip(names, (list(range(len(learned))), least, mean, most, sinusoidal.tolist()), strict=True))

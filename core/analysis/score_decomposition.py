@@ -16,9 +16,11 @@ from torch import Tensor
 
 from core.analysis.agreement import require_agreement
 from core.analysis.attribution.forward_trace import added_bias
+from core.analysis.declaration import Columns
 from core.analysis.heads.head import attention_layers
 from core.analysis.linear_norm import centred, norm_bias, squared_scale
 from core.analysis.relative_scores import relative_scores
+from core.analysis.tokens.words import readable_all
 from core.capture import attention_path
 from core.model import Norm, Transformer
 from core.trace import attention_place, record, stack_of
@@ -72,6 +74,18 @@ class ScoreParts:
         return {
             name: float((self._centred(part[head]) * whole).sum() / variance) if variance > 0 else 0.0
             for name, part in self.parts.items()
+        }
+
+    def table(self, head: int) -> Columns:
+        """A row for each query and visible key: the parts of the score, their sum, and the model's score."""
+        queries, keys = self.allowed.nonzero(as_tuple=True)
+        names, scores = readable_all(self.tokens), {**self.parts, "sum": self.total, "score": self.scores}
+        return {
+            "query_position": queries.tolist(),
+            "query": [names[position] for position in queries.tolist()],
+            "key_position": keys.tolist(),
+            "key": [names[position] for position in keys.tolist()],
+            **{name: values[head, queries, keys].tolist() for name, values in scores.items()},
         }
 
     def _centred(self, matrix: Tensor) -> Tensor:

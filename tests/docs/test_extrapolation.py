@@ -9,7 +9,7 @@ from core.files.shipped_files import shipped_checkpoint
 from core.formats.checkpoint import load_checkpoint
 from core.model import sinusoidal_encoding
 from docs.measurements.extrapolation import TRAINED, exact
-from viz_app.views.paper.positions.figures.position_tables import extrapolation_table
+from viz_app.views.paper.positions.figures.positions import extrapolation_table
 
 
 @pytest.mark.parametrize("name", ["reverse-learned", "reverse-r4"])

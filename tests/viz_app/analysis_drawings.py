@@ -60,7 +60,6 @@ from viz_app.views.models.over_training.snapshot_view import maps_table
 from viz_app.views.models.parsing import constituency_tree
 from viz_app.views.models.parsing import figures as parsing_figures
 from viz_app.views.models.picture import figures as picture_attention
-from viz_app.views.paper.positions.figures import position_tables
 from viz_app.views.steps import step_walk
 from viz_app.views.steps.token_path.figures import step_list
 from viz_app.views.steps.training_step.figures.training_views import training_views
@@ -230,7 +229,7 @@ def trainings(of: Subject) -> Iterator[Drawn]:
 def first_scores(of: Subject) -> Iterator[Drawn]:
     """Positions: the scores of the first layer."""
     found = score_parts(of.translator, of.text, of.target, of.choice.choice(("encoder_self", "decoder_self")))
-    yield position_tables.score_table(found, of.place[1])
+    yield pd.DataFrame(found.table(of.place[1]))
 
 
 def training(of: Subject) -> Iterator[Drawn]:

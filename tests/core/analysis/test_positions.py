@@ -5,11 +5,15 @@ import pytest
 import torch
 
 from core.analysis.positions import (
+    by_position,
+    distance_columns,
     model_positions,
     position_similarity,
     rotated,
+    rotation_columns,
     rotation_error,
     similarity_by_distance,
+    sinusoid_columns,
     wavelengths,
 )
 from core.model import Transformer, sinusoidal_encoding
@@ -68,3 +72,16 @@ def test_similarity_by_distance_is_sharp_for_sinusoids_alone() -> None:
     torch.testing.assert_close(mean, position_similarity(sinusoidal_encoding(12, 16), "cosine")[0], atol=1e-5, rtol=0)
     found = similarity_by_distance(torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]))
     assert_equal_to_rounding(torch.stack(found), [[1, -1, 0], [1, -0.5, 0], [1, 0, 0]], 1)
+
+
+def test_tables_have_the_numbers_of_the_encoding() -> None:
+    encoding = sinusoidal_encoding(9, 8)
+    assert by_position(encoding)["5"] == encoding[:, 5].tolist()
+    waves = sinusoid_columns([0, 5], 9, 8)
+    assert waves["value"] == [*encoding[:, 0].tolist(), *encoding[:, 5].tolist()]
+    turned = rotation_columns(3, 5, 8)
+    assert (turned["position_3"], turned["position_8"]) == (encoding[3].tolist(), encoding[8].tolist())
+    assert turned["position_3_turned"] == pytest.approx(turned["position_8"], abs=1e-6)
+    assert turned["turned_by_degrees"][:2] == pytest.approx([math.degrees(5)] * 2)
+    cosines = distance_columns(torch.randn(5, 4, generator=torch.Generator().manual_seed(0)))
+    assert [column[0] for column in cosines.values()] == pytest.approx([0, 1, 1, 1, 1])

@@ -21,7 +21,6 @@ from viz_app.drawing.theme import Theme, head_name
 from viz_app.language import localized, marked, tr, tr_lower, tr_values
 from viz_app.session import address, python_code, readings
 from viz_app.session.map_pass import reading_pass
-from viz_app.views.paper.positions.figures import position_tables
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -85,7 +84,7 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         st.info(sentence_case(str(error)))
         return
     if as_table:
-        show_table(position_tables.score_table(parts, head))
+        show_table(parts.table(head))
     else:
         draw(reading, parts, head, theme)
     st.caption(
@@ -101,7 +100,7 @@ def first_layer(bar: "DeltaGenerator", theme: Theme) -> None:
         f"scores-{kind}-layer0-head{head}",
         None if as_table else "score-parts",
         title=tr("Scores of the first layer, {kind}, {head}", kind=tr_lower(KINDS[kind]), head=head_name(0, head)),
-        call=lambda: Call("table", position_tables.score_table, (parts_call(reading, kind).returning(parts), head)),
+        call=lambda: parts_call(reading, kind).returning(parts).then("table", head),
     )
 
 

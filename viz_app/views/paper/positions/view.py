@@ -7,7 +7,16 @@ import streamlit as st
 
 from core.analysis.correlation import spearman
 from core.analysis.pictures import Curves
-from core.analysis.positions import Measure, model_positions, position_similarity, rotation_error
+from core.analysis.positions import (
+    Measure,
+    by_position,
+    distance_columns,
+    model_positions,
+    position_similarity,
+    rotation_columns,
+    rotation_error,
+    sinusoid_columns,
+)
 from core.analysis.recorded_call import Call
 from core.model import sinusoidal_encoding
 from viz_app.components.picture import picture as draw_picture
@@ -20,7 +29,7 @@ from viz_app.language import marked, tr
 from viz_app.session import address, python_code, readings
 from viz_app.session.fields import page_address, part
 from viz_app.session.models import Model
-from viz_app.views.paper.positions.figures import position_tables, positions
+from viz_app.views.paper.positions.figures import positions
 from viz_app.views.paper.positions.score_decomposition import (
     FIRST_LAYER,
     FIRST_LAYER_HELP,
@@ -210,7 +219,7 @@ def learned_call(model: Model, count: int) -> Call:
 def encoding() -> PositionsPicture:
     """Draw all dimensions of all positions."""
     encodings, note = encodings_to_draw()
-    table = Call("table", position_tables.encoding_table, (encodings,))
+    table = Call("table", by_position, (encodings,))
     return PositionsPicture(positions.encoding_heatmap(encodings.run(), page_theme()), table, note)
 
 
@@ -230,7 +239,7 @@ def sinusoids() -> PositionsPicture:
     figure = positions.sinusoids(dimensions, count, d_model)
     return PositionsPicture(
         figure,
-        Call("table", position_tables.sinusoids_table, (list(dimensions), count, d_model)),
+        Call("table", sinusoid_columns, (list(dimensions), count, d_model)),
         tr("The paper's sinusoids at d_model {width}.", width=d_model),
     )
 
@@ -241,7 +250,8 @@ def similarity() -> PositionsPicture:
     names: dict[Measure, str] = {"dot": tr("Dot product"), "cosine": tr("Cosine"), "distance": tr("Distance")}
     measure = setting_segments(address.MEASURE, tr("Measure"), names)
     figure = positions.position_similarity(encodings.run(), page_theme(), measure)
-    return PositionsPicture(figure, Call("table", position_tables.similarity_table, (encodings, measure)), note)
+    found = Call("similarity", position_similarity, (encodings, measure))
+    return PositionsPicture(figure, Call("table", by_position, (found,)), note)
 
 
 def rotation() -> PositionsPicture:
@@ -254,7 +264,7 @@ def rotation() -> PositionsPicture:
     error = rotation_error(256, d_model, offset)
     return PositionsPicture(
         figure,
-        Call("table", position_tables.rotation_table, (position, offset, d_model)),
+        Call("table", rotation_columns, (position, offset, d_model)),
         tr(ROTATION_NOTE, dimensions=d_model, offset=offset, error=error),
     )
 
@@ -278,14 +288,14 @@ def learned_against_sinusoidal() -> PositionsPicture:
     )
     return PositionsPicture(
         positions.by_distance(learned),
-        Call("table", position_tables.by_distance_table, (recorded.returning(learned),)),
+        Call("table", distance_columns, (recorded.returning(learned),)),
         note,
     )
 
 
 def extrapolation() -> PositionsPicture:
     """Draw the answers of small models to texts that are longer than any in training."""
-    call = Call("table", position_tables.extrapolation_table)
+    call = Call("table", positions.extrapolation_table)
     table = call.run()
     shares = table.pivot_table("exact", "letters", "preset")  # means of seeds
     trained = int(table.loc[table["in_training"], "letters"].max())
