@@ -20,14 +20,8 @@ SENTENCES = marked("sentences")
 
 @dataclass(frozen=True)
 class HeadChart:
-    """A chart of a head.
+    """A chart of a head, and its numbers."""
 
-    Attributes:
-        title: with the place of the head's name.
-        columns: its numbers.
-    """
-
-    title: str
     columns: dict[str, list[Any]]
     picture: Curves
 
@@ -41,14 +35,14 @@ def strongest_weights(index: CorpusIndex, head: Head) -> HeadChart:
     counts = index.known_distributions().weights[index.rows[head]].tolist()
     ends = [number / WEIGHT_BINS for number in range(WEIGHT_BINS + 1)]
     picture = Curves(
-        title="",
+        title=Phrase(marked("{head}, strongest weight of a sentence"), head=head.title),
         axis=Phrase(SENTENCES),
         below=Phrase(marked("strongest weight of a sentence")),
         curves=[_bars(ends, counts, marked("sentences with a strongest weight of about {x}: {y}"))],
         limits=(0, None),
     )
     columns = {"from": ends[:-1], "to": ends[1:], "sentences": counts}
-    return HeadChart(marked("{head}, strongest weight of a sentence"), columns, picture)
+    return HeadChart(columns, picture)
 
 
 def weight_by_distance(index: CorpusIndex, head: Head, diagonal: bool = False) -> HeadChart:
@@ -62,7 +56,7 @@ def weight_by_distance(index: CorpusIndex, head: Head, diagonal: bool = False) -
     shares = columns["diagonal" if is_diagonal else "share"]
     says = Phrase(marked("distance {x}: {y} of the weight"))
     picture = Curves(
-        title="",
+        title=Phrase(marked("{head}, weight by distance"), head=head.title),
         axis=Phrase(marked("share of the weight")),
         below=Phrase(below),
         curves=[Curve(name="", places=DISTANCES, values=shares, color=0, shape="bars", says=says)],
@@ -70,7 +64,7 @@ def weight_by_distance(index: CorpusIndex, head: Head, diagonal: bool = False) -
         limits=(0, None),
         scale="share",
     )
-    return HeadChart(marked("{head}, weight by distance"), columns, picture)
+    return HeadChart(columns, picture)
 
 
 def _name(distance: int) -> str:
@@ -104,9 +98,13 @@ def sampled_strengths(index: CorpusIndex, head: Head, decile: int | None = None)
             replace(curves[0], name=Phrase(marked("this tenth")), values=of_decile, color=1, says=""),
         ]
     picture = Curves(
-        title="", axis=Phrase(SENTENCES), below=Phrase(marked("strength")), curves=curves, limits=(0, None)
+        title=Phrase(marked("{head}, strengths of a sample of sentences"), head=head.title),
+        axis=Phrase(SENTENCES),
+        below=Phrase(marked("strength")),
+        curves=curves,
+        limits=(0, None),
     )
-    return HeadChart(marked("{head}, strengths of a sample of sentences"), columns, picture)
+    return HeadChart(columns, picture)
 
 
 def _counts(strengths: Sequence[float], bins: NDArray[np.float64]) -> list[int]:

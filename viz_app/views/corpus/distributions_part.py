@@ -1,7 +1,6 @@
 """What one head does in all sentences of a corpus: small charts, and the tokens that it attends from and to most."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -25,10 +24,9 @@ from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import bar_column, show_table
 from viz_app.controls.widgets import setting_segments
 from viz_app.drawing.display_text import sentence_case
-from viz_app.language import marked, tr
+from viz_app.language import marked, tr, translated
 from viz_app.session import address, python_code
 from viz_app.session.models import Model
-from viz_app.views.corpus.figures.corpus import head_name
 from viz_app.views.corpus.opened_index import OpenedIndex, index_call
 
 ABOUT_WEIGHTS = marked("""
@@ -95,8 +93,8 @@ def _chart(
     """Draw a chart of a head, with its files."""
     call = Call("chart", function, (index_call(opened), head, *arguments))
     found: HeadChart = call.run()
-    title = tr(found.title, head=head_name(head))
-    picture(replace(found.picture, title=title), name)
+    picture(found.picture, name)
+    title = translated(found.picture.title)
     downloads(name, name, title=title, of_sentence=False, call=lambda: call.returning(found).then("table"))
 
 

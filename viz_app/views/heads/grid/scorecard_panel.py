@@ -57,7 +57,7 @@ app runs.
 OWN_SAMPLE = marked(
     "This link was made with its author's own sample, which it does not include: enter the sentences under My own."
 )
-LABEL_TEXTS: dict[Basis, str] = {
+LABEL_TEXTS = {
     "Sentence": marked("on the sentence: {does}."),
     "Sample": marked("on the sample: {does}."),
 }
@@ -141,7 +141,7 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
     heads = [head for head in heads if head[0] >= 0]
     if view.weights.per_layer or not heads:
         return
-    by_basis: dict[Basis, Sequence[ScoreCard]] = {
+    by_basis = {
         "Sentence": sentence_judge(view.kind)(reading),
         "Sample": sample_cards(reading, view.kind) or [],
     }
@@ -158,8 +158,8 @@ def cards(reading: readings.Reading, view: HeadsView, heads: Sequence[head_names
 
 
 def _judged(
-    by_basis: Mapping[Basis, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
-) -> Iterator[tuple[str, Basis, ScoreCard]]:
+    by_basis: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
+) -> Iterator[tuple[str, str, ScoreCard]]:
     """The name and the card of each head on each basis (the text on which heads were scored)."""
     for head in heads:
         for basis, cards in by_basis.items():
@@ -167,7 +167,7 @@ def _judged(
 
 
 def card_table(
-    by_basis: Mapping[Basis, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
+    by_basis: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
 ) -> Mapping[str, Sequence[str]]:
     """Make a row for each measure that a card has, and a column for each head and basis."""
     cards = {
@@ -183,7 +183,7 @@ def card_table(
 
 
 def label_texts(
-    by_basis: Mapping[Basis, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
+    by_basis: Mapping[str, Sequence[ScoreCard]], heads: Sequence[head_names.LayerHead]
 ) -> list[tuple[str, str]]:
     """Return the name of each head, with a text on its labels, on each basis."""
     return [
