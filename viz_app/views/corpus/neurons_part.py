@@ -10,6 +10,7 @@ from core.analysis.corpus.recomputation import neuron_activation
 from core.analysis.corpus.recording import Neuron, Stack
 from core.analysis.recorded_call import Call
 from core.analysis.tokens.words import readable
+from core.trace import STACK_NAMES
 from viz_app.controls.downloads import downloads
 from viz_app.controls.tables import number_column, selectable_table
 from viz_app.controls.widgets import setting_segments
@@ -68,7 +69,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
             "examples.",
             count=len(table["neuron"]),
             total=len(index.neurons[stack].active[layer]),
-            stack=tr_lower(figures.STACK_NAMES[stack]),
+            stack=tr_lower(STACK_NAMES[stack]),
             layer=layer + 1,
         ),
         help=tr(ABOUT_NEURONS),
@@ -107,7 +108,7 @@ def neurons_part(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Non
 
 def neuron_name(neuron: Neuron) -> str:
     """Return the name of a neuron, counted from 1: `Encoder L3 N512`."""
-    return f"{tr(figures.STACK_NAMES[neuron.stack])} L{neuron.layer + 1} N{neuron.neuron + 1}"
+    return f"{tr(STACK_NAMES[neuron.stack])} L{neuron.layer + 1} N{neuron.neuron + 1}"
 
 
 def neurons_call(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Call:
@@ -120,7 +121,7 @@ def neurons_call(model: Model, opened: OpenedIndex, search: NeuronSearch) -> Cal
 
 def boxes(model: Model) -> NeuronSearch:
     """Select a stack, a layer, an order, and a token."""
-    stack: Stack = setting_segments(address.CORPUS_STACK, tr("Neurons of"), tr_values(figures.STACK_NAMES))
+    stack: Stack = setting_segments(address.CORPUS_STACK, tr("Neurons of"), tr_values(STACK_NAMES))
     stacks = {"encoder": model.translator.model.encoder, "decoder": model.translator.model.decoder}
     layers = [str(layer + 1) for layer in range(max(len(each.layers) for each in stacks.values()))]
     layer = address.NEURON_LAYER.draw(st.selectbox, tr("Layer"), layers, width=90)

@@ -60,7 +60,6 @@ NEURON_SORTS: dict[NeuronSort, str] = {
     "highest": marked("Highest activation"),
     "rare": marked("Active for the fewest tokens"),
 }
-STACK_NAMES: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 EVERYTHING: Ranges = MappingProxyType({})
 TOP_TOKENS = 4  # of a neuron, in the table
 

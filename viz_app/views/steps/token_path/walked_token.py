@@ -20,7 +20,6 @@ from viz_app.session.readings import READING_HASH, Reading, Search
 from viz_app.session.state import session_object
 from viz_app.session.step_place import HEAD, LAYER, STACK, TOKEN, StepPlace, token_names
 
-STACKS: dict[Stack, str] = {"encoder": marked("Encoder"), "decoder": marked("Decoder")}
 ABOUT_STACK = marked("""
 The encoder reads the source, the decoder writes the translation: a row of the decoder is fed one token and predicts the
 next. A click on a word above follows it: a word of the source through the encoder, a word of the translation through
@@ -53,7 +52,7 @@ def _tree(model: Model, search: Search, prefix: tuple[int, ...], constraints: Co
 def place_boxes(about: Reading) -> tuple[Stack, int, int, int]:
     """Select stack, token, layer and head; the last three are counted from 0."""
     position = _presets(about)
-    stack: Stack = setting_segments(STACK, tr("Stack"), tr_values(STACKS), help=tr(ABOUT_STACK))
+    stack: Stack = setting_segments(STACK, tr("Stack"), tr_values(STACK_NAMES), help=tr(ABOUT_STACK))
     config = about.model.translator.model.config
     layers, heads = config.num_decoder_layers, config.decoder_heads.num_heads
     if stack == "encoder":
