@@ -10,6 +10,7 @@ from core.analysis.tokens.words import readable
 from core.analysis.word_scores.least_probable import least_probable_source_token, least_probable_token
 from core.decoding import Constraints
 from core.drawing.drawing_data import FED_ARROW
+from core.trace import STACK_NAMES
 from viz_app.controls.widgets import setting_segments
 from viz_app.language import marked, tr, tr_values
 from viz_app.session import python_code, readings
