@@ -29,39 +29,22 @@ OFFSET = 2  # unused rows at the start of a table of learned positions
 BIAS, OUTPUT, PREFIX = "final_logits_bias", "lm_head.weight", "model."
 # What the reference computes, whatever these options say, which older versions read.
 FIXED: dict[str, dict[str, object]] = {
-    "bart": {
-        "normalize_before": False,
-        "add_final_layer_norm": False,
-        "normalize_embedding": True,
-        "static_position_embeddings": False,
-    },
-    "mbart": {
-        "normalize_before": True,
-        "add_final_layer_norm": True,
-        "normalize_embedding": True,
-        "static_position_embeddings": False,
-    },
-    "pegasus": {
-        "normalize_before": True,
-        "add_final_layer_norm": True,
-        "normalize_embedding": False,
-        "static_position_embeddings": True,
-    },
+    kind: {
+        "normalize_before": kind != "bart",
+        "add_final_layer_norm": kind != "bart",
+        "normalize_embedding": kind != "pegasus",
+        "static_position_embeddings": kind == "pegasus",
+    }
+    for kind in ("bart", "mbart", "pegasus")
 }
 SUMMARISES, DENOISES, TRANSLATES = "summarises", "denoises", "translates"  # tasks of a model, one of its facts
 
 
-def recognises(files: SourceFiles) -> bool:
-    """Whether there is a config.json of such a model."""
-    return any(huggingface.is_of_type(files, each) for each in FIXED)
+recognises = huggingface.of_types(*FIXED)
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     settings, search = huggingface.read_settings(files)
     kind = settings.text("model_type")
     tokens = read_tokenizer(files, settings, search)
@@ -71,6 +54,7 @@ def load(files: SourceFiles) -> Checkpoint:
         weights = stored if kind == "pegasus" else _without_unused_rows(stored, tables)
         has_bias = BIAS in weights.shapes and bool(weights.get(BIAS).any())
         config = _config(settings, search, tokens, kind, weights, tables, has_bias)
+        huggingface.check_tokenizer(files, tokens.tokenizer, config)
         model = meta_model(config)
         shared = [f"{prefix}{each}.weight" for each in ("shared", "encoder.embed_tokens", "decoder.embed_tokens")]
         copies = [name for name in (*shared, OUTPUT) if name in weights.shapes] or shared[:1]
@@ -148,7 +132,7 @@ def _config(
             )
     if tokens.forces_language:
         fields["forced_first_id"] = None  # the tokenizer knows it
-    config = huggingface.build_config(
+    return huggingface.build_config(
         vocab_size=settings.integer("vocab_size"),
         norm="post" if kind == "bart" else "pre",
         final_norm=kind != "bart",
@@ -159,13 +143,6 @@ def _config(
         source_suffix=tokens.source_suffix,
         **fields,
     )
-    for name in ("pad_id", "eos_id"):
-        if getattr(tokens.tokenizer, name) != getattr(config, name):
-            raise CheckpointError(
-                f"the vocabulary has {name} {getattr(tokens.tokenizer, name)}, config.json {getattr(config, name)}: "
-                f"they are of different models"
-            )
-    return config
 
 
 def _task(kind: str, settings: Settings, search: Settings) -> str:

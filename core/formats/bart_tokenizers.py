@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from core.files.budget import MAX_SMALL_FILE, shown
-from core.files.strict_json import json_text
 from core.formats.checkpoint import CheckpointError
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.tokenizer_json import added_tokens, merges_file
 from core.formats.unigram_json import TOKENIZER_JSON, sentencepiece_of, unigram_pieces
+from core.formats.untrusted_parameters import errors_of
 from core.text.byte_level_encoding import common_piece
 from core.text.byte_pieces import MASK
-from core.text.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, SPECIAL, DictionaryTokenizer, dictionary_file
+from core.text.dictionary_tokenizer import SPECIAL, DictionaryTokenizer, dictionary_tokenizer
 from core.text.piece_splitting import MERGES, SENTENCEPIECE
 from core.text.tokenizer import load_sentencepiece
 
@@ -61,10 +61,7 @@ class ModelTokenizer(NamedTuple):
 
 
 def read_tokenizer(files: SourceFiles, settings: Settings, search: Settings) -> ModelTokenizer:
-    """Read the tokenizer of a model.
-
-    Args:
-        settings, search: of config.json and generation_config.json.
+    """Read the tokenizer of a model, with the settings of config.json and generation_config.json.
 
     Raises:
         CheckpointError: a file is missing, damaged or of another kind of tokenizer.
@@ -79,7 +76,7 @@ def read_tokenizer(files: SourceFiles, settings: Settings, search: Settings) -> 
     options.refuse({"add_prefix_space": False})
     start = search.values.get("decoder_start_token_id", settings.values.get("decoder_start_token_id"))
     start = start if isinstance(start, int) else None
-    try:
+    with errors_of(files.label):
         if kind == "bart":
             return _bart(files, settings, 2 if start is None else start)
         pieces, model = _sentencepiece(files, kind, options, settings)
@@ -87,23 +84,32 @@ def read_tokenizer(files: SourceFiles, settings: Settings, search: Settings) -> 
             made = _made({}, pieces, {SENTENCEPIECE: model}, settings, start or 0)
             return ModelTokenizer(made, 0)
         return _mbart(pieces, model, settings, search, options, start)
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
 
 
 def _made(
     options: dict[str, Any], pieces: Sequence[str], files: dict[str, bytes], settings: Settings, start: int
 ) -> DictionaryTokenizer:
     """A tokenizer with a piece for every row of the embedding."""
-    size = settings.integer("vocab_size")
+    filled = filled_up(pieces, settings.integer("vocab_size"), "the vocabulary", "the special ones")
+    return dictionary_tokenizer(options, filled, start, files)
+
+
+def filled_up(pieces: Sequence[str], size: int, vocabulary: str, others: str) -> list[str]:
+    """Pieces with unused ones for the rows of the embedding behind them.
+
+    Args:
+        size: number of rows.
+        vocabulary, others: names of the vocabulary and of some of its pieces, for the message.
+
+    Raises:
+        CheckpointError: there are more pieces than rows.
+    """
     if len(pieces) > size:
         raise CheckpointError(
-            f"the vocabulary has {len(pieces)} pieces with the special ones, config.json a vocab_size of {size}: they "
-            f"are of different models"
+            f"{vocabulary} has {len(pieces)} pieces with {others}, config.json a vocab_size of {size}: they are of "
+            f"different models"
         )
-    pieces = [*pieces, *(f"<unused {number}>" for number in range(len(pieces), size))]
-    contents = {SETTINGS: json_text(options).encode(), SOURCE_DICTIONARY: dictionary_file(pieces)}
-    return DictionaryTokenizer(contents | files, start)
+    return [*pieces, *(f"<unused {number}>" for number in range(len(pieces), size))]
 
 
 def _bart(files: SourceFiles, settings: Settings, start: int) -> ModelTokenizer:

@@ -64,11 +64,7 @@ def recognises(files: SourceFiles) -> bool:
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     binary = read_binary(files.path(MODEL), MODEL)
     if binary.specification not in HEADS or binary.revision < 2:
         raise CheckpointError(
@@ -102,8 +98,8 @@ def _shape(binary: BinaryModel, weights: Weights, source: str) -> dict[str, Any]
     encoder, decoder = stacks
     output = OUTPUT if OUTPUT in weights.shapes else DECODER_EMBEDDING
     tied = tied_by_content(weights, source=source, target=DECODER_EMBEDDING, output=output)
-    positions = [_positions(weights, f"{stack}/position_encodings/encodings") for stack in ("encoder", "decoder")]
     tables = [f"{stack}/position_encodings/encodings" for stack in ("encoder", "decoder")]
+    positions = [_positions(weights, table) for table in tables]
     if positions[0] != positions[1]:
         raise CheckpointError(f"{MODEL}: the positions of its encoder and its decoder differ, expected the same kind")
     if positions[0]["positions"] == "learned" and not weights.equal(*tables):  # each embedding has one table
@@ -111,9 +107,9 @@ def _shape(binary: BinaryModel, weights: Weights, source: str) -> dict[str, Any]
     return {
         "d_model": weights.shapes[source][1],
         "d_ff": encoder["d_ff"],
-        "decoder_d_ff": None if encoder["d_ff"] == decoder["d_ff"] else decoder["d_ff"],
+        "decoder_d_ff": decoder["d_ff"],
         "num_heads": encoder["heads"],
-        "num_decoder_heads": None if encoder["heads"] == decoder["heads"] else decoder["heads"],
+        "num_decoder_heads": decoder["heads"],
         "num_encoder_layers": encoder["layers"],
         "num_decoder_layers": decoder["layers"],
         **{name: encoder[name] for name in ("norm", "final_norm", "activation", "scale_embedding", "embedding_norm")},
@@ -195,21 +191,19 @@ def _config(shape: dict[str, Any], vocabulary: Vocabulary) -> TransformerConfig:
         raise CheckpointError(f"{MODEL}: the ends of its sources and targets have the ids {ends}, expected the same id")
     if vocabulary.has_added_rows:
         shape = {**shape, "output_bias": True}
-    try:
-        return TransformerConfig(
-            **shape,
-            norm_eps=vocabulary.epsilon,
-            vocab_size=size,
-            target_vocab_size=target_size if shape["tied"] in ("target", "none") else None,
-            pad_id=vocabulary.tokenizer.pad_id,
-            bos_id=vocabulary.start,
-            eos_id=vocabulary.tokenizer.eos_id,
-            source_prefix=vocabulary.source_start,
-            source_end=vocabulary.add_end,
-            penalty_formula="length",
-        )
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{MODEL}: {error}") from error
+    return huggingface.build_config(
+        MODEL,
+        **shape,
+        norm_eps=vocabulary.epsilon,
+        vocab_size=size,
+        target_vocab_size=target_size,
+        pad_id=vocabulary.tokenizer.pad_id,
+        bos_id=vocabulary.start,
+        eos_id=vocabulary.tokenizer.eos_id,
+        source_prefix=vocabulary.source_start,
+        source_end=vocabulary.add_end,
+        penalty_formula="length",
+    )
 
 
 def _tensors(

@@ -3,22 +3,21 @@
 import re
 from typing import Any, cast
 
-from core.files.strict_json import json_object, json_text
+from core.files.strict_json import json_object
 from core.formats.checkpoint import CheckpointError
 from core.formats.ctranslate2_binary import BinaryModel
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
+from core.formats.untrusted_parameters import errors_of
 from core.text.dictionary_settings import LANGUAGE
 from core.text.dictionary_tokenizer import (
     END,
     PAD,
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    TARGET_DICTIONARY,
+    START,
     UNKNOWN,
     DictionaryTokenizer,
-    dictionary_file,
+    dictionary_tokenizer,
     with_usual_names,
 )
 from core.text.marian_tokenizer import SOURCE_MODEL, TARGET_MODEL
@@ -47,7 +46,7 @@ class Vocabulary:
         self.options.refuse({"quantization_type": None, "multi_query_attention": False})
         argos = Settings.read(files, "metadata.json") if "metadata.json" in files.names else None
         from_zeros = bool(binary.option("decoder", "start_from_zero_embedding", 0))
-        usual = {"unk_token": UNKNOWN, "eos_token": END, "bos_token": "<s>"}
+        usual = {"unk_token": UNKNOWN, "eos_token": END, "bos_token": START}
         unknown, end, bos = (self.options.text(name, token) for name, token in usual.items())
         pieces = [_pieces(files, side, unknown, count) for side, count in zip(("source", "target"), rows, strict=True)]
         for side in pieces:
@@ -71,7 +70,7 @@ class Vocabulary:
             padding = "<added>"
         start = padding if from_zeros else self._start(binary, bos, end)
         before = bos if self._switch(binary, "add_source_bos", "with_source_bos") else None
-        try:
+        with errors_of(files.label):
             for name, side in ((before, pieces[0]), (start, pieces[1])):
                 if name is not None and name not in side:
                     raise ValueError(f"the vocabulary has no {name!r:.60}, which begins a text")
@@ -81,8 +80,6 @@ class Vocabulary:
             needed = names if self.add_end else {PAD: padding, UNKNOWN: unknown}
             source, target = with_usual_names(pieces[0], needed), with_usual_names(pieces[1], names)
             self.tokenizer = _tokenizer(files, source, target, self.start, self.add_end, argos)
-        except ValueError as error:
-            raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
         self.sizes = len(source), len(target)
         self.epsilon = self.options.number("layer_norm_epsilon", 1e-5)
 
@@ -109,10 +106,8 @@ def _pieces(files: SourceFiles, side: str, unknown: str, rows: int) -> list[str]
     if name is None:
         raise CheckpointError(f"{files.label} has no {' or '.join(names)}: expected the pieces of the {side}")
     if name.endswith(".json"):
-        try:
+        with errors_of(name):
             pieces = json_object(f'{{"pieces": {files.text(name)}}}')["pieces"]
-        except ValueError as error:
-            raise error if isinstance(error, CheckpointError) else CheckpointError(f"{name}: {error}") from error
         if not isinstance(pieces, list) or not all(isinstance(each, str) for each in cast("list[Any]", pieces)):
             raise CheckpointError(f"{name} is not a list of texts: expected the pieces of the {side}")
         pieces = cast("list[str]", pieces)
@@ -147,10 +142,7 @@ def _tokenizer(
         settings["split"] = CHARACTERS
     else:
         subwords = subword_files(files)
-    dictionaries = {SOURCE_DICTIONARY: dictionary_file(source)}
-    if source != target:
-        dictionaries[TARGET_DICTIONARY] = dictionary_file(target)
-    return DictionaryTokenizer({SETTINGS: json_text(settings).encode(), **subwords, **dictionaries}, start)
+    return dictionary_tokenizer(settings, source, start, subwords, target)
 
 
 def _is_character(piece: str) -> bool:

@@ -12,31 +12,23 @@ from typing import Any, cast
 from torch import Tensor
 
 from core.files.budget import shown
-from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content, unpacked
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weight_files import Inert, load_pytorch, weights_of
 from core.formats.weights import Weights, in_memory
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import (
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    SPECIAL,
-    TARGET_DICTIONARY,
-    DictionaryTokenizer,
-    dictionary_file,
-)
+from core.text.dictionary_tokenizer import SPECIAL, DictionaryTokenizer, dictionary_tokenizer
 from core.text.piece_splitting import MERGES, SENTENCEPIECE
 
 NAME = "fairseq"
 DICTIONARY = re.compile(r"dict\.([A-Za-z_-]+)\.txt")
 PREFERRED = ("model.pt", "checkpoint_best.pt")  # among several
 CODES = re.compile(r"code|bpe", re.IGNORECASE)  # in the names of files of merges
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish"}
+ACTIVATIONS = ("relu", "gelu", "swish")
 # Classes and functions in files of fairseq, with the options and the statistics of the training.
 INERT = (
     "argparse.Namespace",
@@ -98,11 +90,7 @@ def recognises(files: SourceFiles) -> bool:
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     name = _model_file(files)
     content = load_pytorch(files.path(name), name, INERT)
     options = _options(name, content)
@@ -163,11 +151,7 @@ def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer)
     architecture = options.text("arch", "transformer")
     if not architecture.startswith("transformer"):
         raise CheckpointError(f"{options.file_name}: arch is {architecture!r:.60}, expected a transformer")
-    activation = options.text("activation_fn", "relu")
-    if activation not in ACTIVATIONS:
-        raise CheckpointError(
-            f"{options.file_name}: activation_fn is {activation!r:.60}, expected one of {', '.join(ACTIVATIONS)}"
-        )
+    activation = options.choice("activation_fn", ACTIVATIONS, "relu")
     d_model, d_ff = options.integer("encoder_embed_dim"), options.integer("encoder_ffn_embed_dim")
     heads = options.integer("encoder_attention_heads")
     pre = options.switch("encoder_normalize_before", False)
@@ -181,38 +165,31 @@ def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer)
             raise CheckpointError(
                 f"{options.file_name}: {name} is {shown(options.values[name])}, expected {expected} as of the encoder"
             )
-    tied = tied_by_content(weights, source=SOURCE, target=TARGET, output=OUTPUT)
-    decoder_d_ff = options.integer("decoder_ffn_embed_dim", d_ff)
-    decoder_heads = options.integer("decoder_attention_heads", heads)
-    try:
-        return TransformerConfig(
-            vocab_size=tokenizer.vocab_size,
-            target_vocab_size=tokenizer.target.vocab_size if tied in ("target", "none") else None,
-            d_model=d_model,
-            d_ff=d_ff,
-            decoder_d_ff=None if decoder_d_ff == d_ff else decoder_d_ff,
-            num_heads=heads,
-            num_decoder_heads=None if decoder_heads == heads else decoder_heads,
-            num_encoder_layers=options.integer("encoder_layers"),
-            num_decoder_layers=options.integer("decoder_layers"),
-            norm="pre" if pre else "post",
-            final_norm=pre and all(name in weights.shapes for name in FINAL_NORMS),
-            embedding_norm=all(name in weights.shapes for name in EMBEDDING_NORMS),
-            activation=cast("Any", ACTIVATIONS[activation]),
-            scale_embedding=not options.switch("no_scale_embedding", False),
-            position_order="halves",
-            position_exponent="i/(n-1)",
-            position_offset=tokenizer.pad_id + 1,
-            tied=cast("Any", tied),
-            pad_id=tokenizer.pad_id,
-            bos_id=tokenizer.eos_id,
-            eos_id=tokenizer.eos_id,
-            penalty_formula="length",
-        )
-    except ValueError as error:
-        raise (
-            error if isinstance(error, CheckpointError) else CheckpointError(f"{options.file_name}: {error}")
-        ) from error
+    return huggingface.build_config(
+        options.file_name,
+        vocab_size=tokenizer.vocab_size,
+        target_vocab_size=tokenizer.target.vocab_size,
+        d_model=d_model,
+        d_ff=d_ff,
+        decoder_d_ff=options.integer("decoder_ffn_embed_dim", d_ff),
+        num_heads=heads,
+        num_decoder_heads=options.integer("decoder_attention_heads", heads),
+        num_encoder_layers=options.integer("encoder_layers"),
+        num_decoder_layers=options.integer("decoder_layers"),
+        norm="pre" if pre else "post",
+        final_norm=pre and all(name in weights.shapes for name in FINAL_NORMS),
+        embedding_norm=all(name in weights.shapes for name in EMBEDDING_NORMS),
+        activation=activation,
+        scale_embedding=not options.switch("no_scale_embedding", False),
+        position_order="halves",
+        position_exponent="i/(n-1)",
+        position_offset=tokenizer.pad_id + 1,
+        tied=tied_by_content(weights, source=SOURCE, target=TARGET, output=OUTPUT),
+        pad_id=tokenizer.pad_id,
+        bos_id=tokenizer.eos_id,
+        eos_id=tokenizer.eos_id,
+        penalty_formula="length",
+    )
 
 
 def _new_names(weights: Weights) -> dict[str, Tensor]:
@@ -246,12 +223,10 @@ def _new_names(weights: Weights) -> dict[str, Tensor]:
 
 def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> DictionaryTokenizer:
     languages = [options.text(f"{side}_lang") for side in ("source", "target")]
-    dictionaries = {
-        name: _dictionary(files, f"dict.{language}.txt", weights.shapes.get(matrix, ()))
-        for name, matrix, language in zip(
-            (SOURCE_DICTIONARY, TARGET_DICTIONARY), (SOURCE, TARGET), languages, strict=True
-        )
-    }
+    pieces = [
+        _pieces(files, f"dict.{language}.txt", weights.shapes.get(matrix, ()))
+        for language, matrix in zip(languages, (SOURCE, TARGET), strict=True)
+    ]
     sentencepiece = sorted(name for name in files.names if name.endswith(".model"))
     merges = sorted(name for name in files.names if CODES.search(name) and not name.endswith((".model", ".pt")))
     if len(sentencepiece) + (not sentencepiece and len(merges)) != 1:
@@ -270,18 +245,13 @@ def _tokenizer(files: SourceFiles, options: Settings, weights: Weights) -> Dicti
         "target_language": languages[1],
         "moses": tokenizer == "moses" or (tokenizer is None and not sentencepiece),
     }
-    split = (SENTENCEPIECE, sentencepiece[0]) if sentencepiece else (MERGES, merges[0])
-    try:
-        built = DictionaryTokenizer(
-            {SETTINGS: json_text(settings).encode(), split[0]: files.read(split[1]), **dictionaries}, 2
-        )
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
-    return built
+    name, file = (SENTENCEPIECE, sentencepiece[0]) if sentencepiece else (MERGES, merges[0])
+    with errors_of(files.label):
+        return dictionary_tokenizer(settings, pieces[0], 2, {name: files.read(file)}, pieces[1])
 
 
-def _dictionary(files: SourceFiles, name: str, shape: Sequence[int]) -> bytes:
-    """A dictionary: four special pieces, then one piece a line with its number of occurrences.
+def _pieces(files: SourceFiles, name: str, shape: Sequence[int]) -> list[str]:
+    """Pieces of a dictionary: four special pieces, then one piece a line with its number of occurrences.
 
     Args:
         shape: of the matrix with a row for every piece.
@@ -316,4 +286,4 @@ def _dictionary(files: SourceFiles, name: str, shape: Sequence[int]) -> bytes:
             pieces[ids[piece]] = f"<unused {ids[piece]}>"
         ids[piece] = len(pieces)
         pieces.append(piece)
-    return dictionary_file(pieces)
+    return pieces

@@ -8,43 +8,29 @@ merges.txt, tokenizer_config.json, generation_config.json. The references are `F
 from typing import Any, cast
 
 from core.files.budget import MAX_SMALL_FILE
-from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import check_copies, matrix_names, read_parameters, stack_names, tied_by_content
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weights import Weights
 from core.model.config import TransformerConfig
 from core.text.byte_pair_encoding import CONTINUED, WORD_END
-from core.text.dictionary_tokenizer import (
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    SPECIAL,
-    TARGET_DICTIONARY,
-    DictionaryTokenizer,
-    dictionary_file,
-)
+from core.text.dictionary_tokenizer import SPECIAL, DictionaryTokenizer, dictionary_tokenizer
 from core.text.piece_splitting import MERGES
 
 NAME = "FSMT (fairseq) in Hugging Face's layout"
-VOCABULARIES = {SOURCE_DICTIONARY: "vocab-src.json", TARGET_DICTIONARY: "vocab-tgt.json"}
+VOCABULARIES = ("vocab-src.json", "vocab-tgt.json")
 SOURCE, TARGET = "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
 OUTPUT = "model.decoder.output_projection.weight"
 
 
-def recognises(files: SourceFiles) -> bool:
-    """Whether there is a config.json of an FSMT model."""
-    return huggingface.is_of_type(files, "fsmt")
+recognises = huggingface.of_types("fsmt")
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     settings, search = huggingface.read_settings(files)
     with huggingface.open_model_weights(files) as weights:
         config = _config(settings, search, weights)
@@ -78,7 +64,7 @@ def _config(settings: Settings, search: Settings, weights: Weights) -> Transform
         )
     return huggingface.build_config(
         vocab_size=source_size,
-        target_vocab_size=target_size if tied in ("target", "none") else None,
+        target_vocab_size=target_size,
         scale_embedding=settings.switch("scale_embedding", True),
         position_exponent="i/(n-1)",
         position_offset=pad_id + 1,
@@ -89,7 +75,7 @@ def _config(settings: Settings, search: Settings, weights: Weights) -> Transform
 
 
 def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig) -> DictionaryTokenizer:
-    needed = (*VOCABULARIES.values(), "merges.txt")
+    needed = (*VOCABULARIES, "merges.txt")
     if missing := [name for name in needed if name not in files.names]:
         raise CheckpointError(f"{files.label}: {', '.join(missing)} is missing: give the tokenizer's files too")
     options = Settings.read(files, "tokenizer_config.json")
@@ -100,27 +86,21 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
             f"the source and target languages"
         )
     source, target = cast("list[Any]", languages)
-    dictionaries = {
-        name: _dictionary(files, theirs, size)
-        for (name, theirs), size in zip(VOCABULARIES.items(), (config.vocab_size, config.target_size), strict=True)
-    }
+    sizes = config.vocab_size, config.target_size
+    pieces = [_pieces(files, name, size) for name, size in zip(VOCABULARIES, sizes, strict=True)]
     known = {
         "source_language": source,
         "target_language": target,
         "normalise": True,
         "lower_case": options.switch("do_lower_case", False),
     }
-    try:
-        tokenizer = DictionaryTokenizer(
-            {SETTINGS: json_text(known).encode(), MERGES: files.read("merges.txt"), **dictionaries}, config.bos_id
-        )
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
+    with errors_of(files.label):
+        tokenizer = dictionary_tokenizer(known, pieces[0], config.bos_id, {MERGES: files.read("merges.txt")}, pieces[1])
     huggingface.check_tokenizer(files, tokenizer, config)
     return tokenizer
 
 
-def _dictionary(files: SourceFiles, name: str, size: int) -> bytes:
+def _pieces(files: SourceFiles, name: str, size: int) -> list[str]:
     """A vocabulary in the notation of subword-nmt, as FSMT marks the last piece of a word instead of the others."""
 
     def subword_nmt(piece: str) -> str:
@@ -129,6 +109,4 @@ def _dictionary(files: SourceFiles, name: str, size: int) -> bytes:
         return piece.removesuffix(WORD_END) if piece.endswith(WORD_END) else piece + CONTINUED
 
     pieces = Settings.read(files, name, MAX_SMALL_FILE).vocabulary(size)
-    return dictionary_file(
-        f"<unused {token_id}>" if piece is None else subword_nmt(piece) for token_id, piece in enumerate(pieces)
-    )
+    return [f"<unused {token_id}>" if piece is None else subword_nmt(piece) for token_id, piece in enumerate(pieces)]

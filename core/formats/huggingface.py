@@ -1,7 +1,7 @@
 """Options (of shape and search) and weights as all formats of Hugging Face store them."""
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from core.formats.checkpoint import CheckpointError
 from core.formats.refused_formats import refuse_foreign_weights
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
+from core.formats.untrusted_parameters import errors_of
 from core.formats.weight_files import open_weights
 from core.formats.weights import Weights, in_memory
 from core.model import sinusoidal_encoding
@@ -61,9 +62,9 @@ SEARCH_OPTIONS: dict[str, Any] = {
 }
 
 
-def is_of_type(files: SourceFiles, model_type: str) -> bool:
-    """Whether there is a config.json of a type of models."""
-    return "config.json" in files.names and Settings.read(files, "config.json").values.get("model_type") == model_type
+def of_types(*model_types: str) -> Callable[[SourceFiles], bool]:
+    """A test for a config.json of one of these types of models."""
+    return lambda files: Settings.read(files, "config.json").values.get("model_type") in model_types
 
 
 def read_settings(files: SourceFiles) -> tuple[Settings, Settings]:
@@ -119,36 +120,22 @@ def _joined(files: SourceFiles, index: str, stack: ExitStack) -> Weights:
 
 
 def shape_fields(settings: Settings, activation: str) -> dict[str, Any]:
-    """Fields of `TransformerConfig` that BART and its descendants name alike.
-
-    Args:
-        activation: default.
-    """
-    activation_function = settings.text("activation_function", activation)
-    if activation_function not in ACTIVATIONS:
-        raise CheckpointError(
-            f"config.json: activation_function is {activation_function!r:.60}, expected one of {', '.join(ACTIVATIONS)}"
-        )
-    d_ff, heads = settings.integer("encoder_ffn_dim", 4096), settings.integer("encoder_attention_heads", 16)
+    """Fields of `TransformerConfig` that BART and its descendants name alike; `activation` is the default."""
     return {
         "d_model": settings.integer("d_model", 1024),
-        "d_ff": d_ff,
-        "decoder_d_ff": _if_other(settings.integer("decoder_ffn_dim", 4096), d_ff),
-        "num_heads": heads,
-        "num_decoder_heads": _if_other(settings.integer("decoder_attention_heads", 16), heads),
+        "d_ff": settings.integer("encoder_ffn_dim", 4096),
+        "decoder_d_ff": settings.integer("decoder_ffn_dim", 4096),
+        "num_heads": settings.integer("encoder_attention_heads", 16),
+        "num_decoder_heads": settings.integer("decoder_attention_heads", 16),
         "num_encoder_layers": settings.integer("encoder_layers", 12),
         "num_decoder_layers": settings.integer("decoder_layers", 12),
-        "activation": ACTIVATIONS[activation_function],
+        "activation": ACTIVATIONS[settings.choice("activation_function", ACTIVATIONS, activation)],
         "position_order": "halves",
     }
 
 
 def search_fields(settings: Settings, search: Settings, pad_id: int, start_id: int, eos_id: int) -> dict[str, Any]:
-    """Fields of `TransformerConfig` about special tokens and the search.
-
-    Args:
-        start_id, eos_id: defaults.
-    """
+    """Fields of `TransformerConfig` about special tokens and the search; `start_id` and `eos_id` are defaults."""
     return {
         "pad_id": pad_id,
         "bos_id": search.integer("decoder_start_token_id", settings.integer("decoder_start_token_id", start_id)),
@@ -160,16 +147,19 @@ def search_fields(settings: Settings, search: Settings, pad_id: int, start_id: i
     }
 
 
-def build_config(**values: Any) -> TransformerConfig:
-    """A configuration with values from config.json.
+def build_config(file_name: str = "config.json", **values: Any) -> TransformerConfig:
+    """A configuration with values of a file; those of the decoder and the target are left out if they are no others.
 
     Raises:
         CheckpointError: they are out of range or contradict each other.
     """
-    try:
+    for other, first in (("decoder_d_ff", "d_ff"), ("num_decoder_heads", "num_heads")):
+        if values.get(other) == values[first]:
+            values[other] = None
+    if values.get("tied", "all") in ("all", "inputs"):
+        values["target_vocab_size"] = None
+    with errors_of(file_name):
         return TransformerConfig(**values)
-    except ValueError as error:
-        raise CheckpointError(f"config.json: {error}") from error
 
 
 def excluded_ids(search: Settings) -> list[int]:
@@ -211,14 +201,12 @@ def check_positions(weights: Weights, config: TransformerConfig, kind: str, name
             raise CheckpointError(
                 f"{weights.file_name}: {name} has shape {list(shape)}, expected [positions, {config.d_model}]"
             )
-        stored, order, exponent = (
-            weights.read(name).view(rows, shape[-1]),
-            config.position_order,
-            config.position_exponent,
-        )
+        stored = weights.read(name).view(rows, shape[-1])
         for first in range(config.position_offset, rows, BLOCK_ROWS):  # the formula takes several times their memory
             block = stored[first : first + BLOCK_ROWS]
-            table = sinusoidal_encoding(*block.shape, first=first, order=order, exponent=exponent)
+            table = sinusoidal_encoding(
+                *block.shape, first=first, order=config.position_order, exponent=config.position_exponent
+            )
             if not torch.allclose(block, table, rtol=0, atol=POSITION_TOLERANCE):
                 raise CheckpointError(
                     f"{weights.file_name}: {name} is not the table of sines and cosines of {kind} models: Headlight "
@@ -227,11 +215,7 @@ def check_positions(weights: Weights, config: TransformerConfig, kind: str, name
 
 
 def check_tokenizer(files: SourceFiles, tokenizer: Tokenizer, config: TransformerConfig) -> None:
-    """Compare the special tokens of both vocabularies with the configuration.
-
-    Raises:
-        CheckpointError: they differ.
-    """
+    """Check that both vocabularies have the special tokens of the configuration."""
     for side in (tokenizer, tokenizer.target):
         for name in ("pad_id", "eos_id"):
             if getattr(side, name) != getattr(config, name):
@@ -249,11 +233,7 @@ def facts(
     stored: Sequence[str],
     tokenizer: Tokenizer,
 ) -> dict[str, Any]:
-    """Facts about a model besides its configuration.
-
-    Args:
-        stored: types of the parameters.
-    """
+    """Facts about a model besides its configuration; `stored` are the types of its parameters."""
     options = {name: search.values.get(name) for name in ("num_beams", "length_penalty", "max_length")}
     return {
         "format": format_name,
@@ -267,10 +247,6 @@ def facts(
         "architecture": {name: getattr(config, name) for name in ARCHITECTURE},
         "target languages": list(tokenizer.language_codes),
     }
-
-
-def _if_other(value: int, default: int) -> int | None:
-    return None if value == default else value
 
 
 def _one_id(settings: Settings, name: str, default: int | None) -> Any:

@@ -1,8 +1,8 @@
 """Import of checkpoints of other projects, whose format is recognised by content."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 from core.formats import (
     bart,
@@ -26,33 +26,27 @@ from core.formats.weight_files import load_pytorch
 PYTORCH = (".ckpt", ".pth", ".bin", ".tar")  # files that may be of a training; a `.pt` is read as OpenNMT-py's
 
 
-@dataclass(frozen=True)
-class ImportFormat:
-    """A format of checkpoints.
+class ImportFormat(Protocol):
+    """The module of a format of checkpoints, with its name for display."""
 
-    Attributes:
-        name: for display.
-        recognises: whether files are of this format, from their contents.
-        load: reads them; raises CheckpointError.
-    """
+    NAME: str
 
-    name: str
-    recognises: Callable[[SourceFiles], bool]
-    load: Callable[[SourceFiles], Checkpoint]
+    def recognises(self, files: SourceFiles) -> bool:
+        """Whether files are of this format, from their contents."""
+        ...
+
+    def load(self, files: SourceFiles) -> Checkpoint:
+        """Read a model.
+
+        Raises:
+            CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
+        """
+        ...
 
 
-FORMATS = (
-    ImportFormat(ctranslate2_model.NAME, ctranslate2_model.recognises, ctranslate2_model.load),
-    ImportFormat(marian_huggingface.NAME, marian_huggingface.recognises, marian_huggingface.load),
-    ImportFormat(fsmt.NAME, fsmt.recognises, fsmt.load),
-    ImportFormat(m2m100.NAME, m2m100.recognises, m2m100.load),
-    ImportFormat(bart.NAME, bart.recognises, bart.load),
-    ImportFormat(t5.NAME, t5.recognises, t5.load),
-    ImportFormat(fairseq.NAME, fairseq.recognises, fairseq.load),
-    ImportFormat(marian_cpp.NAME, marian_cpp.recognises, marian_cpp.load),
-    ImportFormat(torch_transformer.NAME, torch_transformer.recognises, torch_transformer.load),
-    ImportFormat(joeynmt.NAME, joeynmt.recognises, joeynmt.load),
-    ImportFormat(opennmt.NAME, opennmt.recognises, opennmt.load),
+FORMATS: tuple[ImportFormat, ...] = (  # the first that recognises the files reads them
+    *(ctranslate2_model, marian_huggingface, fsmt, m2m100, bart, t5),
+    *(fairseq, marian_cpp, torch_transformer, joeynmt, opennmt),
 )
 
 
@@ -100,5 +94,5 @@ def import_files(files: SourceFiles) -> Checkpoint:
     raise CheckpointError(
         f"{files.label}: its files ({names or 'none'}) are of no known format: give the folder, a zip archive of "
         f"it, or all its files. For a model of your own, `python -m core inspect FILE --draft config.json` writes a "
-        f"description to fill in. Headlight imports {', '.join(each.name for each in FORMATS)}"
+        f"description to fill in. Headlight imports {', '.join(each.NAME for each in FORMATS)}"
     )

@@ -8,14 +8,13 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from core.files.budget import MAX_YAML_BYTES
-from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import matrix_names, read_parameters, stack_names, tied_by_content
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import subword_files
-from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weight_files import load_pytorch, weights_of
 from core.formats.weights import Weights
 from core.formats.yaml_options import yaml_object
@@ -23,12 +22,10 @@ from core.model.config import TransformerConfig
 from core.text.dictionary_tokenizer import (
     END,
     PAD,
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    TARGET_DICTIONARY,
+    START,
     UNKNOWN,
     DictionaryTokenizer,
-    dictionary_file,
+    dictionary_tokenizer,
     with_usual_names,
 )
 from core.text.piece_splitting import CHARACTERS, OF_TARGET, SENTENCEPIECE, WORDS
@@ -61,7 +58,7 @@ DECODER = {
     "cross_attention": "src_trg_att",
     **_SHARED,
 }
-SPECIAL = {"unk": UNKNOWN, "pad": PAD, "bos": "<s>", "eos": END}  # in the order of their default ids
+SPECIAL = {"unk": UNKNOWN, "pad": PAD, "bos": START, "eos": END}  # in the order of their default ids
 # Options of the search that Headlight does not have, with the value that turns them off.
 SEARCH_OPTIONS: dict[str, Any] = {"generate_unk": True, "repetition_penalty": -1, "no_repeat_ngram_size": -1}
 
@@ -72,11 +69,7 @@ def recognises(files: SourceFiles) -> bool:
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     name = _one_of(files, ".ckpt", PREFERRED)
     content = load_pytorch(files.path(name), name, INERT)
     if not isinstance(content, dict) or "model_state" not in content:
@@ -129,10 +122,8 @@ def _one_of(files: SourceFiles, suffix: str, preferred: tuple[str, ...]) -> str:
 
 def _options(files: SourceFiles) -> Settings:
     name = _one_of(files, ".yaml", ("config.yaml",))
-    try:
+    with errors_of(name):
         return Settings(name, yaml_object(files.read(name, MAX_YAML_BYTES)))
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{name}: {error}") from error
 
 
 def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer, start: int) -> TransformerConfig:
@@ -142,19 +133,16 @@ def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer,
         side.refuse({"type": "transformer", "alpha": 1.0})
         if side.text("type", "recurrent") != "transformer":
             raise CheckpointError(f"{side.file_name}: type is 'recurrent', and Headlight imports only 'transformer'")
-        if (activation := side.text("activation", "relu")) not in ACTIVATIONS:
-            raise CheckpointError(
-                f"{side.file_name}: activation is {activation!r:.60}, expected one of {', '.join(ACTIVATIONS)}"
-            )
     d_model = encoder.integer("hidden_size", 512)
     tied = tied_by_content(weights, source=SOURCE, target=TARGET, output=OUTPUT)
     scales = [side.section("embeddings").switch("scale", False) for side in sides]
     if tied in ("all", "inputs"):
         scales[1] = scales[0]  # the decoder has the embedding of the encoder
     places = [_norm_place(side, weights, options) for side in sides]
+    activations = [side.choice("activation", ACTIVATIONS, "relu") for side in sides]
     for name, values in (
         ("hidden_size", (d_model, decoder.integer("hidden_size", 512))),
-        ("activation", [side.text("activation", "relu") for side in sides]),
+        ("activation", activations),
         ("scale of the embeddings", scales),
         ("layer_norm", places),
     ):
@@ -163,31 +151,27 @@ def _config(options: Settings, weights: Weights, tokenizer: DictionaryTokenizer,
                 f"{model.file_name}: {name} is {values[0]!r} in the encoder and {values[1]!r} in the decoder, expected "
                 f"the same"
             )
-    d_ff, heads = encoder.integer("ff_size", 2048), encoder.integer("num_heads", 4)
-    decoder_d_ff, decoder_heads = decoder.integer("ff_size", 2048), decoder.integer("num_heads", 8)
-    try:
-        return TransformerConfig(
-            vocab_size=tokenizer.vocab_size,
-            target_vocab_size=tokenizer.target.vocab_size if tied in ("target", "none") else None,
-            d_model=d_model,
-            d_ff=d_ff,
-            decoder_d_ff=None if decoder_d_ff == d_ff else decoder_d_ff,
-            num_heads=heads,
-            num_decoder_heads=None if decoder_heads == heads else decoder_heads,
-            num_encoder_layers=encoder.integer("num_layers", 8),
-            num_decoder_layers=decoder.integer("num_layers", 4),
-            norm=cast("Any", places[0]),
-            final_norm=places[0] == "pre",
-            norm_eps=NORM_EPS,
-            activation=cast("Any", encoder.text("activation", "relu")),
-            scale_embedding=scales[0],
-            tied=cast("Any", tied),
-            pad_id=tokenizer.pad_id,
-            bos_id=start,
-            eos_id=tokenizer.eos_id,
-        )
-    except ValueError as error:
-        raise CheckpointError(f"{options.file_name}: {error}") from error
+    return huggingface.build_config(
+        options.file_name,
+        vocab_size=tokenizer.vocab_size,
+        target_vocab_size=tokenizer.target.vocab_size,
+        d_model=d_model,
+        d_ff=encoder.integer("ff_size", 2048),
+        decoder_d_ff=decoder.integer("ff_size", 2048),
+        num_heads=encoder.integer("num_heads", 4),
+        num_decoder_heads=decoder.integer("num_heads", 8),
+        num_encoder_layers=encoder.integer("num_layers", 8),
+        num_decoder_layers=decoder.integer("num_layers", 4),
+        norm=places[0],
+        final_norm=places[0] == "pre",
+        norm_eps=NORM_EPS,
+        activation=activations[0],
+        scale_embedding=scales[0],
+        tied=tied,
+        pad_id=tokenizer.pad_id,
+        bos_id=start,
+        eos_id=tokenizer.eos_id,
+    )
 
 
 def _norm_place(side: Settings, weights: Weights, options: Settings) -> str:
@@ -195,9 +179,8 @@ def _norm_place(side: Settings, weights: Weights, options: Settings) -> str:
 
     Version 1 has no option for it: its norms are before the sub-layers, with final norms.
     """
-    place = side.text("layer_norm", "pre" if all(name in weights.shapes for name in FINAL_NORMS) else "post")
-    if place not in ("pre", "post"):
-        raise CheckpointError(f"{side.file_name}: layer_norm is {place!r:.60}, expected 'pre' or 'post'")
+    usual = "pre" if all(name in weights.shapes for name in FINAL_NORMS) else "post"
+    place = side.choice("layer_norm", ("pre", "post"), usual)
     if "layer_norm" not in side.values and place == "post" and options.text("joeynmt_version", "").startswith("2.3"):
         raise CheckpointError(
             f"{side.file_name} has no layer_norm: version 2.3 then has norms before the sub-layers of the encoder, "
@@ -227,11 +210,8 @@ def _tokenizer(files: SourceFiles, data: Settings) -> tuple[DictionaryTokenizer,
             f"Headlight imports only models with the same in both"
         )
     kind = sides[0].text("tokenizer_type", sides[0].text("bpe_type", "sentencepiece"))
-    try:
+    with errors_of(files.label):
         pieces = [_pieces(files, side, name, names) for side, name in zip(sides, ("src", "trg"), strict=True)]
-        dictionaries = {SOURCE_DICTIONARY: dictionary_file(pieces[0])}
-        if pieces[0] != pieces[1]:
-            dictionaries[TARGET_DICTIONARY] = dictionary_file(pieces[1])
         level = sides[0].text("level", "bpe")
         if files.tokenized or level in ("word", "char"):
             settings["split"] = CHARACTERS if level == "char" and not files.tokenized else WORDS
@@ -246,29 +226,15 @@ def _tokenizer(files: SourceFiles, data: Settings) -> tuple[DictionaryTokenizer,
                 for key in ("codes" if kind == "subword-nmt" else "model_file",)
             ]
             subwords = subword_files(files, kinds, (wanted[0], wanted[1]))
-        contents = {SETTINGS: json_text(settings | split[0]).encode(), **subwords, **dictionaries}
-        start = pieces[1].index("<s>")
-        tokenizer = DictionaryTokenizer(contents, start)
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
-    return tokenizer, start
+        start = pieces[1].index(START)
+        return dictionary_tokenizer(settings | split[0], pieces[0], start, subwords, pieces[1]), start
 
 
 def _split(side: Settings, is_split: bool) -> dict[str, bool]:
-    """Settings of a `DictionaryTokenizer` about the preparation of a text.
-
-    Args:
-        is_split: the texts are in pieces already.
-    """
-    level, rules = side.text("level", "bpe"), side.section("tokenizer_cfg")
-    if level not in ("word", "char", "bpe"):
-        raise CheckpointError(f"{side.file_name}: level is {level!r:.60}, expected word, bpe or char")
+    """Settings of a `DictionaryTokenizer` about the preparation of a text, which may be in pieces already."""
+    level, rules = side.choice("level", ("word", "bpe", "char"), "bpe"), side.section("tokenizer_cfg")
     if not is_split and level == "bpe":
-        kind = side.text("tokenizer_type", side.text("bpe_type", "sentencepiece"))
-        if kind not in ("sentencepiece", "subword-nmt"):
-            raise CheckpointError(
-                f"{side.file_name}: tokenizer_type is {kind!r:.60}, expected sentencepiece or subword-nmt"
-            )
+        side.choice("tokenizer_type", ("sentencepiece", "subword-nmt"), side.text("bpe_type", "sentencepiece"))
         rules.refuse({"separator": "@@"})
     before = rules.text("pretokenizer", "none").lower()
     if before not in ("none", "moses"):
@@ -284,11 +250,7 @@ def _split(side: Settings, is_split: bool) -> dict[str, bool]:
 
 
 def _pieces(files: SourceFiles, side: Settings, name: str, names: dict[str, str]) -> list[str]:
-    """Pieces of a side: the special ones first, as JoeyNMT reads its file.
-
-    Args:
-        names: of the special pieces by their usual names.
-    """
+    """Pieces of a side: the special ones first, as JoeyNMT reads its file; `names` has them by their usual names."""
     given = side.values.get("voc_file", side.values.get(f"{name}_vocab"))
     candidates = [f"{name}_vocab.txt", PurePath(given).name if isinstance(given, str) else ""]
     file = next((each for each in candidates if each in files.names), None)

@@ -11,17 +11,17 @@ from dataclasses import replace
 from typing import Any, cast
 
 from core.files.budget import MAX_SMALL_FILE
-from core.files.strict_json import json_text
 from core.formats import huggingface
+from core.formats.bart_tokenizers import filled_up
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import check_copies, read_parameters, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.tokenizer_json import TOKENIZER_JSON, added_tokens, bpe_pieces, sentencepiece_of_merges
-from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.model.config import TransformerConfig
 from core.text.dictionary_settings import LANGUAGE
-from core.text.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, SPECIAL, DictionaryTokenizer, dictionary_file
+from core.text.dictionary_tokenizer import SPECIAL, DictionaryTokenizer, dictionary_tokenizer
 from core.text.piece_splitting import SENTENCEPIECE
 from core.text.tokenizer import load_sentencepiece
 
@@ -49,17 +49,11 @@ LANGUAGES = {
 }
 
 
-def recognises(files: SourceFiles) -> bool:
-    """Whether there is a config.json of an M2M100 or NLLB model."""
-    return huggingface.is_of_type(files, "m2m_100")
+recognises = huggingface.of_types("m2m_100")
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     settings, search = huggingface.read_settings(files)
     config = _config(settings, search)
     tokenizer, first = _tokenizer(files, config)
@@ -108,12 +102,7 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
         pieces, languages = _nllb_pieces(files, codes)
     else:
         pieces, languages = _pieces_of_json(files)
-    if len(pieces) > config.vocab_size:
-        raise CheckpointError(
-            f"{files.label}: the vocabulary has {len(pieces)} pieces with the languages, config.json a vocab_size of "
-            f"{config.vocab_size}: they are of different models"
-        )
-    pieces += [f"<unused {token_id}>" for token_id in range(len(pieces), config.vocab_size)]
+    pieces = filled_up(pieces, config.vocab_size, f"{files.label}: the vocabulary", "the languages")
     codes = {piece: code for code, piece in languages.items()}
     forced = codes.get(pieces[config.forced_first_id]) if config.forced_first_id is not None else None
     settings = {
@@ -125,17 +114,8 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> tuple[Dictionar
         **({"target_before_source": True} if small100 else {}),
     }
     model = files.read(SENTENCEPIECE_FILE) if SENTENCEPIECE_FILE in files.names else sentencepiece_of_merges(files)
-    try:
-        tokenizer = DictionaryTokenizer(
-            {
-                SETTINGS: json_text(settings).encode(),
-                SENTENCEPIECE: model,
-                SOURCE_DICTIONARY: dictionary_file(pieces),
-            },
-            config.bos_id,
-        )
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
+    with errors_of(files.label):
+        tokenizer = dictionary_tokenizer(settings, pieces, config.bos_id, {SENTENCEPIECE: model})
     huggingface.check_tokenizer(files, tokenizer, config)
     return tokenizer, forced
 
@@ -159,12 +139,8 @@ def _m2m100_pieces(files: SourceFiles, options: Settings, size: int) -> tuple[li
         f"<unused {token_id}>" if piece is None else piece
         for token_id, piece in enumerate(ids.vocabulary(size)[: len(ids.values)])
     ]
-    names = options.text("language_codes", "m2m100")
-    if names not in LANGUAGES:
-        raise CheckpointError(
-            f"tokenizer_config.json: language_codes is {names!r:.60}, expected {' or '.join(LANGUAGES)}"
-        )
-    languages = {code: f"__{code}__" for code in LANGUAGES[names].split()}
+    names = LANGUAGES[options.choice("language_codes", LANGUAGES, "m2m100")]
+    languages = {code: f"__{code}__" for code in names.split()}
     return [*pieces, *languages.values()], languages
 
 
@@ -173,14 +149,8 @@ def _nllb_pieces(files: SourceFiles, codes: list[str]) -> tuple[list[str], dict[
 
     The four special pieces of fairseq come first, then SentencePiece's without its own three, then the languages.
     """
-    try:
+    with errors_of(f"{files.label}: {SENTENCEPIECE_FILE}"):
         processor = load_sentencepiece(files.read(SENTENCEPIECE_FILE))
-    except ValueError as error:
-        raise (
-            error
-            if isinstance(error, CheckpointError)
-            else CheckpointError(f"{files.label}: {SENTENCEPIECE_FILE}: {error}")
-        ) from error
     pieces = processor.id_to_piece(list(range(3, processor.vocab_size())))
     return [*SPECIAL, *pieces, *codes, MASK], {code: code for code in codes}
 

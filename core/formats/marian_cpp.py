@@ -8,7 +8,7 @@ vector of zeros, for which a piece `<pad>` is added, as in the same models in Hu
 import re
 import sys
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -22,21 +22,16 @@ from core.formats.npz import open_npz
 from core.formats.parameter_names import check_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weights import Weights
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import (
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    DictionaryTokenizer,
-    dictionary_file,
-    with_usual_names,
-)
+from core.text.dictionary_tokenizer import DictionaryTokenizer, dictionary_tokenizer, with_usual_names
 from core.text.marian_tokenizer import (
     END,
     NORMALISES,
     PAD,
+    SETTINGS,
     SOURCE_MODEL,
     TARGET_MODEL,
     TARGET_VOCABULARY,
@@ -44,7 +39,6 @@ from core.text.marian_tokenizer import (
     VOCABULARY,
     MarianTokenizer,
 )
-from core.text.marian_tokenizer import SETTINGS as MARIAN_SETTINGS
 from core.text.piece_splitting import SENTENCEPIECE
 from core.text.text_files import split_lines
 from core.text.tokenizer import load_sentencepiece
@@ -53,7 +47,7 @@ NAME = "Marian"
 OPTIONS = "special:model.yml"
 YAML_VOCABULARY = ".vocab.yml"
 NORM_EPS = 1e-9
-ACTIVATIONS = {"relu": "relu", "swish": "swish"}  # Marian's gelu is another function than the one of that name here
+ACTIVATIONS = ("relu", "swish")  # Marian's gelu is another function than the one of that name here
 BIAS, SHARED, SOURCE, TARGET = "decoder_ff_logit_out_b", "Wemb", "encoder_Wemb", "decoder_Wemb"
 OUTPUTS = ("decoder_ff_logit_out_Wt", "decoder_ff_logit_out_W")  # rows or columns are pieces
 SUBLAYERS = {"self_attention": "self", "cross_attention": "context"}
@@ -84,11 +78,7 @@ def recognises(files: SourceFiles) -> bool:
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     names = sorted(name for name in files.names if name.endswith(".npz"))
     if len(names) > 1:
         raise CheckpointError(f"{files.label} has {len(names)} models: give one .npz with its vocabularies")
@@ -144,12 +134,7 @@ def _config(options: Settings, weights: Weights) -> TransformerConfig:
             f"{options.file_name}: transformer-postprocess-emb is "
             f"{options.values['transformer-postprocess-emb']!r:.60}, expected 'd' or ''"
         )
-    activation = options.text("transformer-ffn-activation", "swish")
-    if activation not in ACTIVATIONS:
-        raise CheckpointError(
-            f"{options.file_name}: transformer-ffn-activation is {activation!r:.60}, expected one of "
-            f"{', '.join(ACTIVATIONS)}"
-        )
+    activation = options.choice("transformer-ffn-activation", ACTIVATIONS, "swish")
     pre = _is_pre_norm(options)
     shape = weights.shapes.get(SHARED, weights.shapes.get(SOURCE, ()))
     target = weights.shapes.get(SHARED, weights.shapes.get(TARGET, ()))
@@ -158,35 +143,29 @@ def _config(options: Settings, weights: Weights) -> TransformerConfig:
     output = any(name in weights.shapes for name in OUTPUTS)
     tied = ("inputs" if output else "all") if SHARED in weights.shapes else "none" if output else "target"
     d_ff = _number(options, "transformer-dim-ffn", 2048)
-    decoder_d_ff = _number(options, "transformer-decoder-dim-ffn", 0) or d_ff
-    try:
-        # One more piece for the start of the decoder, in both vocabularies
-        return TransformerConfig(
-            vocab_size=shape[0] + 1,
-            target_vocab_size=target[0] + 1 if tied in ("target", "none") else None,
-            d_model=_number(options, "dim-emb", 512),
-            d_ff=d_ff,
-            decoder_d_ff=None if decoder_d_ff == d_ff else decoder_d_ff,
-            num_heads=_number(options, "transformer-heads", 8),
-            num_encoder_layers=_number(options, "enc-depth", 6),
-            num_decoder_layers=_number(options, "dec-depth", 6),
-            norm="pre" if pre else "post",
-            final_norm=pre,
-            norm_eps=NORM_EPS,
-            activation=cast("Any", ACTIVATIONS[activation]),
-            position_order="halves",
-            position_exponent="i/(n-1)",
-            output_bias=True,
-            tied=cast("Any", tied),
-            pad_id=min(shape[0], target[0]),
-            bos_id=min(shape[0], target[0]),
-            eos_id=0,  # until the vocabulary is read
-            penalty_formula="length",
-        )
-    except ValueError as error:
-        raise (
-            error if isinstance(error, CheckpointError) else CheckpointError(f"{options.file_name}: {error}")
-        ) from error
+    return huggingface.build_config(
+        options.file_name,
+        vocab_size=shape[0] + 1,  # one more piece for the start of the decoder, in both vocabularies
+        target_vocab_size=target[0] + 1,
+        d_model=_number(options, "dim-emb", 512),
+        d_ff=d_ff,
+        decoder_d_ff=_number(options, "transformer-decoder-dim-ffn", 0) or d_ff,
+        num_heads=_number(options, "transformer-heads", 8),
+        num_encoder_layers=_number(options, "enc-depth", 6),
+        num_decoder_layers=_number(options, "dec-depth", 6),
+        norm="pre" if pre else "post",
+        final_norm=pre,
+        norm_eps=NORM_EPS,
+        activation=activation,
+        position_order="halves",
+        position_exponent="i/(n-1)",
+        output_bias=True,
+        tied=tied,
+        pad_id=min(shape[0], target[0]),
+        bos_id=min(shape[0], target[0]),
+        eos_id=0,  # until the vocabulary is read
+        penalty_formula="length",
+    )
 
 
 def _is_pre_norm(options: Settings) -> bool:
@@ -283,7 +262,7 @@ def _name(name: str, pre: str) -> str:
 
 def _tokenizer(files: SourceFiles, config: TransformerConfig) -> MarianTokenizer | DictionaryTokenizer:
     vocabularies = sorted(name for name in files.names if name.endswith(YAML_VOCABULARY))
-    try:
+    with errors_of(files.label):
         if vocabularies:
             source = next((name for name in vocabularies if ".src." in name), vocabularies[0])
             target = next((name for name in vocabularies if ".trg." in name), source)
@@ -294,14 +273,12 @@ def _tokenizer(files: SourceFiles, config: TransformerConfig) -> MarianTokenizer
                 )
             contents = {name: files.read(name) for name in (SOURCE_MODEL, TARGET_MODEL) if name in files.names}
             contents[VOCABULARY] = _vocabulary(files, source, config)
-            contents[MARIAN_SETTINGS] = json_text({NORMALISES: True}).encode()  # as their scripts do before training
+            contents[SETTINGS] = json_text({NORMALISES: True}).encode()  # as their scripts do before training
             if target != source:
                 contents[TARGET_VOCABULARY] = _vocabulary(files, target, config)
             tokenizer = MarianTokenizer(contents, config.vocab_size, config.target_size, config.bos_id)
         else:
             tokenizer = _sentencepiece(files, config)
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
     for side in (tokenizer, tokenizer.target):
         if (side.vocab_size, side.pad_id) != (config.vocab_size, config.pad_id):
             raise CheckpointError(
@@ -328,8 +305,7 @@ def _sentencepiece(files: SourceFiles, config: TransformerConfig) -> DictionaryT
     if any(not 0 <= token_id < len(pieces) for token_id in special.values()):
         raise CheckpointError(f"{files.label}: {names[0]} has no {' or no '.join(special)}: it is of another program")
     pieces = [*with_usual_names(pieces, {usual: pieces[token_id] for usual, token_id in special.items()}), PAD]
-    contents = {SETTINGS: b"{}", SENTENCEPIECE: data, SOURCE_DICTIONARY: dictionary_file(pieces)}
-    return DictionaryTokenizer(contents, config.bos_id)
+    return dictionary_tokenizer({}, pieces, config.bos_id, {SENTENCEPIECE: data})
 
 
 def _vocabulary(files: SourceFiles, name: str, config: TransformerConfig) -> bytes:

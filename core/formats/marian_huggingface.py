@@ -10,11 +10,11 @@ from collections.abc import Mapping
 import torch
 
 from core.formats import huggingface
-from core.formats.checkpoint import Checkpoint, CheckpointError
+from core.formats.checkpoint import Checkpoint
 from core.formats.parameter_names import check_copies, check_names, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
-from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weights import Weights
 from core.model import Transformer
 from core.model.config import TransformerConfig
@@ -26,17 +26,11 @@ SOURCE, TARGET, OUTPUT = "model.encoder.embed_tokens.weight", "model.decoder.emb
 SHARED = "model.shared.weight"
 
 
-def recognises(files: SourceFiles) -> bool:
-    """Whether there is a config.json of a Marian model."""
-    return huggingface.is_of_type(files, "marian")
+recognises = huggingface.of_types("marian")
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     settings, search = huggingface.read_settings(files)
     with huggingface.open_model_weights(files) as weights:
         config = _config(settings, search, weights)
@@ -66,7 +60,7 @@ def _config(settings: Settings, search: Settings, weights: Weights) -> Transform
     tied = _tied(settings, weights)
     return huggingface.build_config(
         vocab_size=vocab_size,
-        target_vocab_size=settings.integer("decoder_vocab_size", vocab_size) if tied in ("target", "none") else None,
+        target_vocab_size=settings.integer("decoder_vocab_size", vocab_size),
         scale_embedding=settings.switch("scale_embedding", False),
         tied=tied,
         output_bias=BIAS in weights.shapes or search.switch("renormalize_logits", False),
@@ -98,11 +92,7 @@ def _parameter_sources(model: Transformer, config: TransformerConfig, weights: W
 
 
 def _check_weights(weights: Weights, model: Transformer, sources: Mapping[str, str], config: TransformerConfig) -> None:
-    """Compare names and shapes with those of the model, tied matrices with each other, and positions with the formula.
-
-    Raises:
-        CheckpointError: something differs.
-    """
+    """Compare names and shapes with the model's, tied matrices with each other, and positions with the formula."""
     expected = {theirs: tuple(model.get_parameter(ours).shape) for ours, theirs in sources.items()}
     if BIAS in weights.shapes:
         expected[BIAS] = (1, config.target_size)
@@ -122,9 +112,7 @@ def _check_weights(weights: Weights, model: Transformer, sources: Mapping[str, s
 
 def _tokenizer(files: SourceFiles, config: TransformerConfig) -> MarianTokenizer:
     contents = {name: files.read(name) for name in (*REQUIRED, *OPTIONAL) if name in files.names}
-    try:
+    with errors_of(files.label):
         tokenizer = MarianTokenizer(contents, config.vocab_size, config.target_size, config.bos_id)
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
     huggingface.check_tokenizer(files, tokenizer, config)
     return tokenizer

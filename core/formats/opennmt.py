@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from core.files.budget import shown
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.opennmt_tokenizer import BLANK, read_tokenizer, transforms
@@ -24,9 +23,7 @@ from core.formats.untrusted_parameters import fill_model, meta_model
 from core.formats.weight_files import Inert, load_pytorch, open_weights, weights_of
 from core.formats.weights import Weights, in_memory
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import (
-    DictionaryTokenizer,
-)
+from core.text.dictionary_tokenizer import DictionaryTokenizer
 
 NAME = "OpenNMT-py"
 # Classes and functions in its files: the options, and until version 2 the fields of torchtext with the vocabularies.
@@ -75,7 +72,6 @@ DECODER = {
     **_SHARED,
 }
 OLD_NORM = re.compile(r"(.*layer_norm(?:_\d)?)\.([ab])_2")
-ACTIVATIONS = ("relu", "gelu")  # those with `silu` and `gated-gelu` are gated
 # Options with the only value that Headlight knows.
 KNOWN: dict[str, object] = {
     "model_type": "text",
@@ -102,7 +98,7 @@ KNOWN: dict[str, object] = {
 }
 CHOICES = {
     "self_attn_type": ("scaled-dot", "scaled-dot-flash"),
-    "pos_ffn_activation_fn": ACTIVATIONS,
+    "pos_ffn_activation_fn": ("relu", "gelu"),  # those with `silu` and `gated-gelu` are gated
     "position_encoding_type": ("SinusoidalInterleaved", "SinusoidalConcat"),
 }
 # Other transforms that change a source when a text is translated.
@@ -115,11 +111,7 @@ def recognises(files: SourceFiles) -> bool:
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     names = sorted(name for name in files.names if name.endswith(".pt"))
     models = [name for name in names if _is_model(files, name)] if names[1:] else names
     if len(models) > 1:
@@ -207,14 +199,10 @@ def _weights(files: SourceFiles, name: str, content: Mapping[Any, Any], stack: E
 def _shape(options: Settings, weights: Weights) -> dict[str, Any]:
     """Fields of the configuration about the architecture."""
     options.refuse(KNOWN)
-    for name, known in CHOICES.items():
-        if options.values.get(name, known[0]) not in known:
-            raise CheckpointError(
-                f"{options.file_name}: {name} is {shown(options.values[name])}, expected {' or '.join(known)}"
-            )
+    chosen = {name: options.choice(name, known, known[0]) for name, known in CHOICES.items()}
     if len(weights.shapes.get(SOURCE, ())) != 2 or len(weights.shapes.get(TARGET, ())) != 2:
         raise CheckpointError(f"{options.file_name} has no embeddings: expected {SOURCE} and {TARGET}")
-    concatenated = options.values.get("position_encoding_type") == "SinusoidalConcat"
+    concatenated = chosen["position_encoding_type"] == "SinusoidalConcat"
     tied = tied_by_content(weights, source=SOURCE, target=TARGET, output=OUTPUT)
     return {
         "vocab_size": weights.shapes[SOURCE][0],
@@ -227,7 +215,7 @@ def _shape(options: Settings, weights: Weights) -> dict[str, Any]:
         "norm": "pre",
         "final_norm": True,
         "norm_eps": options.number("norm_eps", NORM_EPS),
-        "activation": options.text("pos_ffn_activation_fn", "relu"),
+        "activation": chosen["pos_ffn_activation_fn"],
         "attention_bias": "encoder.transformer.0.self_attn.linear_query.bias" in weights.shapes,
         "feed_forward_bias": "encoder.transformer.0.feed_forward.w_1.bias" in weights.shapes,
         "output_bias": BIAS in weights.shapes,
@@ -250,14 +238,12 @@ def _config(name: str, values: Mapping[str, Any], tokenizer: DictionaryTokenizer
             f"{name}: {BLANK} has the ids {tokenizer.pad_id} and {tokenizer.target.pad_id} in its vocabularies, "
             f"expected the same id in both"
         )
-    try:
-        return TransformerConfig(
-            **values,
-            source_end=False,
-            pad_id=tokenizer.pad_id,
-            bos_id=start,
-            eos_id=tokenizer.eos_id,
-            penalty_formula="length",
-        )
-    except ValueError as error:
-        raise CheckpointError(f"{name}: {error}") from error
+    return huggingface.build_config(
+        name,
+        **values,
+        source_end=False,
+        pad_id=tokenizer.pad_id,
+        bos_id=start,
+        eos_id=tokenizer.eos_id,
+        penalty_formula="length",
+    )

@@ -5,24 +5,16 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from core.files.budget import shown
-from core.files.strict_json import json_text
 from core.formats.checkpoint import CheckpointError
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.subword_files import KINDS, subword_files
+from core.formats.untrusted_parameters import errors_of
 from core.formats.weight_files import Inert
-from core.text.dictionary_tokenizer import (
-    PAD,
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    TARGET_DICTIONARY,
-    DictionaryTokenizer,
-    dictionary_file,
-    with_usual_names,
-)
+from core.text.dictionary_tokenizer import PAD, START, DictionaryTokenizer, dictionary_tokenizer, with_usual_names
 from core.text.piece_splitting import WORDS
 
-BLANK, START = "<blank>", "<s>"
+BLANK = "<blank>"
 # Kinds of files that split words by the names of transforms; see `_split`.
 SUBWORDS = {"sentencepiece": "sentencepiece", "bpe": "merges", "onmt_tokenize": "sentencepiece"}
 
@@ -35,21 +27,13 @@ def read_tokenizer(
     vocabularies = vocabulary if isinstance(vocabulary, Mapping) else _by_name(name, vocabulary)
     sides = [_pieces(name, side, vocabularies.get(side)) for side in ("src", "tgt")]
     start = vocabularies.get("decoder_start_token") or START
-    try:
+    with errors_of(name):
         source, target = (with_usual_names(pieces, {PAD: BLANK}) for pieces in sides)
         if not isinstance(start, str) or start not in target:
             raise CheckpointError(f"{name}: the decoder starts with {shown(start)}, which its vocabulary does not have")
         settings = {"source_end": False, "moses": False, **_split(files, options)}
-        dictionaries = {SOURCE_DICTIONARY: dictionary_file(source)}
-        if source != target:
-            dictionaries[TARGET_DICTIONARY] = dictionary_file(target)
         split = {} if "split" in settings else _subwords(files, options)
-        tokenizer = DictionaryTokenizer(
-            {SETTINGS: json_text(settings).encode(), **split, **dictionaries}, target.index(start)
-        )
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{name}: {error}") from error
-    return tokenizer, target.index(start)
+        return dictionary_tokenizer(settings, source, target.index(start), split, target), target.index(start)
 
 
 def _by_name(name: str, fields: Sequence[object]) -> dict[str, object]:

@@ -4,14 +4,16 @@ import mmap
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from torch import Tensor
 
-from core.files.budget import MAX_HEADER_BYTES, MAX_SETTINGS_BYTES
+from core.files.budget import MAX_HEADER_BYTES
 from core.files.file_writing import reading
-from core.files.strict_json import json_object
 from core.formats.untrusted_parameters import CheckpointError
+
+if TYPE_CHECKING:  # it refuses single files itself
+    from core.formats.source_files import SourceFiles
 
 START_BYTES = 64
 ENCODER_DECODER = "Headlight shows encoder-decoder models: give one of those in docs/formats.md"
@@ -68,29 +70,7 @@ LHUC_PARAMETER = re.compile(rb"[a-z\d][._]lhuc(?![a-z])")  # in files of PyTorch
 MAX_CONFIGURATION = 2**20  # bytes
 
 
-class Files(Protocol):
-    """What is needed of `SourceFiles`, which refuses single files itself."""
-
-    @property
-    def label(self) -> str:
-        """Name of the source."""
-        ...
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Of the files."""
-        ...
-
-    def located(self, name: str) -> Path:
-        """Path of a file that may be anything."""
-        ...
-
-    def read(self, name: str, limit: int) -> bytes:
-        """Contents of a file."""
-        ...
-
-
-def refuse_by_name(files: Files) -> None:
+def refuse_by_name(files: "SourceFiles") -> None:
     """Refuse the files of programs that Headlight knows but does not import.
 
     Raises:
@@ -102,7 +82,7 @@ def refuse_by_name(files: Files) -> None:
     refuse_foreign_weights(files)
 
 
-def refuse_foreign_weights(files: Files) -> None:
+def refuse_foreign_weights(files: "SourceFiles") -> None:
     """Refuse files whose parameters, if there are any, are of another program.
 
     Raises:
@@ -183,19 +163,14 @@ def _adapter(label: str, base: object) -> str:
     )
 
 
-def _settings(files: Files, name: str) -> dict[str, Any]:
+def _settings(files: "SourceFiles", name: str) -> dict[str, Any]:
     """An object in JSON, {} if there is none."""
-    if name not in files.names:
-        return {}
-    try:
-        return json_object(files.read(name, MAX_SETTINGS_BYTES))
-    except CheckpointError:
-        raise
-    except ValueError as error:
-        raise CheckpointError(f"{files.label}: {name} is not JSON: {error}") from error
+    from core.formats.settings import Settings  # which reads files that may be refused here
+
+    return Settings.read(files, name).values
 
 
-def _refuse_other_types(files: Files) -> None:
+def _refuse_other_types(files: "SourceFiles") -> None:
     """Refuse a model of transformers, by its config.json."""
     settings = _settings(files, "config.json")
     kind, classes = settings.get("model_type"), settings.get("architectures")
@@ -219,7 +194,7 @@ def _refuse_other_types(files: Files) -> None:
     )
 
 
-def _refuse_sockeye(files: Files) -> None:
+def _refuse_sockeye(files: "SourceFiles") -> None:
     configuration = files.read("config", MAX_CONFIGURATION) if "config" in files.names else b""
     parameters = [files.located(name) for name in files.names if SOCKEYE_PARAMETERS.fullmatch(name)]
     if not configuration.startswith(SOCKEYE_CONFIGURATION) and not parameters:

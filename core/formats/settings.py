@@ -1,11 +1,13 @@
 """Settings from the untrusted JSON files of a checkpoint."""
 
+from collections.abc import Collection
 from typing import Any, cast
 
 from core.files.budget import MAX_SETTINGS_BYTES, shown
 from core.files.strict_json import json_object
 from core.formats.checkpoint import CheckpointError
 from core.formats.source_files import SourceFiles
+from core.formats.untrusted_parameters import errors_of
 
 
 class Settings:
@@ -28,12 +30,8 @@ class Settings:
         """Settings in a file of at most `limit` bytes; none if there is no such file."""
         if name not in files.names:
             return cls(name, {})
-        try:
+        with errors_of(f"{files.label}: {name} is not JSON"):
             return cls(name, json_object(files.read(name, limit)))
-        except CheckpointError:
-            raise
-        except ValueError as error:
-            raise CheckpointError(f"{files.label}: {name} is not JSON: {error}") from error
 
     def integer(self, name: str, default: int | None = None) -> int:
         return cast("int", self._checked(name, default, int, "an integer"))
@@ -46,6 +44,13 @@ class Settings:
 
     def text(self, name: str, default: str | None = None) -> str:
         return cast("str", self._checked(name, default, str, "a text"))
+
+    def choice(self, name: str, known: Collection[str], default: str | None = None) -> Any:
+        """A text that is one of those known."""
+        if (value := self.text(name, default)) not in known:
+            expected = " or ".join(known) if len(known) < 3 else f"one of {', '.join(known)}"
+            raise CheckpointError(f"{self.file_name}: {name} is {value!r:.60}, expected {expected}")
+        return value
 
     def section(self, name: str) -> "Settings":
         """Settings inside these, none if there is no such section."""

@@ -14,22 +14,21 @@ from typing import Any, cast
 
 from torch import Tensor
 
-from core.files.strict_json import json_text
 from core.formats import huggingface
+from core.formats.bart_tokenizers import filled_up
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.parameter_names import read_parameters, stack_names
 from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.unigram_json import TOKENIZER_JSON, sentencepiece_of
-from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.model import Transformer
 from core.model.config import TransformerConfig
-from core.text.dictionary_tokenizer import SETTINGS, SOURCE_DICTIONARY, DictionaryTokenizer, dictionary_file
+from core.text.dictionary_tokenizer import DictionaryTokenizer, dictionary_tokenizer
 from core.text.piece_splitting import SENTENCEPIECE
 from core.text.tokenizer import load_sentencepiece
 
 NAME = "T5 or mT5 in Hugging Face's layout"
-TYPES = ("t5", "mt5")
 SENTENCEPIECE_FILE = "spiece.model"
 SHARED, OUTPUT = "shared.weight", "lm_head.weight"
 COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
@@ -48,17 +47,11 @@ _COMMON = {
 }
 
 
-def recognises(files: SourceFiles) -> bool:
-    """Whether there is a config.json of a T5 or mT5 model."""
-    return any(huggingface.is_of_type(files, each) for each in TYPES)
+recognises = huggingface.of_types("t5", "mt5")
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     settings, search = huggingface.read_settings(files)
     with huggingface.open_model_weights(files) as weights:
         has_output = OUTPUT in weights.shapes and not weights.equal(SHARED, OUTPUT)
@@ -169,21 +162,14 @@ def _tokenizer(files: SourceFiles, settings: Settings, config: TransformerConfig
             f"{files.label}: {SENTENCEPIECE_FILE} and {TOKENIZER_JSON} are missing: give the tokenizer's files too"
         )
     prefixes, languages = _prefixes(settings)
-    try:
+    with errors_of(files.label):
         if SENTENCEPIECE_FILE in files.names:
             name, data = SENTENCEPIECE_FILE, files.read(SENTENCEPIECE_FILE)
         else:
             name, data = TOKENIZER_JSON, sentencepiece_of(files)
-        tokenizer = DictionaryTokenizer(
-            {
-                SETTINGS: json_text({"prefixes": prefixes, **languages}).encode(),
-                SENTENCEPIECE: data,
-                SOURCE_DICTIONARY: dictionary_file(_pieces(files, name, data, settings, config.vocab_size)),
-            },
-            config.bos_id,
-        )
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
+        pieces = _pieces(files, name, data, settings, config.vocab_size)
+        known = {"prefixes": prefixes, **languages}
+        tokenizer = dictionary_tokenizer(known, pieces, config.bos_id, {SENTENCEPIECE: data})
     huggingface.check_tokenizer(files, tokenizer, config)
     return tokenizer
 
@@ -196,12 +182,7 @@ def _pieces(files: SourceFiles, name: str, data: bytes, settings: Settings, size
         default = 0 if settings.text("model_type") == "mt5" else 100
         count = Settings.read(files, "tokenizer_config.json").integer("extra_ids", default)
         pieces += [f"<extra_id_{number}>" for number in reversed(range(min(count, size)))]
-    if len(pieces) > size:
-        raise CheckpointError(
-            f"{files.label}: the vocabulary of {name} has {len(pieces)} pieces with the extra ids, config.json a "
-            f"vocab_size of {size}: they are of different models"
-        )
-    return [*pieces, *(f"<unused {token_id}>" for token_id in range(len(pieces), size))]
+    return filled_up(pieces, size, f"{files.label}: the vocabulary of {name}", "the extra ids")
 
 
 def _prefixes(settings: Settings) -> tuple[dict[str, str], dict[str, str]]:

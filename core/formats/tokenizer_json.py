@@ -5,6 +5,7 @@ pieces have the order of the merges: the model is made again from them.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any, cast
 
 from core.files.budget import MAX_SMALL_FILE, shown
@@ -97,15 +98,11 @@ def merges_file(files: SourceFiles) -> bytes:
     Raises:
         CheckpointError: the model is of another kind, or a merge is no pair of pieces.
     """
-    merges = _model(files).values.get("merges")
     lines: list[str] = []
-    for merge in cast("list[Any]", merges) if isinstance(merges, list) else [merges]:
-        parts: object = merge.split(" ") if isinstance(merge, str) else merge
-        match parts:
-            case [str(left), str(right)] if left and right and not re.search(r"\s", left + right):
-                lines.append(f"{left} {right}")
-            case _:
-                raise CheckpointError(f"{TOKENIZER_JSON}: merges has {shown(merge)}, expected two pieces")
+    for left, right in _merges(_model(files)):
+        if not left or not right or re.search(r"\s", left + right):
+            raise CheckpointError(f"{TOKENIZER_JSON}: merges has {shown([left, right])}, expected two pieces")
+        lines.append(f"{left} {right}")
     try:
         return "\n".join(lines).encode()
     except UnicodeEncodeError as error:
@@ -129,6 +126,17 @@ def _model(files: SourceFiles) -> Settings:
     return model
 
 
+def _merges(model: Settings) -> Iterator[tuple[str, str]]:
+    """Pairs of texts that are joined, in the order of the file, which has them as two texts or one with a space."""
+    merges = model.values.get("merges")
+    for merge in cast("list[Any]", merges) if isinstance(merges, list) else [merges]:
+        match merge.split(" ") if isinstance(merge, str) else merge:
+            case [str(left), str(right)]:
+                yield left, right
+            case _:
+                raise CheckpointError(f"{TOKENIZER_JSON}: merges has {shown(merge)}, expected two pieces")
+
+
 def _ranks(model: Settings, vocabulary: set[str]) -> dict[str, int]:
     """Place of the first merge that makes each piece.
 
@@ -136,18 +144,14 @@ def _ranks(model: Settings, vocabulary: set[str]) -> dict[str, int]:
         CheckpointError: a merge is none of pieces; or two that make one piece have another between them, which no score
             of a piece can say.
     """
-    merges = model.values.get("merges")
     ranks: dict[str, int] = {}
     previous = ""
-    for number, merge in enumerate(cast("list[Any]", merges) if isinstance(merges, list) else [merges]):
-        parts: object = merge.split(" ") if isinstance(merge, str) else merge
-        match parts:
-            case [str(left), str(right)] if left in vocabulary and right in vocabulary and left + right in vocabulary:
-                piece = left + right
-            case _:
-                raise CheckpointError(
-                    f"{TOKENIZER_JSON}: merges has {shown(merge)}, expected two pieces that make a third"
-                )
+    for number, (left, right) in enumerate(_merges(model)):
+        piece = left + right
+        if not {left, right, piece} <= vocabulary:
+            raise CheckpointError(
+                f"{TOKENIZER_JSON}: merges has {shown([left, right])}, expected two pieces that make a third"
+            )
         if piece in ranks and piece != previous:
             raise CheckpointError(
                 f"{TOKENIZER_JSON}: merges make {piece!r:.60} at {ranks[piece]} and again at {number}, which no "

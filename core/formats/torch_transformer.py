@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from core.files.budget import shown
 from core.files.console import command_line
-from core.files.strict_json import json_text
 from core.formats import huggingface
 from core.formats.checkpoint import Checkpoint, CheckpointError
 from core.formats.module_names import (
@@ -31,18 +30,16 @@ from core.formats.settings import Settings
 from core.formats.source_files import SourceFiles
 from core.formats.state_dicts import StateDict, open_only_state_dict
 from core.formats.subword_files import subword_files
-from core.formats.untrusted_parameters import fill_model, meta_model
+from core.formats.untrusted_parameters import errors_of, fill_model, meta_model
 from core.formats.weights import Weights, in_memory
 from core.model.config import TransformerConfig
 from core.text.dictionary_tokenizer import (
     END,
     PAD,
-    SETTINGS,
-    SOURCE_DICTIONARY,
-    TARGET_DICTIONARY,
+    START,
     UNKNOWN,
     DictionaryTokenizer,
-    dictionary_file,
+    dictionary_tokenizer,
     with_usual_names,
 )
 from core.text.piece_splitting import CHARACTERS, SENTENCEPIECE, WORDS
@@ -51,7 +48,6 @@ from core.text.tokenizer import load_sentencepiece
 
 NAME = "torch.nn.Transformer"
 FIRST = "encoder.layers.0.self_attn.q_proj.weight"  # ends with this, whatever the module around it is called
-START = "<s>"
 OF_TARGET = re.compile(r"dec|tgt|trg|target", re.IGNORECASE)
 NUMBERS = "numbers"  # the vocabulary of a model without one: pieces are the numbers of its tokens
 SIDES = ("source", "target")
@@ -80,17 +76,11 @@ OPTIONS = {
 }
 
 
-def recognises(files: SourceFiles) -> bool:
-    """Whether there is a config.json for such parameters."""
-    return huggingface.is_of_type(files, NAME)
+recognises = huggingface.of_types(NAME)
 
 
 def load(files: SourceFiles) -> Checkpoint:
-    """Read a model.
-
-    Raises:
-        CheckpointError: a file is missing, damaged or does not fit the others, or an option is unknown.
-    """
+    """Read a model; see `ImportFormat`."""
     options = Settings.read(files, "config.json")
     if unknown := sorted(options.values.keys() - OPTIONS):
         raise CheckpointError(
@@ -217,9 +207,7 @@ def _tables(state: StateDict, options: Settings, weights: Weights, matrices: set
 
 def _shape(options: Settings, weights: Weights, prefix: str, tables: list[str]) -> dict[str, Any]:
     """Fields of the configuration about the architecture, most of them from the shapes of the parameters."""
-    positions = options.text("positions", "interleaved")
-    if positions not in POSITIONS:
-        raise CheckpointError(f"config.json: positions is {positions!r:.60}, expected one of {', '.join(POSITIONS)}")
+    positions = options.choice("positions", POSITIONS, "interleaved")
 
     def layers(stack: str) -> int:
         numbers = re.compile(rf"{re.escape(prefix)}{stack}\.layers\.(\d{{1,4}})\.linear1\.weight")
@@ -232,14 +220,13 @@ def _shape(options: Settings, weights: Weights, prefix: str, tables: list[str]) 
     projected, width = weights.shapes[f"{prefix}{FIRST}"]
     heads = options.integer("nhead")
     head_width = None if projected == width else projected // max(heads, 1)
-    norms = "layer_norm_eps", 1e-6 if options.values.get("layer_norm") == SAMPLE_STD else 1e-5
-    eps = options.number(*norms)
+    eps = options.number("layer_norm_eps", 1e-6 if options.values.get("layer_norm") == SAMPLE_STD else 1e-5)
     return {
         "d_model": width,
         "d_k": head_width,
         "d_v": head_width,
         "d_ff": inner("encoder"),
-        "decoder_d_ff": None if inner("decoder") == inner("encoder") else inner("decoder"),
+        "decoder_d_ff": inner("decoder"),
         "num_heads": heads,
         "num_encoder_layers": layers("encoder"),
         "num_decoder_layers": layers("decoder"),
@@ -260,34 +247,27 @@ def _shape(options: Settings, weights: Weights, prefix: str, tables: list[str]) 
 
 
 def _config(options: Settings, shape: dict[str, Any], tokenizer: DictionaryTokenizer, start: int) -> TransformerConfig:
-    untied = shape["tied"] in ("target", "none")
     if tokenizer.pad_id != tokenizer.target.pad_id:
         raise CheckpointError(
             f"the piece of padding has the ids {tokenizer.pad_id} and {tokenizer.target.pad_id} in the two "
             f"vocabularies, expected the same id in both"
         )
-    try:
+    with errors_of("config.json"):
         prefix = (tokenizer.token_id(START),) if options.switch("source_start", False) else ()
-        return TransformerConfig(
-            **shape,
-            vocab_size=tokenizer.vocab_size,
-            target_vocab_size=tokenizer.target.vocab_size if untied else None,
-            pad_id=tokenizer.pad_id,
-            bos_id=start,
-            eos_id=tokenizer.eos_id,
-            source_prefix=prefix,
-            source_end=options.switch("source_end", True),
-        )
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"config.json: {error}") from error
+    return huggingface.build_config(
+        **shape,
+        vocab_size=tokenizer.vocab_size,
+        target_vocab_size=tokenizer.target.vocab_size,
+        pad_id=tokenizer.pad_id,
+        bos_id=start,
+        eos_id=tokenizer.eos_id,
+        source_prefix=prefix,
+        source_end=options.switch("source_end", True),
+    )
 
 
 def _tokenizer(files: SourceFiles, options: Settings, sizes: list[int]) -> tuple[DictionaryTokenizer, int]:
-    """Return the tokenizer and the id of the decoder's start.
-
-    Args:
-        sizes: numbers of pieces of both embeddings.
-    """
+    """Return the tokenizer and the id of the decoder's start; `sizes` are the numbers of rows of both embeddings."""
     split = options.values.get("split")
     if split not in (None, WORDS, CHARACTERS):
         raise CheckpointError(f"config.json: split is {split!r:.60}, expected {WORDS!r} or {CHARACTERS!r}, or none")
@@ -304,7 +284,7 @@ def _tokenizer(files: SourceFiles, options: Settings, sizes: list[int]) -> tuple
         },
         **({"split": WORDS} if numbered else {}),
     }
-    try:
+    with errors_of(files.label):
         subwords = {} if split or numbered else subword_files(files, ("sentencepiece",))
         models = [subwords.get(name) for name in (SENTENCEPIECE, f"target-{SENTENCEPIECE}")]
         if numbered:
@@ -316,13 +296,7 @@ def _tokenizer(files: SourceFiles, options: Settings, sizes: list[int]) -> tuple
             del names[0][START]
         source, target = map(with_usual_names, pieces, names)
         start = target.index(START)
-        dictionaries = {SOURCE_DICTIONARY: dictionary_file(source)}
-        if source != target:
-            dictionaries[TARGET_DICTIONARY] = dictionary_file(target)
-        tokenizer = DictionaryTokenizer({SETTINGS: json_text(settings).encode(), **subwords, **dictionaries}, start)
-    except ValueError as error:
-        raise error if isinstance(error, CheckpointError) else CheckpointError(f"{files.label}: {error}") from error
-    return tokenizer, start
+        return dictionary_tokenizer(settings, source, start, subwords, target), start
 
 
 def _special(options: Settings, pieces: list[str]) -> dict[str, str]:

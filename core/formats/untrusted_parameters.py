@@ -3,7 +3,8 @@ with.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -28,6 +29,17 @@ class CheckpointError(ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 4]} ...")
+
+
+@contextmanager
+def errors_of(name: str) -> Generator[None]:
+    """Convert a `ValueError` inside the block to a `CheckpointError` that begins with the name of its source."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except ValueError as error:
+        raise CheckpointError(f"{name}: {error}") from error
 
 
 class _SkipInit(TorchFunctionMode):

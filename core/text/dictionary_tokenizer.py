@@ -248,6 +248,24 @@ def dictionary_file(pieces: Iterable[str]) -> bytes:
     return json_text({PIECES: list(pieces)}, ensure_ascii=False).encode(errors="surrogatepass")
 
 
+def dictionary_tokenizer(
+    settings: Mapping[str, Any],
+    source: Sequence[str],
+    bos_id: int,
+    files: Mapping[str, bytes],
+    target: Sequence[str] | None = None,
+) -> DictionaryTokenizer:
+    """A tokenizer from the pieces of both sides, the target's only if they are others, and files that split texts.
+
+    Raises:
+        ValueError: see `DictionaryTokenizer`.
+    """
+    dictionaries = {SOURCE_DICTIONARY: dictionary_file(source)}
+    if target is not None and target != source:
+        dictionaries[TARGET_DICTIONARY] = dictionary_file(target)
+    return DictionaryTokenizer({SETTINGS: json_text(dict(settings)).encode(), **files, **dictionaries}, bos_id)
+
+
 def with_usual_names(pieces: Sequence[str], names: Mapping[str, str]) -> list[str]:
     """Pieces with the special ones renamed.
 

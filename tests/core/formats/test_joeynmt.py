@@ -204,7 +204,7 @@ def test_pieces_that_the_vocabulary_lacks_are_taken_apart() -> None:
         (
             "model.encoder.layer_norm",
             "none",
-            r"^config.yaml: model: encoder: layer_norm is 'none', expected 'pre' or 'p",
+            r"^config.yaml: model: encoder: layer_norm is 'none', expected pre or po",
         ),
         (
             "model.decoder.embeddings.scale",
@@ -213,7 +213,11 @@ def test_pieces_that_the_vocabulary_lacks_are_taken_apart() -> None:
         ),
         ("model.encoder.num_layers", 2, r"missing \(16\): encoder.layers.1.feed_forward.layer_norm.bias; "),
         ("model.encoder.num_heads", 5, r"^config.yaml: d_model \(32\) must be divisible by num_heads \(5\)"),
-        ("data.src.level", "syllable", r"^config.yaml: data: src: level is 'syllable', expected word, bpe or char$"),
+        (
+            "data.src.level",
+            "syllable",
+            r"^config.yaml: data: src: level is 'syllable', expected one of word, b",
+        ),
         (
             "data.src.tokenizer_type",
             "wordpiece",

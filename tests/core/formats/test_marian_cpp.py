@@ -182,7 +182,7 @@ def test_options_and_vocabularies_in_yaml() -> None:
         ),
         ({"type": "s2s"}, r"^opus.npz: type is 's2s', and Headlight imports only models with 'transformer'$"),
         ({"right-left": "true"}, r"right-left is 'true', and Headlight imports only models with 'false'$"),
-        ({"transformer-ffn-activation": "gelu"}, r"transformer-ffn-activation is 'gelu', expected one of relu, swish$"),
+        ({"transformer-ffn-activation": "gelu"}, r"transformer-ffn-activation is 'gelu', expected relu or swish$"),
         ({"transformer-preprocess": "n"}, r"are \('n', 'dan', ''\), expected '', 'dan' and '', or 'n', 'da' and 'n'$"),
         ({"enc-depth": 2}, r"missing \(16\): encoder_l2_ffn_W1; "),
         ({"dim-emb": "x"}, r"dim-emb is 'x', expected an integer$"),
